@@ -42,6 +42,8 @@ export interface AnyInput {
   readonly body?: unknown;
   /** The entity tag that the change depends on. */
   readonly ifMatch?: string | undefined;
+  /** Gives the request up: it rejects with a `Failure` that has the code `aborted`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Calls an operation: `call('GET /accounts/{accountId}', { params: { accountId: 7 } })`. Throws a `Failure`. */
@@ -81,13 +83,15 @@ export async function callPage(name: Route, input: AnyInput = {}): Promise<unkno
 export function addressOf(path: string, { params = {}, query = {} }: AnyInput = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const words = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  const words = new URLSearchParams(
+    given.flatMap(([key, value]) => [value].flat().map((each) => [key, String(each)])),
+  ).toString();
   return `${basePath}${filled}${words === '' ? '' : `?${words}`}`;
 }
 
 interface Answer {
   readonly text: string;
-  /** The cursor of the next page. */
+  /** The cursor of the next page; of a feed, the id behind which it begins. */
   readonly next: string | undefined;
   /** The entity tag; empty where there is none. */
   readonly tag: string;
@@ -102,7 +106,8 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   const address = addressOf(path, input);
   const attempt = attemptOf(method, path, address, body);
   try {
-    const response = await responseOf(address, { method, headers: { ...headers, ...attempt.headers }, body });
+    const sent = { method, headers: { ...headers, ...attempt.headers }, body, signal: input.signal ?? null };
+    const response = await responseOf(address, sent);
     const text = await reached(response.text());
     attempt.settle();
     return { text, next: nextOf(response), tag: response.headers.get('ETag') ?? '' };
@@ -138,7 +143,8 @@ async function reached<T>(sent: Promise<T>): Promise<T> {
     const answer = await sent;
     connectionHealed();
     return answer;
-  } catch {
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw new Failure('aborted', '');
     connectionLost();
     throw new Failure('connection_lost', 'The service cannot be reached. This page reconnects by itself.');
   }
@@ -177,5 +183,6 @@ function noteEnd(): void {
 function nextOf({ headers, url }: Response): string | undefined {
   const link = /<([^>]*)>;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1];
   if (link === undefined) return undefined;
-  return new URL(link, url).searchParams.get('cursor') ?? undefined;
+  const { searchParams } = new URL(link, url);
+  return searchParams.get('cursor') ?? searchParams.get('after') ?? undefined;
 }

@@ -6,6 +6,7 @@ import { AnimalsPage } from './pages/animals.tsx';
 import { AuditPage } from './pages/audit.tsx';
 import { BansPage } from './pages/bans.tsx';
 import { CategoriesPage } from './pages/categories.tsx';
+import { EventsPage } from './pages/events.tsx';
 import { ImportPage } from './pages/import.tsx';
 import { KeyPage } from './pages/key.tsx';
 import { OperatorsPage } from './pages/operators.tsx';
@@ -56,6 +57,7 @@ const pages: Readonly<Record<string, Show>> = {
   'animals/import': () => <ImportPage />,
   categories: () => <CategoriesPage />,
   orders: () => <OrdersPage />,
+  events: () => <EventsPage />,
   bans: () => <BansPage />,
   usage: () => <UsagePage />,
   audit: () => <AuditPage />,

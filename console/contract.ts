@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
 import type { PutCategory } from '../src/contract/categories.ts';
+import type { Event, StoreEvent } from '../src/contract/events.ts';
 import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
 import type { Order } from '../src/contract/orders.ts';
 import type { Int64 } from './json.ts';
@@ -38,7 +39,9 @@ type Shown<Outcome> = Outcome extends Order
     ? Wire<PutCategory['category']>
     : Outcome extends RecordedEntry
       ? AuditEntry
-      : Wire<Outcome>;
+      : Outcome extends StoreEvent
+        ? Wire<z.infer<typeof Event>>
+        : Wire<Outcome>;
 
 type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;
 
@@ -75,11 +78,16 @@ type ConditionOf<Row> = Row extends { preconditions: readonly unknown[] }
   ? { readonly ifMatch?: string | undefined }
   : { readonly ifMatch?: undefined };
 
+interface Given {
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** What an operation is called with. */
 export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
   QueryOf<RowsByRoute[Name]> &
   BodyOf<RowsByRoute[Name]> &
-  ConditionOf<RowsByRoute[Name]>;
+  ConditionOf<RowsByRoute[Name]> &
+  Given;
 
 /** The input, which may be left out where nothing in it is required. */
 export type InputArguments<Name extends Route> =
@@ -91,6 +99,7 @@ export type Pet = ItemOf<'GET /pets'>;
 export type PlacedOrder = ItemOf<'GET /orders'>;
 export type Category = ItemOf<'GET /categories'>;
 export type Entry = ItemOf<'GET /audit'>;
+export type StoredEvent = ItemOf<'GET /events'>;
 export type Ban = AnswerOf<'GET /bans'>[number];
 export type Overview = AnswerOf<'GET /overview'>;
 export type Session = AnswerOf<'GET /session'>;

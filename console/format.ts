@@ -72,7 +72,7 @@ function unitOf(seconds: number): Unit {
 /** How long ago or ahead: `3 minutes ago`. */
 export function fromNow(at: string): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;
-  if (Math.abs(seconds) < 10) return seconds > 0 ? 'in a moment' : 'just now';
+  if (Math.abs(seconds) < 10) return Date.parse(at) > Date.now() ? 'in a moment' : 'just now';
   const [unit, size] = unitOf(Math.abs(seconds));
   return relative.format(Math.round(seconds / size), unit);
 }

@@ -28,3 +28,15 @@ export function writeJson(value: unknown): string {
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeJson(member)}`).join(',')}}`;
 }
+
+/** JSON for people: a member on each line. */
+export function prettyJson(value: unknown, indent = ''): string {
+  if (typeof value !== 'object' || value === null) return writeJson(value);
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  const inner = `${indent}  `;
+  const lines = Object.entries(value).map(([name, member]) => {
+    const label = Array.isArray(value) ? '' : `${JSON.stringify(name)}: `;
+    return `${inner}${label}${prettyJson(member, inner)}`;
+  });
+  return lines.length === 0 ? `${open}${close}` : `${open}\n${lines.join(',\n')}\n${indent}${close}`;
+}

@@ -2,6 +2,7 @@
 import type { OperationId } from '../src/contract/operations.ts';
 import type { OrderStatus } from '../src/contract/orders.ts';
 import type { PetStatus } from '../src/contract/pets.ts';
+import type { EventSelector, EventType } from '../src/domain/event-type.ts';
 import type { OrderStep } from '../src/domain/order-status.ts';
 import type { PlanName } from '../src/domain/plan.ts';
 import type { Role } from '../src/domain/role.ts';
@@ -44,6 +45,8 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'pets:write': 'Change and delete animals and categories',
   'orders:read': 'Read orders',
   'orders:write': 'Place orders and take their steps',
+  'events:read': 'Read events about what the key may read',
+  'webhooks:write': 'Manage webhooks',
 };
 
 export const planWords: Readonly<Record<PlanName, string>> = {
@@ -114,6 +117,37 @@ export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   returnOrder: 'Take an order back',
   getRateLimit: 'Look at its limits',
 };
+
+const changeTones: Readonly<Record<string, Tone>> = {
+  created: 'good',
+  imported: 'good',
+  placed: 'note',
+  updated: 'note',
+  deleted: 'bad',
+  cancelled: 'warn',
+  returned: 'warn',
+  disabled: 'bad',
+};
+
+/** A type stands as it is in the API, so that an operator can search for it. */
+export function eventTypeWord(type: EventType): Word {
+  return { text: type, tone: changeTones[type.split('.')[1] ?? ''] ?? 'quiet' };
+}
+
+const groupWords: Readonly<Record<string, string>> = {
+  'pet.*': 'pet.* (all about animals)',
+  'order.*': 'order.* (all about orders)',
+  'category.*': 'category.* (all about categories)',
+  'webhook.*': 'webhook.* (all about webhooks)',
+};
+
+/** Groups of types come first. */
+export function eventTypeWords(selectors: readonly EventSelector[]) {
+  const words = selectors.map((selector) => [selector, { text: groupWords[selector] ?? selector }] as const);
+  return Object.fromEntries(words.toSorted(([one], [other]) => rank(one) - rank(other)));
+}
+
+const rank = (selector: string) => (selector.endsWith('*') ? 0 : 1);
 
 /** What each change was; its object stands for the braces. */
 const changes: Readonly<Record<string, string>> = {

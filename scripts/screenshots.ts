@@ -27,6 +27,7 @@ const places = {
   import: '/animals/import',
   categories: '/categories',
   orders: '/orders',
+  events: '/events',
   audit: '/audit',
   operators: '/operators',
   system: '/system',
@@ -76,7 +77,9 @@ async function take({ signedIn, closePages }: TestConsole, token: string, pictur
     await page.getByRole('button', { name: press }).first().click();
     await page.getByRole('dialog').waitFor();
   }
-  await page.waitForLoadState('networkidle');
+  // The page of events always waits for the next one.
+  if (place === places.events) await page.getByRole('table').waitFor();
+  else await page.waitForLoadState('networkidle');
   await page.screenshot({ path: `${folder}${name}-${width}-${theme}.png` });
   await closePages();
 }

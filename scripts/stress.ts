@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { coverage } from '../test/stress/coverage.ts';
+import { eventTests } from '../test/stress/events.ts';
 import { faultTests } from '../test/stress/faults.ts';
 import { hostile } from '../test/stress/hostile-json.ts';
 import { invalid } from '../test/stress/invalid.ts';
@@ -27,6 +28,7 @@ import { walkTests } from '../test/stress/walk.ts';
 const stressTests: readonly StressTest[] = [
   ...faultTests,
   ...onceTests,
+  ...eventTests,
   ...walkTests,
   ...limitsTests,
   limitLaw,

@@ -76,57 +76,6 @@ export interface Redelivery {
 /** `pending` until the receiver accepts the event, or the last attempt fails. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
-/** One mistake in the request. */
-export interface ErrorDetail {
-  /** Part of the request that has the mistake. */
-  readonly in: 'body' | 'query' | 'header' | 'path';
-  /** Name of the member, parameter or header. Empty for the body as a whole. */
-  readonly name: string;
-  /** What is wrong and what is expected. */
-  readonly message: string;
-}
-
-/** An animal in the store. */
-export interface Pet {
-  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
-  readonly id: bigint;
-  /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
-  readonly name: string;
-  /** ID of the category that the animal belongs to. */
-  readonly categoryId: bigint;
-  readonly status: PetStatus;
-}
-
-/** How many animals there are in each status. */
-export interface Inventory {
-  readonly available: number;
-  readonly pending: number;
-  readonly sold: number;
-}
-
-/** A name for a category of animals. */
-export interface Category {
-  /** ID of the category, chosen by the client. */
-  readonly id: bigint;
-  /** The category's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
-  readonly name: string;
-}
-
-/** An order for one animal. */
-export interface Order {
-  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
-  readonly id: bigint;
-  /** ID of the animal that is ordered. */
-  readonly petId: bigint;
-  readonly status: OrderStatus;
-  /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
-  readonly reference?: string | undefined;
-  /** When the order was placed, UTC. */
-  readonly createdAt: string;
-  /** When the order was placed or its status last changed, UTC. */
-  readonly updatedAt: string;
-}
-
 /** A change, with the resource as it was after it; of a deletion, as it was before. */
 export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
@@ -138,6 +87,17 @@ export interface PetCreatedEvent {
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
+}
+
+/** An animal in the store. */
+export interface Pet {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name: string;
+  /** ID of the category that the animal belongs to. */
+  readonly categoryId: bigint;
+  readonly status: PetStatus;
 }
 
 /** The event `pet.updated`. */
@@ -187,6 +147,21 @@ export interface OrderPlacedEvent {
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
+}
+
+/** An order for one animal. */
+export interface Order {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  /** ID of the animal that is ordered. */
+  readonly petId: bigint;
+  readonly status: OrderStatus;
+  /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly reference?: string | undefined;
+  /** When the order was placed, UTC. */
+  readonly createdAt: string;
+  /** When the order was placed or its status last changed, UTC. */
+  readonly updatedAt: string;
 }
 
 /** The event `order.approved`. */
@@ -239,6 +214,14 @@ export interface CategoryCreatedEvent {
   readonly data: Category;
 }
 
+/** A name for a category of animals. */
+export interface Category {
+  /** ID of the category, chosen by the client. */
+  readonly id: bigint;
+  /** The category's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name: string;
+}
+
 /** The event `category.updated`. */
 export interface CategoryUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
@@ -275,6 +258,23 @@ export interface WebhookDisabled {
   readonly id: bigint;
   /** Why it was disabled. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reason: string;
+}
+
+/** One mistake in the request. */
+export interface ErrorDetail {
+  /** Part of the request that has the mistake. */
+  readonly in: 'body' | 'query' | 'header' | 'path';
+  /** Name of the member, parameter or header. Empty for the body as a whole. */
+  readonly name: string;
+  /** What is wrong and what is expected. */
+  readonly message: string;
+}
+
+/** How many animals there are in each status. */
+export interface Inventory {
+  readonly available: number;
+  readonly pending: number;
+  readonly sold: number;
 }
 
 /** What is left of the account's limits. */

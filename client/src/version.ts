@@ -1,2 +1,2 @@
 /** That of package.json. */
-export const version = '1.0.0';
+export const version = '1.1.0';

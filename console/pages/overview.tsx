@@ -1,5 +1,4 @@
 /** How the service is doing, second by second, and what is wrong. */
-import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Overview } from '../contract.ts';
@@ -11,6 +10,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
 import { Plot } from '../parts/plot.tsx';
 import type { Series } from '../parts/plot-options.ts';
+import { Tile } from '../parts/tile.tsx';
 import { named } from '../text.ts';
 import { petStatusWords } from '../words.ts';
 
@@ -113,18 +113,6 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
 
 function part(some: number, all: number): string {
   return all === 0 ? '0%' : `${rate((some / all) * 100)}%`;
-}
-
-function Tile({ name, value, note }: { name: string; value: string; note: ComponentChildren }) {
-  return (
-    <div class="tile">
-      <dt>{name}</dt>
-      <dd>
-        <strong>{value}</strong>
-        <span>{note}</span>
-      </dd>
-    </div>
-  );
 }
 
 const format = { hour: '2-digit', minute: '2-digit', hour12: false } as const;

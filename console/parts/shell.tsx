@@ -23,6 +23,7 @@ const destinations: readonly (readonly [path: string, text: string, icon: IconNa
     ['animals', 'Animals', 'animals'],
     ['categories', 'Categories', 'categories'],
     ['orders', 'Orders', 'orders'],
+    ['events', 'Events', 'events'],
   ],
   [
     ['audit', 'Audit log', 'audit'],

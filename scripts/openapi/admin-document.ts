@@ -31,7 +31,7 @@ const securitySchemes = {
 function adminDocument() {
   const info = {
     title: 'Animal Store admin API',
-    version: '1.0.0',
+    version: '1.1.0',
     summary: 'For those who run an animal store',
     description: adminIntroduction,
     license: { name: 'MIT', identifier: 'MIT' },

@@ -40,6 +40,10 @@ export const adminHeaders = {
       examples: ['</admin/v1/keys?limit=20&cursor=LjIw>; rel="next", </admin/v1/keys?limit=20>; rel="first"'],
     },
   },
+  EventLink: {
+    ...headers.EventLink,
+    schema: { type: 'string', examples: ['</admin/v1/events?limit=20&after=42>; rel="next"'] },
+  },
   'Set-Cookie': {
     description: 'Gives or takes the cookie of the session.',
     required: true,

@@ -16,6 +16,7 @@ const meanings: Readonly<Record<number, string>> = {
   403: 'The operator may not do this, or the request is from elsewhere',
   404: 'Not found',
   409: 'The present state does not allow it',
+  410: 'What was requested is not available any more',
   412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body has another form than the operation takes',
@@ -75,7 +76,7 @@ function successResponse(
   status: SuccessStatus,
   description: string,
 ): ZodOpenApiResponseObject {
-  const { operationId, success, paginated } = operation;
+  const { operationId, success, paginated, feed } = operation;
   const { schema, lines } = success;
   const type = lines ? 'application/x-ndjson' : 'application/json';
   const setsCookie = operationId === 'createSession' || operationId === 'deleteSession';
@@ -86,6 +87,7 @@ function successResponse(
       ...(status === 201 && success.location && refs('Location')),
       ...(schema && (success.tagged || isShop(operationId)) && refs('ETag')),
       ...(paginated && { Link: ref('PageLinks') }),
+      ...(feed && { Link: ref('EventLink') }),
       ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
       ...(setsCookie && refs('Set-Cookie')),
     },

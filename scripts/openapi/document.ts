@@ -12,6 +12,7 @@ import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
 import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
+import { webhooks } from './webhooks.ts';
 
 /** The text of `contract/openapi.json`, with the path of the version as the only server. */
 export function contractText(): string {
@@ -21,7 +22,7 @@ export function contractText(): string {
 function openapiDocument() {
   const info = {
     title: 'Animal Store API',
-    version: '1.0.0',
+    version: '1.1.0',
     summary: 'The animals of a pet store',
     description: introduction,
     license: { name: 'MIT', identifier: 'MIT' },
@@ -39,6 +40,7 @@ function openapiDocument() {
       tags: tagsOf(allOperations),
       security: [{ apiKey: [] }],
       paths: pathsOf(allOperations, operationObject),
+      webhooks,
       components: {
         schemas: { Error: ErrorBody },
         headers,

@@ -17,6 +17,7 @@ import { requestIds } from '../http/pipeline/head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import type { SystemOperations } from '../operations/admin/system.ts';
+import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
 import { troublesOf } from '../operations/observability/concerns.ts';
 import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
@@ -35,6 +36,7 @@ export interface AdminOptions {
   readonly outages: Outages;
   readonly watch: Watch;
   readonly backups: BackupOperations;
+  readonly feed: EventFeed;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -53,7 +55,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   const { clock, randomBytes, log } = options;
   const code = new OneTimeCode(clock, randomBytes);
   const system = systemOf(options.watch, config, options);
-  const context = contextOf(options, origin, code, system);
+  const context = contextOf(config, options, code, system);
   const console = new Console(consoleFiles);
   let server: AdminServer;
   try {
@@ -80,20 +82,20 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
 }
 
 function contextOf(
-  { store, clock, randomBytes, log, outages, watch, backups }: AdminOptions,
-  origin: string | undefined,
+  { admin, events: eventSettings }: Config,
+  { store, clock, randomBytes, log, outages, watch, backups, feed }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
 ): AdminContext {
   const codeActor: Actor = { kind: 'console', name: systemUser() };
   return {
-    site: new Site(origin),
+    site: new Site(admin?.origin),
     sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
     failedSignIns: new FailedSignIns(clock),
     recentTokens: new RecentTokens(clock),
     operations: new AdminOperations({
       ...{ store, clock, randomBytes, system, backups, logging: watch.logging },
-      importList: new ImportList(clock),
+      ...{ importList: new ImportList(clock), feed, eventSettings },
     }),
     troubles: () => troublesOf(store),
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),

@@ -13,6 +13,7 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import { checkHost, reservePort } from '../http/listener/host.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
+import { EventFeed } from '../operations/events/feed.ts';
 import { isEmbedded } from '../storage/open.ts';
 import type { Port } from '../storage/storage.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
@@ -65,10 +66,10 @@ export async function startApp(
 ): Promise<LocalApp> {
   await checkHost(config.host);
   await using started = new AsyncDisposableStack();
-  const { url, admin, outages, watch } = started.use(await startService(config, openapi, log, runtime));
+  const { url, admin, feed, outages, watch } = started.use(await startService(config, openapi, log, runtime));
   const { storage: store } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
-  const parts = { ...runtime, store, outages, backups, log, watch };
+  const parts = { ...runtime, store, outages, backups, feed, log, watch };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const kept = started.move();
@@ -115,7 +116,8 @@ export async function startWorkers(
   const watch = watchWorkers(supervisor, config, log, { startedAt, port });
   const { storage: store } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
-  const parts = { ...runtime, store, outages, backups, log, watch };
+  const feed = started.use(new EventFeed(store.events, runtime.clock));
+  const parts = { ...runtime, store, outages, backups, feed, log, watch };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const { encryption } = admin.storage;

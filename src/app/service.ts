@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { listeningAddress } from '../http/listener/host.ts';
+import type { Listener } from '../http/listener/listener.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { RequestContext } from '../http/pipeline/context.ts';
@@ -11,6 +12,7 @@ import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
+import { leaveGap } from '../operations/events/continuity.ts';
 import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
@@ -24,6 +26,7 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly admin: AdminServices;
+  readonly feed: EventFeed;
   readonly outages: Outages;
   readonly watch: ServiceWatch;
 }
@@ -55,9 +58,8 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
-/** Without recording, a gap shows readers that changes from now on are missing. */
 async function feedOf({ events }: Config, storage: Store, clock: Clock): Promise<EventFeed> {
-  if (!events.areRecorded) await storage.write('skipEvents', null);
+  await leaveGap(storage, events.areRecorded);
   return new EventFeed(storage.events, clock);
 }
 
@@ -93,6 +95,13 @@ function contextOf(
   };
 }
 
+/** A stream is a request that the runtime has not finished. */
+function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
+  const openStreams = () => streams.open;
+  const eventListeners = () => tail.listeners;
+  return { port: server.port, inFlight: () => server.underWay - openStreams(), openStreams, eventListeners };
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -108,7 +117,6 @@ export async function startService(
   const { storage } = admin;
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
-
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   const webhooks = webhookParts(config, runtime);
@@ -139,18 +147,12 @@ export async function startService(
     events[Symbol.dispose]();
     await Promise.all([server.stop(config.drainSeconds * 1_000, stopWithinMs), sending.stop()]);
   });
-  watch.begin({
-    port: server.port,
-    inFlight: () => server.underWay - streams.open,
-    openStreams: () => streams.open,
-  });
+  watch.begin(watched(server, streams, events));
   const kept = started.move();
   return {
     url: url(),
     port: server.port,
-    admin,
-    outages,
-    watch,
+    ...{ admin, feed: events, outages, watch },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -45,6 +45,8 @@ interface WatchedServer {
   readonly inFlight: () => number;
   /** Streams of events that clients have open. */
   readonly openStreams: () => number;
+  /** Waiting requests and streams that receive new events. */
+  readonly eventListeners: () => number;
 }
 
 export class ServiceWatch implements Watch, AsyncDisposable {
@@ -59,6 +61,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   #port = 0;
   #inFlight = () => 0;
   #openStreams = () => 0;
+  #eventListeners = () => 0;
 
   constructor(options: ServiceWatchOptions) {
     const { config, store, clock, log, worker } = options;
@@ -73,16 +76,18 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       facts: () => store.facts(),
       inFlight: () => this.#inFlight(),
       openStreams: () => this.#openStreams(),
+      eventListeners: () => this.#eventListeners(),
       // Of the process, not of the instance.
       startedAt: clock.now(),
     });
   }
 
   /** Records usage from now on, in the name of the instance that listens there. */
-  begin({ port, inFlight, openStreams }: WatchedServer): void {
+  begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
     const { config, store, clock, log, worker } = this.#options;
     this.#inFlight = inFlight;
     this.#openStreams = openStreams;
+    this.#eventListeners = eventListeners;
     this.#port = port;
     this.#recorder = new UsageRecorder({
       ...{ store, clock, counter: this.counter },
@@ -135,7 +140,7 @@ export function watchWorkers(
 
 export function systemOf(
   { traffic, logging, instance, startedAt }: Watch,
-  { settings, getPetSunset }: Config,
+  { settings, getPetSunset, events }: Config,
   {
     store,
     clock,
@@ -143,7 +148,7 @@ export function systemOf(
   }: { readonly store: Store; readonly clock: Clock; readonly backups: BackupOperations },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups },
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, events },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

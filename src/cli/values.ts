@@ -5,6 +5,7 @@ import type * as z from 'zod';
 import { validate } from '../contract/validation.ts';
 import { int64Text, pageLimit, text as textOf } from '../contract/values.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
+import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
 const longestMs = 3_650 * dayMs;
@@ -106,6 +107,16 @@ export function scopeList(text: string): readonly Scope[] {
     );
   }
   return scopes.filter((scope) => words.includes(scope));
+}
+
+/** Selectors separated by commas; `pet.*` selects all events about animals. */
+export function eventSelectorList(text: string): readonly EventSelector[] {
+  const words = text.split(',').map((word) => word.trim());
+  const chosen = eventSelectors.filter((selector) => words.includes(selector));
+  if (words.every((word) => (chosen as readonly string[]).includes(word))) return chosen;
+  throw new InvalidArgumentError(
+    `It must be a list of types separated by commas. Types: ${eventSelectors.join(', ')}.`,
+  );
 }
 
 const nameSchema = textOf('A name.', '');

@@ -58,11 +58,20 @@ export interface Success<Outcome = never> {
   readonly stream?: true;
 }
 
+/** Where a stream is written: Bun's `ReadableStreamDirectController`, which browsers do not have. */
+export interface StreamSink {
+  /** Returns a promise while the connection takes no more. */
+  write(bytes: Uint8Array): unknown;
+  flush(): unknown;
+  end(): unknown;
+  close(reason: Error): unknown;
+}
+
 /** A response that is written while its reader stays: an underlying source of Bun's, of the type `direct`. */
 export interface StreamSource {
   readonly type: 'direct';
   /** Begins the stream, which stays open. Not called without a reader, as for HEAD. */
-  pull(sink: ReadableStreamDirectController): void;
+  pull(sink: StreamSink): void;
   /** The reader has left. */
   cancel(): void;
   /** Disposed of at the end. */

@@ -16,6 +16,8 @@ export interface TakeRequest {
   readonly leasedUntil: number;
   /** How many deliveries are taken at most. */
   readonly room: number;
+  /** How many the process takes of webhooks of which it holds some, by id: no other process takes those. */
+  readonly held: Readonly<Record<string, number>>;
   /** The last webhook of the round before; 0 for none. */
   readonly after: bigint;
 }
@@ -61,7 +63,15 @@ export interface SettledDelivery {
   readonly finishedAt: number | null;
 }
 
-/** How many of a webhook's deliveries may be in flight: one while half of the process is occupied, so that some are left for others. */
-export function inFlightWith(room: number): number {
-  return room > mostInFlight.perProcess / 2 ? mostInFlight.perWebhook : 1;
+/** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
+const mostTaken = 32;
+
+/**
+ * How many deliveries of a webhook a process takes. One while half of the process is occupied, so that receivers that hang
+ * leave room for others.
+ */
+export function takenOfWebhook(room: number, isFast: boolean): number {
+  const isRoomy = room > mostInFlight.perProcess / 2;
+  if (isFast) return isRoomy ? mostTaken : mostInFlight.perWebhook;
+  return isRoomy ? mostInFlight.perWebhook : 1;
 }

@@ -106,7 +106,11 @@ export class Misbehavior {
       return cut(exchange);
     }
     const response = await this.#replyTo(asked, fault);
-    if (!(await isStaying()) || fault.cut === 'after') return cut(exchange);
+    if (!(await isStaying()) || fault.cut === 'after') {
+      // Ends a stream.
+      await response.body?.cancel();
+      return cut(exchange);
+    }
     noted(entry, response);
     const isEmpty = exchange.incoming.request.method === 'HEAD' || fault.slowBodyMs === undefined;
     return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);

@@ -36,6 +36,8 @@ export function changesBody(name: ReplyName): boolean {
 /** The response for a client; `response` is the service's if it performed the request. */
 export async function proxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
   const title = pages[name];
+  // Ends a stream.
+  if (title !== undefined || name === 'redirect') await response?.body?.cancel();
   if (title !== undefined) {
     const text = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n</body>\r\n</html>\r\n`;
     const headers = { 'Content-Type': 'text/html' };

@@ -17,6 +17,8 @@ export interface ReadyWebhook {
   readonly formerSecretUntil: bigint | null;
   readonly position: bigint;
   readonly isBehind: bigint | boolean;
+  /** How many of its deliveries may be taken. */
+  readonly room: bigint | number;
 }
 
 export interface LeasedRow {
@@ -36,7 +38,7 @@ interface Portion {
 
 /** `oldest` and `last` bound the retained events. */
 export function portionOf(
-  { position, types }: ReadyWebhook,
+  { position, types }: Pick<ReadyWebhook, 'position' | 'types'>,
   { oldest, last }: { readonly oldest: bigint; readonly last: bigint },
 ): Portion {
   const after = position < oldest - 1n ? oldest - 1n : position;
@@ -45,7 +47,11 @@ export function portionOf(
   return { after, until: end < last ? end : last, types: [...selected] };
 }
 
-export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): TakenDelivery {
+export function takenOf(
+  row: LeasedRow,
+  webhook: Omit<ReadyWebhook, 'room'>,
+  leasedUntil: number,
+): TakenDelivery {
   const { url, secret, formerSecret, formerSecretUntil } = webhook;
   const accountId = Number(webhook.accountId);
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
@@ -55,7 +61,7 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
 
 /** Where the next round begins: at the first webhook again, unless this one was full. */
 export function nextRound(
-  found: readonly ReadyWebhook[],
+  found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   after: bigint,
   last: bigint,
 ): Pick<Taken, 'after' | 'isMore'> {

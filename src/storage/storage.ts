@@ -144,7 +144,7 @@ export interface ImportStore extends EntityReads<typeof imports> {
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
-export interface EventStore extends Pick<EntityReads<typeof events>, 'findMany'> {
+export interface EventStore {
   /** Up to `limit` events behind the id `after`, ascending. */
   list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
   /** Up to `limit` of the newest events, newest first. */
@@ -185,7 +185,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  readonly events: EventStore;
+  readonly events: EventStore & Pick<EntityReads<typeof events>, 'findMany'>;
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;

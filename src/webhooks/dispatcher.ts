@@ -2,18 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
-import {
-  mostInFlight,
-  type SettledDelivery,
-  type Taken,
-  type TakenDelivery,
-  type TakeRequest,
-} from '../domain/delivery.ts';
+import type { SettledDelivery, Taken, TakenDelivery, TakeRequest } from '../domain/delivery.ts';
 import { type Impossible, judge, type Send } from './attempt.ts';
+import { Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
 
 /** An attempt ends within 15 s, and its outcome is stored long before another process may make it again. */
 const leaseMs = 60_000;
+/** How long before the end of its lease an attempt begins at the latest. */
+const latestStartMs = 20_000;
+/** Deliveries of a receiver that responds within this time are taken ahead. */
+const fastMs = 1_000;
 /** How soon retries are noticed, and events while no process listens to them. */
 const lookEveryMs = 1_000;
 /** How long attempts in flight may take when the service stops. */
@@ -47,6 +46,7 @@ export class Dispatcher {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #ending = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  readonly #lanes = new Lanes();
   #settled: SettledDelivery[] = [];
   /** The last webhook of the round before. */
   #after = 0n;
@@ -115,8 +115,8 @@ export class Dispatcher {
     this.#settled = [];
     this.#isWoken = false;
     const now = clock.now();
-    const room = this.#isStopping ? 0 : mostInFlight.perProcess - this.#inFlight.size;
-    const request = { now, leasedUntil: now + leaseMs, room, after: this.#after };
+    const room = this.#isStopping ? 0 : this.#lanes.room;
+    const request = { now, leasedUntil: now + leaseMs, room, after: this.#after, held: this.#lanes.held };
     const taken = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
@@ -129,19 +129,29 @@ export class Dispatcher {
 
   async #begin(deliveries: readonly TakenDelivery[]): Promise<void> {
     const bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
-    for (const delivery of deliveries) {
-      const attempt = this.#deliver(delivery, bodies.get(delivery.eventId)).finally(() => {
+    for (const delivery of deliveries) this.#lanes.add({ delivery, body: bodies.get(delivery.eventId) });
+    for (const { webhookId } of deliveries) this.#next(webhookId);
+  }
+
+  /** Sends what waits for a webhook, as far as it has room. */
+  #next(webhookId: bigint): void {
+    for (let next = this.#lanes.next(webhookId); next !== undefined; next = this.#lanes.next(webhookId)) {
+      const attempt = this.#deliver(next).then((isFast) => {
         this.#inFlight.delete(attempt);
+        this.#lanes.end(webhookId, isFast);
+        this.#next(webhookId);
         this.wake();
       });
       this.#inFlight.add(attempt);
     }
   }
 
-  /** Never rejects. */
-  async #deliver(delivery: TakenDelivery, body: string | undefined): Promise<void> {
+  /** Never rejects. Returns whether the receiver accepted it quickly. */
+  async #deliver({ delivery, body }: Loaded): Promise<boolean> {
     const { store, clock, random } = this.#options;
     const at = clock.now();
+    // Another process may make the attempt once the lease has expired.
+    if (delivery.leasedUntil - at < latestStartMs) return false;
     const outcome = await this.#send(delivery, body, at);
     const { settled, disabled } = judge(delivery, outcome, { at, now: clock.now(), random: random() });
     try {
@@ -150,6 +160,7 @@ export class Dispatcher {
     } catch {
       // The store has logged its outage. The attempt is made again when its lease has expired.
     }
+    return settled.status === 'succeeded' && outcome.milliseconds < fastMs;
   }
 
   async #send(delivery: TakenDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {

@@ -36,7 +36,7 @@ const all: readonly Metric[] = metricsOf({
   processes: [
     {
       ...new TrafficCounter(new FakeClock()).traffic(),
-      ...{ startedAt: 0, inFlight: 0, openStreams: 0, memoryBytes: 1, store: {} },
+      ...{ startedAt: 0, inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 1, store: {} },
       pageCache: { hits: 0, misses: 0 },
       eventLoop: { maxSeconds: 0, sumSeconds: 0, looks: 0 },
     },
@@ -49,6 +49,7 @@ const all: readonly Metric[] = metricsOf({
   },
   troubles: [],
   bans: 0,
+  events: { last: 9, oldestAgeMs: 1, keepMs: 1 },
   backups: {
     everyMs: 1,
     latest: { name: 'made', bytes: 1, label: null, verified: null, createdAt: 1 },

@@ -125,10 +125,10 @@ describe('getSystem', () => {
     const operator = await asOperator(app);
     const system = await operator.system();
     expect(system).toMatchObject({
-      ...{ version: '1.0.0', runtime: `Bun ${Bun.version}`, workers: 1, troubles: [] },
+      ...{ version: '1.1.0', runtime: `Bun ${Bun.version}`, workers: 1, troubles: [] },
       startedAt: '2027-01-15T10:00:00.000Z',
       store: { engine: 'SQLite' },
-      instances: [{ name: 'first', version: '1.0.0' }],
+      instances: [{ name: 'first', version: '1.1.0' }],
     });
     expect(system.memoryBytes).toBeGreaterThan(1_000_000);
     expect(system.settings.map(({ name }) => name)).toEqual(Object.keys(settings));

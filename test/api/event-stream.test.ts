@@ -1,7 +1,5 @@
-/** The stream of events, read by a parser of its own. */
+/** The stream of events, read by an independent parser. Its bounds are in event-stream-bounds.test.ts. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { connect } from 'node:net';
-import { mostStreams } from '../../src/contract/events.ts';
 import { parseJson } from '../../src/contract/json.ts';
 import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
 import { EventSource } from '../support/event-source.ts';
@@ -110,7 +108,7 @@ describe('the position', () => {
     expect([answer.status, answer.error.code]).toEqual([410, 'events_expired']);
   });
 
-  test('is resumed without a gap or a duplicate, while writes go on', async () => {
+  test('is resumed without a gap or a duplicate, during writes', async () => {
     const from = await newestId();
     const seen: number[] = [];
     let isWriting = true;
@@ -129,7 +127,7 @@ describe('the position', () => {
     expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => from + 1 + index));
   });
 
-  test('catches up with thousands of events and goes on with those that come', async () => {
+  test('catches up with thousands of events and sends those that follow', async () => {
     const from = await newestId();
     await Promise.all(Array.from({ length: 2_100 }, () => addPet()));
     await using source = await open(`?after=${from}`);
@@ -141,7 +139,7 @@ describe('the position', () => {
 });
 
 describe('types', () => {
-  test('are those that are asked for, of those that the key may read', async () => {
+  test('are the selected ones, of those that the key may read', async () => {
     const { account } = await wealthy();
     const scopes = ['events:read', 'pets:read'] as const;
     const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);
@@ -233,92 +231,3 @@ describe('the end', () => {
     expect((await own.call('GET', '/events/stream?after=1')).error.code).toBe('events_expired');
   });
 });
-
-describe('the bounds', () => {
-  test('10 streams of an account: the next is 429 too_many_streams, until one ends', async () => {
-    const { account, key } = await wealthy();
-    const { key: second } = await app.app.admin.keys.create(account.id, 'second', undefined, ['events:read']);
-    await using stack = new AsyncDisposableStack();
-    const sources: EventSource[] = [];
-    for (let count = 0; count < mostStreams; count++) sources.push(stack.use(await open('', { key })));
-    const refused = await app.call('GET', '/events/stream', { key: second });
-    expect([refused.status, refused.error.code]).toEqual([429, 'too_many_streams']);
-    expect(refused.number('Retry-After')).toBeGreaterThan(0);
-    expect(refused.number('X-RateLimit-Remaining')).toBe(1_000 - mostStreams - 1);
-    expect((await app.call('HEAD', '/events/stream', { key: second })).status).toBe(429);
-    await sources[0]?.[Symbol.asyncDispose]();
-    await until(async () => (await app.call('HEAD', '/events/stream', { key: second })).status === 200);
-    await using _again = await open('', { key: second });
-  });
-
-  test('a reader that is 1 MiB behind is disconnected, and others get every event', async () => {
-    await using own = await startTestApp();
-    using slow = await unread(own, '');
-    await using reader = await open('', { key: own.key, of: own });
-    let written = 0;
-    // The system takes some MiB in the name of the reader.
-    while (!slow.isClosed() && written < 5_000) {
-      await addLarge(own, 10);
-      written += 10;
-      await until(() => reader.events.length === written);
-    }
-    expect(slow.isClosed()).toBe(true);
-    expect(reader.ids).toEqual(Array.from({ length: written }, (_, index) => index + 1));
-    // The system's buffers are bounded, and so are those of the service.
-    expect(written * largeName.length).toBeLessThan(32 * 1_048_576);
-  });
-
-  test('a reader that catches up is sent as much as it takes, and not disconnected', async () => {
-    await using own = await startTestApp();
-    for (let round = 0; round < 15; round++) await addLarge(own, 100);
-    using slow = await unread(own, '?after=0');
-    await using reader = await open('?after=0', { key: own.key, of: own });
-    await until(() => reader.events.length === 1_500);
-    expect(slow.isClosed()).toBe(false);
-    slow.resume();
-    await until(() => slow.count() === 1_500);
-  });
-});
-
-const largeName = 'x'.repeat(16_000);
-
-/** Adds animals whose events are larger than any client's request can make them. */
-async function addLarge({ app: { admin } }: TestApp, count: number): Promise<void> {
-  const body = { name: largeName, categoryId: 1n, status: 'available' } as const;
-  await Promise.all(
-    Array.from({ length: count }, () => admin.storage.write('createPet', { body, now: Date.now() })),
-  );
-}
-
-/** A connection that reads the head of a stream and no more. */
-async function unread(of: TestApp, query: string) {
-  const { hostname, port } = new URL(of.url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  let isClosed = false;
-  let received = '';
-  socket.on('error', () => undefined);
-  socket.on('close', () => {
-    isClosed = true;
-  });
-  socket.write(
-    `GET /v1/events/stream${query} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${of.key}\r\n\r\n`,
-  );
-  await new Promise<void>((resolve) => {
-    socket.once('data', (chunk) => {
-      received += chunk.toString('latin1');
-      socket.pause();
-      resolve();
-    });
-  });
-  return {
-    isClosed: () => isClosed,
-    count: () => received.match(/^event: /gm)?.length ?? 0,
-    resume: () => {
-      socket.on('data', (chunk) => {
-        received += chunk.toString('latin1');
-      });
-      socket.resume();
-    },
-    [Symbol.dispose]: () => void socket.destroy(),
-  };
-}

@@ -32,6 +32,8 @@ const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | stri
   listMinutes: ['usage'],
   listTopCallers: ['usage'],
   listDeprecatedCallers: ['usage'],
+  listEvents: ['events list', 'events tail'],
+  getEventLog: ['status'],
   getOverview: 'It is in the memory of the process that serves; its metrics show it, too.',
   getSystem: ['status'],
   getLogging: 'LOG_LEVEL and LOG_REQUESTS say it at the start; it is changed in the process that serves.',

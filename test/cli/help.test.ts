@@ -62,7 +62,7 @@ test('--help and --version succeed; no command, or an unknown one, is wrong use'
   for (const { words } of commands.filter(({ words: path }) => path.length === 1)) {
     expect(help.stdout).toMatch(new RegExp(`^ {2}${words[0]}\\b`, 'm'));
   }
-  expect(await place.run(['--version'])).toMatchObject({ exitCode: 0, stdout: '1.0.0\n' });
+  expect(await place.run(['--version'])).toMatchObject({ exitCode: 0, stdout: '1.1.0\n' });
   expect(await place.run([])).toMatchObject({ exitCode: 2, stdout: '' });
   expect(await place.failure(2, 'sevre')).toBe(
     'animal-store: unknown command \'sevre\'\n(Did you mean serve?)\nSee "animal-store --help".\n',

@@ -77,7 +77,8 @@ function operations(): {
   return Object.entries<Record<string, { parameters: { $ref?: string; in: string; name: string }[] }>>(
     paths,
   ).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters }]) => ({
+    // `follow` reads the feed, so no method reads the stream.
+    Object.entries(path === '/events/stream' ? {} : methods).map(([method, { parameters }]) => ({
       name: `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, '{id}')}`,
       queried: parameters.filter((each) => each.in === 'query').map((each) => each.name),
       parameters: parameters

@@ -167,7 +167,7 @@ test('the counters of two processes are added up by name', () => {
   counter.count('getOrder', 'order_not_found', undefined, justNow());
   const one: Traffic = {
     ...counter.traffic(),
-    ...{ startedAt: 1, inFlight: 2, openStreams: 3, memoryBytes: 10, store: {} },
+    ...{ startedAt: 1, inFlight: 2, openStreams: 3, eventListeners: 4, memoryBytes: 10, store: {} },
     pageCache: { hits: 1, misses: 2 },
     eventLoop: { maxSeconds: 0.5, sumSeconds: 2, looks: 8 },
   };
@@ -184,6 +184,7 @@ test('the counters of two processes are added up by name', () => {
     }),
     inFlight: 4,
     openStreams: 6,
+    eventListeners: 8,
     memoryBytes: 20,
     pageCache: { hits: 2, misses: 4 },
     eventLoop: { maxSeconds: 0.7, sumSeconds: 4, looks: 16 },

@@ -26,15 +26,33 @@ workersTest('every worker applies the changes of an operator', async (stores) =>
   await until(async () => (await statusOf()) === 200);
 });
 
-workersTest('SIGTERM stops the admin listener with the workers', async (stores) => {
+workersTest('an operator waits for the events of every worker', async (stores) => {
   await using service = await stores.startInstance();
   const url = await consoleOf(service);
   const { token } = await addOperatorTo(stores.operator.storage, 'viewer');
-  expect((await sendAdmin(url, 'GET', '/pets', { token })).status).toBe(200);
-  service.signal('SIGTERM');
-  expect(await service.exited).toBe(0);
-  expect(await fetch(url).catch(() => undefined)).toBeUndefined();
+  const { key } = await stores.issueKey();
+  for (let event = 1; event <= 4; event++) {
+    const waiting = sendAdmin(url, 'GET', `/events?after=${event - 1}&wait=30`, { token });
+    expect((await clientOf(service.url, key).add('Ozzy')).status).toBe(201);
+    expect((await waiting).body).toEqual([expect.objectContaining({ id: event, type: 'pet.created' })]);
+  }
 });
+
+workersTest(
+  'SIGTERM stops the admin listener with the workers while a request waits for events',
+  async (stores) => {
+    await using service = await stores.startInstance();
+    const url = await consoleOf(service);
+    const { token } = await addOperatorTo(stores.operator.storage, 'viewer');
+    expect((await sendAdmin(url, 'GET', '/pets', { token })).status).toBe(200);
+    const waiting = sendAdmin(url, 'GET', '/events?wait=30', { token }).catch(() => undefined);
+    await sendAdmin(url, 'GET', '/session', { token });
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    await waiting;
+    expect(await fetch(url).catch(() => undefined)).toBeUndefined();
+  },
+);
 
 test('the listener makes a backup of a service with workers in a separate process', async () => {
   await using folder = await temporaryFolder();

@@ -16,6 +16,14 @@ const ozzy = { body: '{"name":"Ozzy","categoryId":1}' };
 const names = async ({ call }: Awaited<ReturnType<TestSandbox['account']>>) =>
   JSON.parse((await call('GET', '/pets?limit=100')).text).map(({ name }: { name: string }) => name);
 
+test('a stream whose response never arrives is not open', async () => {
+  const user = await sandbox.account();
+  for (const fault of ['cut=after', 'reply=redirect', 'reply=html-502'])
+    for (let count = 0; count < 10; count++)
+      await user.call('GET', '/events/stream', { fault }).catch(() => undefined);
+  expect((await user.call('GET', '/events/stream')).status).toBe(200);
+});
+
 describe('status', () => {
   const operation = allOperations.find(({ operationId }) => operationId === 'createPet');
   const codes = operation === undefined ? [] : errorsOf(operation);

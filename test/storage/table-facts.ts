@@ -56,6 +56,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'pruneAnswers idempotent_answers':
     'removes only answers that are too old to be found, and skips locked rows',
   'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
+  'releaseDeliveries webhooks': 'changes no reference',
   'dispatchDeliveries events': 'events behind the last number are complete',
 };
 

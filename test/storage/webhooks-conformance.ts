@@ -22,7 +22,13 @@ function create({ write }: Writes, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-const requestAt = (at: number, room: number) => ({ now: at, leasedUntil: at + leaseMs, room, after: 0n });
+const requestAt = (at: number, room: number) => ({
+  now: at,
+  leasedUntil: at + leaseMs,
+  room,
+  after: 0n,
+  held: {},
+});
 
 /** What a process that has room for some deliveries takes of the committed events. */
 async function take(store: Store, room = 0, at = now): Promise<Taken> {

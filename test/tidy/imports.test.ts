@@ -55,6 +55,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   console: [
     'type:contract',
     'type:domain',
+    'domain/event-type',
     'domain/order-status',
     'domain/pet-status',
     'domain/plan',

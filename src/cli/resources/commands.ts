@@ -5,6 +5,7 @@ import { isRead, type Operation } from '../../contract/operation.ts';
 import { addCommand, addGroup, addListOptions, jsonOption, type ReadConfig, timeForms } from '../command.ts';
 import { CommandError } from '../terminal.ts';
 import { givenId, int64, label } from '../values.ts';
+import { addEventCommands } from './events.ts';
 import { type Facts, factsOf } from './facts.ts';
 import { addKeyCommands } from './keys.ts';
 import {
@@ -44,6 +45,7 @@ export function addResource(
     addRowCommand(group, command.words[1] ?? '', command, config);
   }
   if (name === 'keys') addKeyCommands(group, config);
+  if (name === 'events') addEventCommands(group, config);
 }
 
 export function rowCommands(resource: string): RowCommand[] {

@@ -30,7 +30,7 @@ const step = { notes: [atOnce] };
 
 /** Operations with commands that are written by hand, beside which none is derived. */
 const handwritten: ReadonlySet<AdminOperationId> = new Set([
-  ...(['createPet', 'createKey', 'rotateKey'] as const),
+  ...(['createPet', 'createKey', 'rotateKey', 'listEvents', 'getEventLog'] as const),
 ]);
 
 export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = {

@@ -10,6 +10,7 @@ const sentences: Readonly<Record<string, string>> = {
   orders: 'List, place and move orders.',
   categories: 'Name the categories of animals.',
   inventory: 'Count the animals in each status.',
+  events: 'List and follow what changed.',
   audit: 'Show what operators changed, and who changed it.',
 };
 

@@ -7,6 +7,7 @@ import { accountOperations } from './accounts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backups.ts';
 import { banOperations } from './bans.ts';
+import { adminEventOperations } from './events.ts';
 import { importOperations } from './imports.ts';
 import { keyOperations } from './keys.ts';
 import { operatorOperations } from './operators.ts';
@@ -33,6 +34,7 @@ export const adminOperations = {
   ...banOperations,
   ...shopOperations,
   ...importOperations,
+  ...adminEventOperations,
   ...usageOperations,
   ...auditOperations,
   ...systemOperations,

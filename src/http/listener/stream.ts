@@ -1,4 +1,4 @@
-import type { StreamSource } from '../../contract/operation.ts';
+import type { StreamSink, StreamSource } from '../../contract/operation.ts';
 import type { BusyConnections } from './busy-connections.ts';
 
 type Server = Pick<Bun.Server<undefined>, 'requestIP' | 'timeout'>;
@@ -22,7 +22,7 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   }
 
   /** Called when the request counts as answered, so that nothing undoes this. */
-  pull(sink: ReadableStreamDirectController): void {
+  pull(sink: StreamSink): void {
     if (this.#request === undefined) return;
     this.#server.timeout(this.#request, 0);
     this.#busy.keep(this.#request, this.#server, this);

@@ -19,6 +19,7 @@ import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backups.ts';
 import { banHandlers } from './bans.ts';
+import { eventHandlers } from './events.ts';
 import type { Asking, HandlersOf } from './handlers.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operators.ts';
@@ -51,6 +52,7 @@ const handlers: HandlersOf<Services, HandledRows> = {
   ...sessionHandlers,
   ...importHandlers,
   ...systemHandlers,
+  ...eventHandlers,
 };
 
 export interface AdminRequest {

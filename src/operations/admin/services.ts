@@ -3,6 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { OperatorContext } from '../changes/by-operator.ts';
 import type { OperatorOnce } from '../changes/operator-once.ts';
+import type { EventFeed } from '../events/feed.ts';
 import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
@@ -11,6 +12,7 @@ import { AccountOperations } from './accounts.ts';
 import { AuditOperations } from './audit.ts';
 import type { BackupOperations } from './backups.ts';
 import { BanOperations } from './bans.ts';
+import type { EventSettings } from './events.ts';
 import { KeyOperations } from './keys.ts';
 import { OperatorOperations } from './operators.ts';
 import type { SystemOperations } from './system.ts';
@@ -28,6 +30,8 @@ export interface ServingParts extends AdminParts {
   readonly system: SystemOperations;
   readonly logging: LoggingControl;
   readonly importList: ImportList;
+  readonly feed: EventFeed;
+  readonly eventSettings: EventSettings;
 }
 
 /** What an operator can do: changes that are made with it are recorded as that operator's. */

@@ -3,7 +3,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
-import { type Metric, metricsOf } from '../observability/metrics.ts';
+import { type EventFigures, type Metric, metricsOf } from '../observability/metrics.ts';
 import { liveSeconds, sumOf, type TrafficSource } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
@@ -11,13 +11,14 @@ import { ifAvailable } from '../refusals.ts';
 import { iso } from '../shown.ts';
 import type { Store } from '../units.ts';
 import type { BackupOperations } from './backups.ts';
+import type { EventSettings } from './events.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** Concerns and bans change slowly and cost more, so they are cached this long. */
 const heldMs = 5_000;
 
 interface SystemParts {
-  readonly store: Pick<Store, 'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage'>;
+  readonly store: Pick<Store, 'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage' | 'events'>;
   readonly clock: Clock;
   readonly traffic: TrafficSource;
   readonly logging: LoggingControl;
@@ -30,11 +31,13 @@ interface SystemParts {
   /** When deprecated operations go, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly backups: Pick<BackupOperations, 'concern' | 'figures'>;
+  readonly events: EventSettings;
 }
 
 interface Held {
   readonly until: number;
   readonly bans: number;
+  readonly events: EventFigures;
   readonly concerns: readonly Concern[];
 }
 
@@ -86,6 +89,7 @@ export class SystemOperations {
       facts: await store.facts(),
       troubles: troublesOf(store),
       bans: slow?.bans,
+      events: slow?.events,
       backups: await backups.figures(),
       about: { version, runtime, name: instance },
       startedAt,
@@ -100,8 +104,19 @@ export class SystemOperations {
     const concerns = [...(await concernsOf(known, await this.#instances()))];
     if (backups.concern !== undefined) concerns.push(backups.concern);
     const bans = (await store.limits.bans()).length;
-    this.#held = { until: now + heldMs, bans, concerns };
+    this.#held = { until: now + heldMs, bans, events: await this.#events(), concerns };
     return this.#held;
+  }
+
+  async #events(): Promise<EventFigures> {
+    const { store, clock, events } = this.#parts;
+    const { oldest, last } = await store.events.bounds();
+    const [found] = await store.events.list(oldest - 1n, 1);
+    return {
+      last: Number(last),
+      oldestAgeMs: found && Math.max(0, clock.now() - found.createdAt),
+      keepMs: events.areRecorded ? events.keepMs : undefined,
+    };
   }
 
   /** Those that were not stopped; this one is there even when it has not given its first sign of life yet. */

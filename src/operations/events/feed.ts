@@ -14,11 +14,13 @@ const examinedAtOnce = 500;
 /** The events that a caller selected and may read. */
 export interface Wanted {
   readonly types: ReadonlySet<EventType>;
-  readonly accountId: number;
+  /** Of a client; an operator may read the events of all accounts. */
+  readonly accountId: number | 'all';
 }
 
 export function isWanted({ type, accountId }: StoreEvent, wanted: Wanted): boolean {
-  return wanted.types.has(type) && (accountId === null || accountId === wanted.accountId);
+  const mayRead = accountId === null || wanted.accountId === 'all' || accountId === wanted.accountId;
+  return mayRead && wanted.types.has(type);
 }
 
 interface PageRequest {
@@ -32,7 +34,7 @@ interface PageRequest {
 
 type EventPage = Page<StoreEvent>;
 
-/** Events as they are retained, whoever may read them. */
+/** Retained events, not filtered by what a caller may read. */
 interface EventRead {
   readonly events: readonly StoreEvent[];
   /** The last of them; without any, the event behind which there is none. */
@@ -67,7 +69,7 @@ export class EventFeed implements Disposable {
     return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
       if (oldest === undefined)
-        return andThen(this.end(after), (last) => ({ events: [], last, isEnd: true }));
+        return andThen(this.#emptyBehind(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
       if (oldest !== from + 1n) throw expired(from, oldest);
       const events = withoutGap(found, from);
@@ -75,28 +77,38 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** The last event. Refuses `events_expired` when that is not `after`. */
-  end(after?: bigint): Awaitable<bigint> {
-    return andThen(this.#store.bounds(), ({ oldest, last }) => {
-      if (after !== undefined && after !== last)
-        throw after < last ? expired(after, oldest) : unknown(after, last);
-      return last;
-    });
+  /** The highest id that was assigned; behind a gap, no event has it. */
+  last(): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
   /** The newest events, newest first; their next page has the events that come. */
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
-    return andThen(this.#store.newest(examined), (found) => {
-      const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
-      const next = (last: bigint) => ({ items, next: String(last) });
-      const [newest] = found;
-      return newest === undefined ? andThen(this.#store.bounds(), ({ last }) => next(last)) : next(newest.id);
-    });
+    // First: an event that is recorded while the newest ones are read is among them, or behind the end.
+    return andThen(this.last(), (last) =>
+      andThen(this.#store.newest(examined), (found) => {
+        const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
+        const newest = found[0]?.id ?? last;
+        return { items, next: String(newest > last ? newest : last) };
+      }),
+    );
   }
 
   [Symbol.dispose](): void {
     this.tail[Symbol.dispose]();
+  }
+
+  /** The event at which an empty page ends. Events may have been recorded since it was read: then they are behind it. */
+  #emptyBehind(after: bigint | undefined): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
+      if (after === undefined || after === last) return after ?? oldest - 1n;
+      if (after > last) throw unknown(after, last);
+      return andThen(this.#store.list(after, 1), ([next]) => {
+        if (next?.id !== after + 1n) throw expired(after, oldest);
+        return after;
+      });
+    });
   }
 
   /** An empty page as it is at the end of the wait, or with the first events that were wanted. */

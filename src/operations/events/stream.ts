@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reconnectAfterMs, type StoreEvent } from '../../contract/events.ts';
-import type { StreamSource } from '../../contract/operation.ts';
+import type { StreamSink, StreamSource } from '../../contract/operation.ts';
 import { mayRead } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventFeed } from './feed.ts';
@@ -33,7 +33,7 @@ export class EventStream implements StreamSource, Listener {
   readonly #parts: StreamParts;
   /** The last event that was read from the store. */
   #after: bigint;
-  #sink: ReadableStreamDirectController | undefined;
+  #sink: StreamSink | undefined;
   /** Bytes that were written since the connection took no more. */
   #behindBytes = 0;
   #hasEnded = false;
@@ -44,7 +44,7 @@ export class EventStream implements StreamSource, Listener {
     this.#after = after;
   }
 
-  pull(sink: ReadableStreamDirectController): void {
+  pull(sink: StreamSink): void {
     this.#sink = sink;
     if (this.#hasEnded) {
       sink.end();
@@ -98,14 +98,14 @@ export class EventStream implements StreamSource, Listener {
     const isFirst = this.#behindBytes === 0;
     this.#behindBytes += bytes.length;
     if (!isFirst) return written;
-    // All that is written meanwhile is taken at the same time.
+    // The promises of all writes until then resolve at the same time.
     const taken = () => {
       this.#behindBytes = 0;
     };
     return written.then(taken, taken);
   }
 
-  /** Reads the store as fast as the reader takes it, up to its end, and goes on with the tail. */
+  /** Reads the store as fast as the reader takes it, up to its end, then joins the tail. */
   async #catchUp(): Promise<void> {
     const { feed } = this.#parts;
     try {
@@ -117,7 +117,7 @@ export class EventStream implements StreamSource, Listener {
         await nextTurn();
       }
     } catch {
-      // Expired meanwhile, or the store is not reached: the reader learns which when it connects again.
+      // The events have expired, or the store is not reached: the reader learns which when it connects again.
       this.end();
     }
   }

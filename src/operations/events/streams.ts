@@ -8,7 +8,7 @@ import type { EventFeed, Wanted } from './feed.ts';
 import { type Filter, SharedFrames } from './frames.ts';
 import { EventStream } from './stream.ts';
 
-/** How often it is checked whether readers may go on, in ms. */
+/** How often the keys of open streams are checked, in ms. */
 const checkEveryMs = 500;
 const commentEveryMs = 15_000;
 
@@ -20,8 +20,6 @@ interface StreamStore {
 /** What the streams of one key have in common. */
 class KeyStreams {
   readonly streams = new Set<EventStream>();
-  /** Equal filters are one object. */
-  readonly filters = new Map<string, Filter>();
   caller: Caller;
   /** The version of callers under which the caller was read; -1 if it has to be read again. */
   callersVersion: number;
@@ -63,7 +61,7 @@ export class EventStreams implements Disposable {
     wanted: Wanted,
     after: bigint | undefined,
   ): Awaitable<EventStream> {
-    const begun = after === undefined ? this.#feed.end() : andThen(this.#feed.read(after, 1), () => after);
+    const begun = after === undefined ? this.#feed.last() : andThen(this.#feed.read(after, 1), () => after);
     return andThen(begun, (from) => {
       const { accountId } = caller;
       const open = this.#byAccount.get(accountId) ?? 0;
@@ -94,21 +92,22 @@ export class EventStreams implements Disposable {
     this.#byKey.set(keyId, ofKey);
     if (ofKey.callersVersion !== callersVersion) ofKey.callersVersion = -1;
     const types = [...wanted.types].join();
-    const filter = ofKey.filters.get(types) ?? { wanted, types, keyId };
-    ofKey.filters.set(types, filter);
+    const alike = ofKey.streams.values().find(({ filter }) => filter.types === types);
+    const filter: Filter = alike?.filter ?? { wanted, types, keyId };
     const stream = new EventStream(this.#parts, filter, from);
     ofKey.streams.add(stream);
     return stream;
   }
 
   #leave(stream: EventStream): void {
-    const { keyId, wanted } = stream.filter;
-    const { streams } = this.#byKey.get(keyId) as KeyStreams;
+    const { keyId } = stream.filter;
+    const { streams, caller } = this.#byKey.get(keyId) as KeyStreams;
+    const { accountId } = caller;
     streams.delete(stream);
     if (streams.size === 0) this.#byKey.delete(keyId);
-    const open = (this.#byAccount.get(wanted.accountId) ?? 1) - 1;
-    if (open === 0) this.#byAccount.delete(wanted.accountId);
-    else this.#byAccount.set(wanted.accountId, open);
+    const open = (this.#byAccount.get(accountId) ?? 1) - 1;
+    if (open === 0) this.#byAccount.delete(accountId);
+    else this.#byAccount.set(accountId, open);
     this.#open--;
     if (this.#open > 0) return;
     clearInterval(this.#timer);

@@ -123,7 +123,7 @@ export class EventTail implements Disposable {
     if (last !== undefined) {
       this.#position = last.id;
       for (const [listener, after] of this.#listeners) {
-        // Whoever has read the store meanwhile is ahead of the tail.
+        // A listener that read the store after the last look is ahead of the tail.
         const unseen = after <= from ? events : behind(events, after);
         if (unseen.length > 0) listener.take(unseen);
       }

@@ -29,9 +29,20 @@ export interface Measured {
   readonly bans: number | undefined;
   /** Undefined where the service makes none. */
   readonly backups: BackupFigures | undefined;
+  /** Undefined while the store cannot answer. */
+  readonly events: EventFigures | undefined;
   readonly about: Labels;
   /** Unix ms. */
   readonly startedAt: number;
+}
+
+export interface EventFigures {
+  /** The highest id that was assigned. */
+  readonly last: number;
+  /** Of the oldest retained event, in ms; undefined without events. */
+  readonly oldestAgeMs: number | undefined;
+  /** How long events are retained, in ms; undefined where none are recorded. */
+  readonly keepMs: number | undefined;
 }
 
 const prefix = 'animal_store_';
@@ -45,6 +56,7 @@ export function metricsOf(measured: Measured): Metric[] {
     ...ofProcesses(measured),
     ...ofRequests(measured),
     ...ofStore(measured),
+    ...ofEvents(measured),
     ...(backups === undefined ? [] : ofBackups(backups)),
   ].filter(({ samples }) => samples.length > 0);
 }
@@ -179,6 +191,25 @@ function ofServers(total: Total): Metric[] {
       'How long requests took on Redis, with the way there.',
       total('redisSeconds'),
       total('redisRequests'),
+    ),
+  ];
+}
+
+function ofEvents({ processes, events }: Measured): Metric[] {
+  const { last, oldestAgeMs, keepMs } = events ?? {};
+  const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
+  return [
+    counter('events_total', 'Events recorded since the store was created.', last),
+    gauge('event_oldest_age_seconds', 'Age of the oldest retained event.', seconds(oldestAgeMs)),
+    gauge(
+      'event_retention_seconds',
+      'How long events are retained (EVENTS_KEEP_DAYS); absent with EVENTS=off.',
+      seconds(keepMs),
+    ),
+    gauge(
+      'event_listeners',
+      'Waiting requests and streams that receive new events.',
+      sumOf(processes).eventListeners,
     ),
   ];
 }

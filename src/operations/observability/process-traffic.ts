@@ -48,6 +48,7 @@ interface ProcessTrafficParts {
   readonly facts: () => Awaitable<StoreFacts>;
   readonly inFlight: () => number;
   readonly openStreams: () => number;
+  readonly eventListeners: () => number;
   /** Unix ms. */
   readonly startedAt: number;
 }
@@ -61,7 +62,7 @@ export class ProcessTraffic implements TrafficSource {
   }
 
   async traffic(): Promise<readonly Traffic[]> {
-    const { counter, eventLoop, pageCache, inFlight, openStreams, startedAt } = this.#parts;
+    const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, startedAt } = this.#parts;
     const { hits, misses } = pageCache;
     return [
       {
@@ -69,6 +70,7 @@ export class ProcessTraffic implements TrafficSource {
         startedAt,
         inFlight: inFlight(),
         openStreams: openStreams(),
+        eventListeners: eventListeners(),
         pageCache: { hits, misses },
         eventLoop: eventLoop.times(),
         memoryBytes: process.memoryUsage.rss(),

@@ -46,6 +46,8 @@ export interface Traffic {
   readonly seconds: readonly TrafficSecond[];
   readonly inFlight: number;
   readonly openStreams: number;
+  /** Waiting requests and streams that receive new events. */
+  readonly eventListeners: number;
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
@@ -92,6 +94,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       .slice(-keptSeconds),
     inFlight: total(({ inFlight }) => inFlight),
     openStreams: total(({ openStreams }) => openStreams),
+    eventListeners: total(({ eventListeners }) => eventListeners),
     pageCache: {
       hits: total(({ pageCache }) => pageCache.hits),
       misses: total(({ pageCache }) => pageCache.misses),

@@ -3,6 +3,7 @@ import { type Clock, dayMs, minuteMs } from '../../domain/clock.ts';
 import type { UsageBounds } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { keptForMs } from '../changes/once.ts';
+import { type EventRemoval, removeEvents } from '../events/retention.ts';
 import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
@@ -22,7 +23,7 @@ const deliveriesKeptForMs = 7 * dayMs;
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
-  readonly store: Pick<Store, 'write' | 'health'>;
+  readonly store: Pick<Store, 'write' | 'health'> & EventRemoval;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
   readonly instance: Omit<Instance, 'seenAt'>;
@@ -49,7 +50,7 @@ export class UsageRecorder implements AsyncDisposable {
   #timer: NodeJS.Timeout;
   #recording: Promise<void> | undefined;
   #isFailing = false;
-  #isEnding = false;
+  readonly #ending = new AbortController();
   #nextPruneAt: number;
 
   constructor(options: UsageRecorderOptions) {
@@ -70,7 +71,7 @@ export class UsageRecorder implements AsyncDisposable {
 
   /** Records the last of it, and that this was a stop in good order; what cannot be written now is lost. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isEnding = true;
+    this.#ending.abort();
     clearTimeout(this.#timer);
     const last = (this.#recording ?? Promise.resolve()).then(() => this.record());
     await Promise.race([last, sleep(lastRecordMs, undefined, { ref: false })]);
@@ -83,7 +84,7 @@ export class UsageRecorder implements AsyncDisposable {
   async #tick(): Promise<void> {
     await this.record();
     if (this.#options.prunes && !this.#isFailing) await this.#prune();
-    if (!this.#isEnding) this.#timer = this.#after(recordEveryMs);
+    if (!this.#ending.signal.aborted) this.#timer = this.#after(recordEveryMs);
   }
 
   async #recordAll(): Promise<void> {
@@ -117,7 +118,7 @@ export class UsageRecorder implements AsyncDisposable {
     const { store, counter, clock, instance } = this.#options;
     const minutes = counter.peekMinutes(rowsPerWrite);
     const keys = counter.keys.peek(rowsPerWrite);
-    const seenAt = this.#isEnding ? stoppedAt : clock.now();
+    const seenAt = this.#ending.signal.aborted ? stoppedAt : clock.now();
     await store.write('recordUsage', { minutes, keys, instance: { ...instance, seenAt } });
     counter.dropMinutes(minutes.length);
     counter.keys.drop(keys);
@@ -133,7 +134,11 @@ export class UsageRecorder implements AsyncDisposable {
         await store.write('pruneUsage', usageBounds(now)),
         await store.write('pruneAnswers', now - keptForMs),
         await store.write('pruneDeliveries', now - deliveriesKeptForMs),
-        await store.write('pruneEvents', events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER),
+        await removeEvents(
+          store,
+          events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER,
+          this.#ending.signal,
+        ),
       ];
       if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
     } catch {

@@ -54,7 +54,7 @@ function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
   const { counts, latencies, seconds, pageCache, eventLoop, startedAt } = last;
   const ended = {
     ...{ startedAt, counts, latencies, seconds, pageCache, eventLoop: { ...eventLoop, maxSeconds: 0 } },
-    ...{ inFlight: 0, openStreams: 0, memoryBytes: 0, store: risingIn(last.store) },
+    ...{ inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 0, store: risingIn(last.store) },
   };
   return before === undefined ? ended : together(ended, before);
 }

@@ -1,5 +1,7 @@
-import type { eventOperations } from '../../contract/events.ts';
+import type { eventOperations, StoreEvent } from '../../contract/events.ts';
+import type { InputOfRow, Page } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
 import { type EventSelector, mayRead, scopeOf, selectedTypes } from '../../domain/event-type.ts';
 import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
@@ -12,17 +14,24 @@ export function eventReaders(
   streams: EventStreams,
 ): ReadersOf<typeof eventOperations, [Authenticated]> {
   return {
-    listEvents: (_store, { query }, { caller }) => {
-      const { after, limit, type = [], wait, order } = query;
-      const wanted = wantedEvents(type, caller);
-      if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0 });
-      if (after !== undefined || wait !== undefined)
-        throw notCombined(after === undefined ? 'wait' : 'after');
-      return feed.newest(limit, wanted);
-    },
+    listEvents: (_store, { query }, { caller }) =>
+      pageOfFeed(feed, query, wantedEvents(query.type ?? [], caller)),
     streamEvents: (_store, { query: { type = [], after } }, admission) =>
       streams.begin(admission, wantedEvents(type, admission.caller), after),
   };
+}
+
+type FeedQuery = InputOfRow<typeof eventOperations.listEvents>['query'];
+
+/** Refuses what `EventFeed.page` does, and `invalid_parameter` for a combination that has no meaning. */
+export function pageOfFeed(
+  feed: EventFeed,
+  { after, limit, wait, order }: FeedQuery,
+  wanted: Wanted,
+): Awaitable<Page<StoreEvent>> {
+  if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0 });
+  if (after !== undefined || wait !== undefined) throw notCombined(after === undefined ? 'wait' : 'after');
+  return feed.newest(limit, wanted);
 }
 
 /** Refuses `insufficient_scope` if selectors name events that the key may not read. */

@@ -1,10 +1,10 @@
 import {
   atOnce,
-  inFlightWith,
   mostPending,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
+  takenOfWebhook,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
@@ -20,7 +20,7 @@ import type { DeliveryWrites } from '../../transaction.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-interface ReadyRow extends ReadyWebhook {
+interface ReadyRow extends Omit<ReadyWebhook, 'room'> {
   readonly last: bigint;
   readonly oldest: bigint;
 }
@@ -34,15 +34,14 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     this.#statements = statements;
   }
 
-  async take({ now, leasedUntil, room, after }: TakeRequest): Promise<Taken> {
-    const allowed = inFlightWith(room);
-    const found = await this.#ready(after, now, allowed);
+  async take(request: TakeRequest): Promise<Taken> {
+    const { now, leasedUntil, room, after } = request;
+    const found = await this.#ready(request);
     const expired = await this.#queue(
       found.filter(({ isBehind }) => isBehind),
       now,
     );
-    const leased =
-      found.length > 0 && room > 0 ? await this.#lease(found, { now, leasedUntil, room, allowed }) : [];
+    const leased = found.length > 0 && room > 0 ? await this.#lease(found, request) : [];
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
       return webhook === undefined ? [] : [takenOf(row, webhook, leasedUntil)];
@@ -100,7 +99,9 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /** Locks the webhooks, except those that another process works on: it takes what they have. */
-  #ready(after: bigint, now: number, allowed: number): Promise<ReadyRow[]> {
+  #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
+    const fresh = takenOfWebhook(room, false);
+    const rooms = JSON.stringify(held);
     return this.#statements.run(
       (sql) => sql`
         SELECT id, account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
@@ -118,7 +119,9 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
           (position < last AND held IS NULL) OR (
             EXISTS (SELECT FROM deliveries
                     WHERE webhook_id = webhooks.id AND status = 'pending' AND next_attempt_at <= ${now})
-            AND (SELECT count(*) FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ${now}) < ${allowed}))
+            AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint, CASE WHEN EXISTS (
+              SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ${now}
+            ) THEN 0 ELSE ${fresh}::bigint END) > 0))
         ORDER BY id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks SKIP LOCKED`,
     );
   }
@@ -163,8 +166,10 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   /** A statement after the lock, because only later ones see what was leased by the process that had it. */
   async #lease(
     found: readonly ReadyRow[],
-    { now, leasedUntil, room, allowed }: Omit<TakeRequest, 'after'> & { readonly allowed: number },
+    { now, leasedUntil, room, held }: TakeRequest,
   ): Promise<LeasedRow[]> {
+    const fresh = takenOfWebhook(room, false);
+    const rooms = JSON.stringify(held);
     const ids = JSON.stringify(found.map(({ id }) => String(id)));
     const rows = await this.#statements.run<LeasedRow[]>(
       (sql) => sql`
@@ -176,8 +181,9 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
             SELECT id FROM deliveries
             WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= ${now}
             ORDER BY next_attempt_at, deliveries.id
-            LIMIT greatest(0, ${allowed} - (
-              SELECT count(*) FROM deliveries WHERE webhook_id = webhook.id AND leased_until > ${now}))
+            LIMIT coalesce((${rooms}::text::json ->> webhook.id::text)::bigint, CASE WHEN EXISTS (
+              SELECT FROM deliveries WHERE webhook_id = webhook.id AND leased_until > ${now}
+            ) THEN 0 ELSE ${fresh}::bigint END)
           ) AS due LIMIT ${room}
         ))
         RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", attempts, created_at AS "createdAt"`,

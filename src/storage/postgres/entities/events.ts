@@ -84,8 +84,6 @@ export class PostgresEventWrites implements EventWrites {
 
   async skip(): Promise<void> {
     while (await numberEvents(this.#statements));
-    await this.#statements.run(
-      (sql) => sql`UPDATE counters SET last = last + 1 WHERE name = 'events' AND last > 0`,
-    );
+    await this.#statements.run((sql) => sql`UPDATE counters SET last = last + 1 WHERE name = 'events'`);
   }
 }

@@ -1,12 +1,12 @@
 import type { Database } from 'bun:sqlite';
 import {
   atOnce,
-  inFlightWith,
   mostPending,
   type SettledDelivery,
   type Taken,
   type TakenDelivery,
   type TakeRequest,
+  takenOfWebhook,
 } from '../../../domain/delivery.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
@@ -24,8 +24,9 @@ import { SqliteEntity, type Touch } from './entity.ts';
 
 const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
 const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${mostPending - 1}) IS NULL`;
-const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)
-  AND (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3 LIMIT 1 OFFSET ?4 - 1) IS NULL`;
+const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)`;
+const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
+const room = `coalesce(?6 ->> ('$."' || id || '"'), CASE WHEN ${isLeased} THEN 0 ELSE ?4 END)`;
 
 export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implements DeliveryWrites {
   readonly #statements;
@@ -35,15 +36,17 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     this.#statements = statementsOf(database);
   }
 
-  take({ now, leasedUntil, room, after }: TakeRequest): Taken {
+  take({ now, leasedUntil, room: most, after, held }: TakeRequest): Taken {
     const bounds = this.#bounds();
-    const allowed = inFlightWith(room);
-    const found = this.#statements.ready.all(after, bounds.last, now, allowed, atOnce.webhooks);
+    const fresh = takenOfWebhook(most, false);
+    const found = this.#statements.ready.all(
+      ...[after, bounds.last, now, fresh, atOnce.webhooks, JSON.stringify(held)],
+    );
     const taken: TakenDelivery[] = [];
     let expired = 0n;
     for (const webhook of found) {
       if (webhook.isBehind) expired += this.#queue(webhook, bounds, now);
-      const left = Math.min(room - taken.length, allowed - this.#inFlight(webhook.id, now));
+      const left = Math.min(most - taken.length, Number(webhook.room));
       if (left <= 0) continue;
       const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left);
       leased.sort((one, other) => Number(one.id - other.id));
@@ -78,10 +81,6 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     return { last, oldest: row?.oldest ?? last + 1n };
   }
 
-  #inFlight(webhookId: bigint, now: number): number {
-    return this.#statements.leased.all(webhookId, now).length;
-  }
-
   /** Turns some events into deliveries; returns how many had expired. */
   #queue(webhook: ReadyWebhook, bounds: { oldest: bigint; last: bigint }, now: number): bigint {
     const { id, accountId, position } = webhook;
@@ -99,8 +98,8 @@ function statementsOf(database: Database) {
     ),
     ready: database.query<ReadyWebhook, SqlValue[]>(
       `SELECT id, account_id AS accountId, url, types, secret, former_secret AS formerSecret,
-              former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind
-       FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR ${isDue}) ORDER BY id LIMIT ?5`,
+              former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind, ${room} AS room
+       FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR (${isDue} AND ${room} > 0)) ORDER BY id LIMIT ?5`,
     ),
     queue: database.query<never, SqlValue[]>(
       `INSERT INTO deliveries (webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
@@ -109,9 +108,6 @@ function statementsOf(database: Database) {
          AND type IN (SELECT value FROM json_each(?6)) ORDER BY id`,
     ),
     move: database.query<never, SqlValue[]>('UPDATE webhooks SET position = ?2 WHERE id = ?1'),
-    leased: database.query<unknown, SqlValue[]>(
-      'SELECT 1 FROM deliveries WHERE webhook_id = ?1 AND leased_until > ?2',
-    ),
     lease: database.query<LeasedRow, SqlValue[]>(
       `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ?3 WHERE id IN (
          SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND next_attempt_at <= ?2

@@ -35,6 +35,7 @@ export class SqliteEventWrites implements EventWrites {
   readonly #insert;
   readonly #prune;
   readonly #skip;
+  readonly #begin;
 
   constructor(database: Database, isOn: boolean) {
     this.#isOn = isOn;
@@ -48,6 +49,7 @@ export class SqliteEventWrites implements EventWrites {
          AND id < coalesce((SELECT min(id) FROM oldest WHERE created_at >= ?1), 9223372036854775807)`,
     );
     this.#skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
+    this.#begin = database.query<never, []>("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1)");
   }
 
   add({ type, data, accountId, createdAt }: NewEvent): void {
@@ -59,6 +61,7 @@ export class SqliteEventWrites implements EventWrites {
   }
 
   skip(): void {
-    this.#skip.run();
+    // Without a row, no event was ever added.
+    if (this.#skip.run().changes === 0) this.#begin.run();
   }
 }

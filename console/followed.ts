@@ -1,0 +1,111 @@
+/** The newest events, and those that follow them as they are recorded. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { EventSelector } from '../src/domain/event-type.ts';
+import { callPage, type Failure } from './api.ts';
+import { timesHealed } from './connection.ts';
+import type { StoredEvent } from './contract.ts';
+import { asFailure } from './loaded.ts';
+import { hasEnded } from './session-state.ts';
+
+/** Older ones leave the page. */
+const mostShown = 200;
+const perPage = 50;
+/** How long the service delays an empty page. */
+const waitSeconds = 25;
+const retrySeconds = 5;
+
+export interface Followed {
+  /** The newest first; undefined until they are read. */
+  readonly events: readonly StoredEvent[] | undefined;
+  /** Why events cannot be read. */
+  readonly failure: Failure | undefined;
+}
+
+interface State extends Followed {
+  readonly selector: string;
+}
+
+/** Follows the events that the selector names, or all of them if it is empty. After a pause, those that were missed are read. */
+export function useFollowed(selector: string, isPaused: boolean): Followed {
+  const [state, setState] = useState<State>();
+  /** The id behind which the next page begins. */
+  const position = useRef({ selector, after: undefined as string | undefined });
+  const healed = timesHealed.value;
+  useEffect(() => {
+    if (position.current.selector !== selector) position.current = { selector, after: undefined };
+    if (isPaused && position.current.after !== undefined) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const read = async (wait: number) => {
+      const { after } = position.current;
+      const { items, next } = await callPage('GET /events', {
+        query: queryOf(selector, after, wait),
+        signal,
+      });
+      if (signal.aborted) return;
+      position.current = { selector, after: next };
+      setState((before) => {
+        const older = after === undefined ? [] : (before?.events ?? []);
+        const newer = after === undefined ? items : items.toReversed();
+        return { selector, events: [...newer, ...older].slice(0, mostShown), failure: undefined };
+      });
+    };
+    const onFailure = (failure: Failure) => {
+      // Events are missing behind those that are shown: start again with the newest.
+      if (failure.code === 'events_expired') position.current = { selector, after: undefined };
+      else setState((before) => ({ selector, events: before?.events, failure }));
+    };
+    void follow(read, onFailure, signal, isPaused);
+    return () => controller.abort();
+  }, [selector, isPaused, healed]);
+  const isCurrent = state?.selector === selector;
+  return { events: isCurrent ? state.events : undefined, failure: isCurrent ? state.failure : undefined };
+}
+
+function queryOf(selector: string, after: string | undefined, wait: number) {
+  const filter = { type: selector === '' ? undefined : [selector as EventSelector], limit: String(perPage) };
+  if (after === undefined) return { ...filter, order: 'desc' as const };
+  return { ...filter, after, wait: String(wait) };
+}
+
+/** Reads again and again until the signal, while the page can be seen. A connection that comes back begins all of it again. */
+async function follow(
+  read: (waitSeconds: number) => Promise<void>,
+  onFailure: (failure: Failure) => void,
+  signal: AbortSignal,
+  isOnce: boolean,
+): Promise<void> {
+  let hasFailed = false;
+  while (!signal.aborted) {
+    try {
+      await seen(signal);
+      await read(hasFailed ? 0 : waitSeconds);
+      if (isOnce) return;
+      hasFailed = false;
+    } catch (error) {
+      const failure = asFailure(error);
+      if (signal.aborted || hasEnded.peek() || failure.code === 'connection_lost') return;
+      onFailure(failure);
+      hasFailed = true;
+      if (failure.code === 'events_expired') continue;
+      if (failure.status < 500) return;
+      await pause(failure.retryAfterSeconds ?? retrySeconds, signal);
+    }
+  }
+}
+
+/** Resolves when the page can be seen, or at the signal. */
+function seen(signal: AbortSignal): Promise<unknown> | undefined {
+  if (!document.hidden) return undefined;
+  return new Promise((resolve) => {
+    document.addEventListener('visibilitychange', resolve, { once: true, signal });
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}
+
+function pause(seconds: number, signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1_000);
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}

@@ -1,0 +1,142 @@
+/** What changed, event by event, as it is recorded. */
+import { useState } from 'preact/hooks';
+import { eventSelectors } from '../../src/domain/event-type.ts';
+import { printable } from '../../src/domain/printable.ts';
+import { call } from '../api.ts';
+import type { StoredEvent } from '../contract.ts';
+import { useFollowed } from '../followed.ts';
+import { counted, grouped, instant } from '../format.ts';
+import { prettyJson } from '../json.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { EventSubject } from '../parts/event-subject.tsx';
+import { FailureNote, LoadFailure } from '../parts/failure.tsx';
+import { ChoiceFilter, Filters, filterOf } from '../parts/filters.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Empty, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Tile } from '../parts/tile.tsx';
+import { Time } from '../parts/time.tsx';
+import { eventTypeWord, eventTypeWords } from '../words.ts';
+
+const everyMs = 2_000;
+
+export function EventsPage() {
+  const [isPaused, setIsPaused] = useState(false);
+  const [opened, setOpened] = useState<StoredEvent>();
+  const selector = filterOf('type');
+  const { events, failure } = useFollowed(selector, isPaused);
+  const isLive = !isPaused && events !== undefined && failure === undefined;
+  return (
+    <Page
+      title="Events"
+      about="Every change of animals, orders and categories, in the order of their commits."
+      badge={isLive ? <Live /> : isPaused && <Badge word={{ text: 'Paused', tone: 'warn' }} />}
+      actions={
+        <Button icon={isPaused ? 'play' : 'pause'} onClick={() => setIsPaused(!isPaused)}>
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+      }
+    >
+      <EventLog />
+      <Filters>
+        <ChoiceFilter name="type" label="Type" all="All types" words={eventTypeWords(eventSelectors)} />
+      </Filters>
+      {failure && failure.code !== 'sign_in_required' && <FailureNote failure={failure} />}
+      {events === undefined && failure === undefined && <Waiting lines={8} />}
+      {events?.length === 0 && <Empty>{emptyText(selector)}</Empty>}
+      {events !== undefined && events.length > 0 && (
+        <Table label="Events" columns={columnsOf(setOpened)} items={events} keyOf={({ id }) => id} />
+      )}
+      {opened && <OpenedEvent event={opened} onClose={() => setOpened(undefined)} />}
+    </Page>
+  );
+}
+
+function Live() {
+  return (
+    <span class="live">
+      <i /> Live
+    </span>
+  );
+}
+
+function emptyText(selector: string): string {
+  if (selector === '') return 'There are no events yet. They appear here when something changes.';
+  return 'None of the 500 newest events is of this type. New ones appear here.';
+}
+
+/** Which events are retained. */
+function EventLog() {
+  const loaded = useLoaded('event-log', () => call('GET /event-log'), { everyMs });
+  const { data } = loaded;
+  if (data === undefined) return <LoadFailure loaded={loaded} />;
+  const { areRecorded, keepDays, lastId, oldest, newest, perHour } = data;
+  return (
+    <>
+      {!areRecorded && (
+        <p class="message warn">
+          <Icon name="warning" />
+          <span>
+            <strong>Changes are not recorded as events.</strong> EVENTS is off: readers see no changes until
+            it is on again, and then get the error events_expired.
+          </span>
+        </p>
+      )}
+      <dl class="tiles">
+        <Tile
+          name="Last event"
+          value={grouped(lastId)}
+          note={newest === null ? 'none is retained' : <Time at={newest.timestamp} />}
+        />
+        <Tile
+          name="Oldest retained"
+          value={oldest === null ? '–' : grouped(oldest.id)}
+          note={
+            <>
+              {oldest && <Time at={oldest.timestamp} />}
+              {oldest && ', '}kept for {counted(keepDays, 'day')}
+            </>
+          }
+        />
+        <Tile name="Events per hour" value={grouped(perHour)} note="since the oldest retained event" />
+      </dl>
+    </>
+  );
+}
+
+function columnsOf(open: (event: StoredEvent) => void): readonly Column<StoredEvent>[] {
+  return [
+    { title: 'What', show: (event) => <EventSubject event={event} /> },
+    { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
+    { title: 'Event', show: ({ id }) => String(id), kind: 'number' },
+    { title: 'Recorded', show: ({ timestamp }) => <Time at={timestamp} /> },
+    {
+      title: 'Steps',
+      kind: 'actions',
+      show: (event) => (
+        <Button label={`JSON of event ${event.id}`} onClick={() => open(event)}>
+          JSON
+        </Button>
+      ),
+    },
+  ];
+}
+
+function OpenedEvent({ event, onClose }: { event: StoredEvent; onClose: () => void }) {
+  const { id, type, timestamp } = event;
+  return (
+    <Dialog title={`Event ${id}`} onClose={onClose}>
+      <Facts
+        facts={[
+          ['What', <EventSubject key="what" event={event} />],
+          ['Type', <Badge key="type" word={eventTypeWord(type)} />],
+          ['Recorded', instant(timestamp)],
+        ]}
+      />
+      <pre class="json">{printable(prettyJson(event), '\n')}</pre>
+    </Dialog>
+  );
+}

@@ -1,0 +1,48 @@
+/** What an event is about, with a link to the page that shows it. */
+import type { StoredEvent } from '../contract.ts';
+import { counted } from '../format.ts';
+import type { Int64 } from '../json.ts';
+import { named } from '../text.ts';
+
+interface Subject {
+  readonly text: string;
+  /** Undefined where no page shows it, such as an animal that was deleted. */
+  readonly href?: string;
+  readonly more?: string;
+}
+
+export function EventSubject({ event }: { event: StoredEvent }) {
+  const { text, href, more } = subjectOf(event);
+  return (
+    <span class="long">
+      {href === undefined ? text : <a href={href}>{text}</a>}
+      {more !== undefined && <span class="under">{named(more)}</span>}
+    </span>
+  );
+}
+
+function subjectOf({ type, data }: StoredEvent): Subject {
+  if ('petId' in data)
+    return { text: `Order ${data.id}`, href: `#/orders?order=${data.id}`, more: `Animal ${data.petId}` };
+  if ('firstId' in data) return ofImport(data);
+  if ('reason' in data) return { text: `Webhook ${data.id}`, more: data.reason };
+  const isGone = type.endsWith('.deleted');
+  if ('categoryId' in data)
+    return {
+      text: `Animal ${data.id}`,
+      more: data.name,
+      ...(!isGone && { href: `#/animals?id=${data.id}` }),
+    };
+  return { text: `Category ${data.id}`, more: data.name, ...(!isGone && { href: '#/categories' }) };
+}
+
+interface Imported {
+  readonly count: number;
+  readonly firstId: Int64;
+  readonly lastId: Int64;
+}
+
+function ofImport({ count, firstId, lastId }: Imported): Subject {
+  const href = `#/animals?minId=${firstId}&maxId=${lastId}`;
+  return { text: counted(count, 'animal'), href, more: `Animals ${firstId} to ${lastId}` };
+}

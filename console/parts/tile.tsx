@@ -1,0 +1,20 @@
+/** A number that stands out, in a list of them. */
+import type { ComponentChildren } from 'preact';
+
+interface TileProps {
+  readonly name: string;
+  readonly value: ComponentChildren;
+  readonly note: ComponentChildren;
+}
+
+export function Tile({ name, value, note }: TileProps) {
+  return (
+    <div class="tile">
+      <dt>{name}</dt>
+      <dd>
+        <strong>{value}</strong>
+        <span>{note}</span>
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+/** What receivers of webhooks get, in the OpenAPI document (OpenAPI 3.1, section 4.8.1). */
+import type { ZodOpenApiPathItemObject } from 'zod-openapi';
+import { Event } from '../../src/contract/events.ts';
+import { webhookOperations } from '../../src/contract/webhooks.ts';
+
+const header = (name: string, description: string, example: string) => ({
+  in: 'header' as const,
+  name,
+  required: true,
+  description,
+  schema: { type: 'string' as const, examples: [example] },
+});
+
+export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
+  event: {
+    post: {
+      operationId: 'receiveEvent',
+      tags: [webhookOperations.createWebhook.tag.name],
+      summary: 'Receive an event',
+      description:
+        'Sent to the URL of a webhook, signed by its secret (Standard Webhooks 1.0). An event may be sent several times, with the ' +
+        'same `webhook-id`.',
+      'x-stability': 'beta',
+      security: [],
+      parameters: [
+        header('webhook-id', 'Identifies the event: the same for every attempt.', 'evt_42'),
+        header(
+          'webhook-timestamp',
+          'When the attempt was made, as a Unix timestamp in seconds.',
+          '1795219200',
+        ),
+        header(
+          'webhook-signature',
+          'Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, separated by spaces; two during the 24 hours after a rotation.',
+          'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+        ),
+      ],
+      requestBody: { required: true, content: { 'application/json': { schema: Event } } },
+      responses: {
+        '2XX': {
+          description: 'The event was received. Respond within 15 seconds. Any other status is retried.',
+        },
+        '410': { description: 'No more events are wanted: the webhook is disabled.' },
+      },
+    },
+  },
+};

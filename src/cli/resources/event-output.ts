@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openAdminServices } from '../../app/app.ts';
+import type { Config } from '../../config.ts';
+import { Category } from '../../contract/categories.ts';
+import { eventJson, longestWaitSeconds, type PetsImported, type StoreEvent } from '../../contract/events.ts';
+import { parseJson } from '../../contract/json.ts';
+import type { Page } from '../../contract/operation.ts';
+import { Order } from '../../contract/orders.ts';
+import { Pet } from '../../contract/pets.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { pageLimit } from '../../contract/values.ts';
+import type { EventSelector } from '../../domain/event-type.ts';
+import { printable } from '../../domain/printable.ts';
+import { allEvents } from '../../operations/admin/events.ts';
+import { EventFeed } from '../../operations/events/feed.ts';
+import { interruption } from '../signals.ts';
+import { grouped, instant, isClosedPipe, messageOf, say, Table, written } from '../terminal.ts';
+import { textOf } from './shapes.ts';
+
+interface EventChoice {
+  readonly types: readonly EventSelector[] | undefined;
+  readonly after: bigint | undefined;
+  readonly json: true | undefined;
+}
+
+interface Listing extends EventChoice {
+  readonly limit: number | 'all';
+  readonly order: 'asc' | 'desc';
+}
+
+/** Prints a table, or all events as one line of JSON. */
+export async function listEvents(config: Config, { json, ...listing }: Listing): Promise<void> {
+  await using admin = await openAdminServices(config);
+  using feed = new EventFeed(admin.store.events, admin.clock);
+  const table = new Table(header);
+  let isFirst = true;
+  try {
+    for await (const { items } of pagesOf(feed, listing)) {
+      if (items.length === 0) continue;
+      const text = items
+        .map(eventJson)
+        .map((event) => printable(event))
+        .join(',');
+      await written(json ? `${isFirst ? '[' : ','}${text}` : `${table.add(items.map(cellsOf))}\n`);
+      isFirst = false;
+    }
+    if (json) await written(isFirst ? '[]\n' : ']\n');
+    else if (isFirst) say('No events.');
+  } catch (error) {
+    if (!isClosedPipe(error)) throw error;
+  }
+}
+
+async function* pagesOf(
+  feed: EventFeed,
+  { types, after, limit, order }: Omit<Listing, 'json'>,
+): AsyncGenerator<Page<StoreEvent>> {
+  const wanted = allEvents(types);
+  if (order === 'desc') return yield await feed.newest(Number(limit), wanted);
+  let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
+  for (let position = after; left > 0; ) {
+    const atMost = Math.min(left, pageLimit.max);
+    const page = await feed.page({ after: position, limit: atMost, wanted, waitSeconds: 0 });
+    yield page;
+    left -= page.items.length;
+    // The end is where nothing was examined.
+    if (page.next === undefined || BigInt(page.next) === position) return;
+    position = BigInt(page.next);
+  }
+}
+
+const retryMs = 1_000;
+
+/** Prints events as they are recorded, until a signal. Rejects with the refusal `events_expired` behind a gap. */
+export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
+  using interrupted = interruption();
+  const { signal } = interrupted;
+  await using admin = await openAdminServices(config);
+  using feed = new EventFeed(admin.store.events, admin.clock);
+  signal.addEventListener('abort', () => feed[Symbol.dispose]());
+  const position = choice.after ?? (await admin.store.events.bounds()).last;
+  try {
+    await follow(feed, { ...choice, after: position }, signal);
+  } catch (error) {
+    if (!isClosedPipe(error)) throw error;
+  }
+}
+
+async function follow(
+  feed: EventFeed,
+  { types, after, json }: EventChoice,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = allEvents(types);
+  let isAway = false;
+  for (let position = after; !signal.aborted; ) {
+    try {
+      const page = await feed.page({
+        ...{ after: position, limit: pageLimit.max, wanted },
+        waitSeconds: longestWaitSeconds,
+      });
+      isAway = false;
+      position = BigInt(page.next ?? 0);
+      for (const event of page.items)
+        await written(`${json ? printable(eventJson(event)) : lineOf(event)}\n`);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'service_unavailable') throw error;
+      if (!isAway) process.stderr.write(`animal-store: ${printable(messageOf(error))}\n`);
+      isAway = true;
+      await sleep(retryMs, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+const header = ['ID', 'RECORDED', 'TYPE', 'WHAT'];
+
+function cellsOf(event: StoreEvent): string[] {
+  return [String(event.id), instant(event.createdAt), event.type, whatOf(event)];
+}
+
+const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Category>> = {
+  pet: Pet,
+  order: Order,
+  category: Category,
+};
+
+function whatOf({ type, data }: StoreEvent): string {
+  const [group = ''] = type.split('.');
+  const about = parseJson(data);
+  if (type === 'pets.imported') {
+    const { count, firstId, lastId } = about as PetsImported;
+    return `${grouped(count)} animals, with ids from ${firstId} to ${lastId}.`;
+  }
+  return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
+}
+
+/** A line with columns as wide as the longest type: the events to come are not known. */
+function lineOf(event: StoreEvent): string {
+  const [id = '', at = '', type = '', what = ''] = cellsOf(event);
+  return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
+}

@@ -1,0 +1,84 @@
+/** The commands that list and follow events, on this process's own connection to the store. */
+import { type Command, Option } from 'commander';
+import type { Config } from '../../config.ts';
+import { pageLimit } from '../../contract/values.ts';
+import { type EventSelector, eventSelectors } from '../../domain/event-type.ts';
+import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
+import { CommandError } from '../terminal.ts';
+import { countOrAll, eventSelectorList, givenId } from '../values.ts';
+
+const typesNotes = [
+  'Types, of which those with * select all events about a resource:',
+  ...Map.groupBy(eventSelectors, (selector) => /^[a-z]+?(?=s?\.)/.exec(selector)?.[0])
+    .values()
+    .map((selectors) => `  ${selectors.join(', ')}`),
+  '',
+];
+
+interface TailOptions {
+  readonly type?: readonly EventSelector[];
+  readonly after?: bigint;
+  readonly json?: true;
+}
+
+interface ListOptions extends TailOptions {
+  readonly limit: number | 'all';
+  readonly order?: 'asc' | 'desc';
+}
+
+export function addEventCommands(events: Command, config: ReadConfig): void {
+  withTypes(
+    addCommand(events, 'list', {
+      summary: 'List events: the newest first, or the oldest first with --after.',
+      examples: [
+        'animal-store events list --type order.*',
+        'animal-store events list --after 41 --limit all --json',
+        'animal-store events list --order asc',
+      ],
+      notes: [
+        ...typesNotes,
+        `The newest events are at most ${pageLimit.max}, of the 500 newest of all types.`,
+      ],
+    }),
+  )
+    .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
+    .addOption(new Option('--order <order>', 'newest first (desc) or oldest first').choices(['asc', 'desc']))
+    .addOption(jsonOption())
+    .action((options: ListOptions) => list(config(), options));
+  withTypes(
+    addCommand(events, 'tail', {
+      summary: 'Show events as they are recorded, until Ctrl+C.',
+      examples: ['animal-store events tail', 'animal-store events tail --type pet.*,order.placed --json'],
+      notes: [
+        ...typesNotes,
+        'Without --after, it begins with the next event.',
+        'It ends with exit code 1 if events behind --after are not retained any more.',
+      ],
+    }),
+  )
+    .option('--json', 'print each event as one line of JSON')
+    .action((options: TailOptions) => tail(config(), options));
+}
+
+function withTypes(command: Command): Command {
+  return command
+    .option('--type <types>', 'only events of these types, separated by commas', eventSelectorList)
+    .option('--after <event-id>', 'only events behind this id', givenId);
+}
+
+async function list(
+  config: Config,
+  { type, after, limit, order = after === undefined && limit !== 'all' ? 'desc' : 'asc', json }: ListOptions,
+): Promise<void> {
+  if (order === 'desc' && after !== undefined)
+    throw new CommandError('--after cannot be combined with --order desc.', 2);
+  if (order === 'desc' && (limit === 'all' || limit > pageLimit.max))
+    throw new CommandError(`--order desc lists at most ${pageLimit.max} events.`, 2);
+  const { listEvents } = await import('./event-output.ts');
+  await listEvents(config, { types: type, after, limit, order, json });
+}
+
+async function tail(config: Config, { type, after, json }: TailOptions): Promise<void> {
+  const { tailEvents } = await import('./event-output.ts');
+  await tailEvents(config, { types: type, after, json });
+}

@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { eventOperations } from '../events.ts';
+import { ok, rowsOf } from '../operation.ts';
+import { assignedId, count, instant, int64Hint, shape } from '../values.ts';
+
+const EventMark = shape('EventMark', 'An event, and when its change was made.', {
+  id: assignedId('ID of the event'),
+  timestamp: instant('When the change was made, UTC.'),
+});
+
+const EventLog = shape('EventLog', 'Which events are retained.', {
+  areRecorded: z.boolean().meta({ description: 'Whether changes are recorded as events (`EVENTS`).' }),
+  keepDays: count.meta({ description: 'Days for which events are retained (`EVENTS_KEEP_DAYS`).' }),
+  lastId: z.bigint().meta({
+    description: `The highest id that was assigned; 0 before the first event. ${int64Hint}`,
+    override: { type: 'integer', format: 'int64', minimum: 0, examples: [42] },
+  }),
+  oldest: EventMark.nullable().meta({ description: 'The oldest retained event; null without events.' }),
+  newest: EventMark.nullable().meta({ description: 'The newest event; null without events.' }),
+  perHour: count.meta({ description: 'Events per hour: the average since the oldest retained one.' }),
+});
+
+export type EventLog = z.infer<typeof EventLog>;
+
+function eventLogJson({ lastId, oldest, newest, ...others }: EventLog): string {
+  const mark = (event: EventLog['oldest']) =>
+    event === null ? 'null' : `{"id":${event.id},"timestamp":"${event.timestamp}"}`;
+  const values = JSON.stringify(others).slice(1);
+  return `{"lastId":${lastId},"oldest":${mark(oldest)},"newest":${mark(newest)},${values}`;
+}
+
+const { listEvents } = eventOperations;
+
+export const adminEventOperations = {
+  /** As clients read them, but those of all types and accounts. */
+  listEvents: {
+    ...listEvents,
+    description:
+      'Returns changes in the order of their commits. Follow the `Link` with `rel="next"`, which every response has, to read ' +
+      'each event exactly once.',
+  },
+  ...rowsOf(
+    { tag: listEvents.tag },
+    {
+      getEventLog: {
+        method: 'GET',
+        path: '/event-log',
+        summary: 'Get which events are retained',
+        description: 'Returns the oldest and the newest event, and for how long events are retained.',
+        success: ok(EventLog, eventLogJson, 'Which events are retained.'),
+      },
+    },
+  ),
+} as const;

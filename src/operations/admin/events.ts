@@ -1,0 +1,51 @@
+import type { adminEventOperations, EventLog } from '../../contract/admin/events.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { dayMs, hourMs } from '../../domain/clock.ts';
+import { type EventSelector, selectedTypes } from '../../domain/event-type.ts';
+import type { EventStore } from '../../storage/storage.ts';
+import type { EventFeed, Wanted } from '../events/feed.ts';
+import { pageOfFeed } from '../resources/events.ts';
+import { iso } from '../shown.ts';
+import type { HandlersOf } from './handlers.ts';
+
+/** Whether events are recorded, and how long they are retained, in ms. */
+export interface EventSettings {
+  readonly areRecorded: boolean;
+  readonly keepMs: number;
+}
+
+/** The events of all accounts. */
+export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
+  return { types: selectedTypes(selectors), accountId: 'all' };
+}
+
+/** Which events are retained. Costs the same at any size. */
+export async function eventLogOf(
+  events: EventStore,
+  { areRecorded, keepMs }: EventSettings,
+  clock: Pick<Clock, 'now'>,
+): Promise<EventLog> {
+  const { oldest: from, last } = await events.bounds();
+  const [oldest] = await events.list(from - 1n, 1);
+  const [newest] = await events.newest(1);
+  const mark = (event: typeof oldest) => (event ? { id: event.id, timestamp: iso(event.createdAt) } : null);
+  const hours = Math.max(1, (clock.now() - (oldest?.createdAt ?? 0)) / hourMs);
+  const retained = oldest && newest ? Number(newest.id - oldest.id) + 1 : 0;
+  return {
+    ...{ areRecorded, keepDays: keepMs / dayMs, lastId: last },
+    ...{ oldest: mark(oldest), newest: mark(newest) },
+    perHour: Math.round(retained / hours),
+  };
+}
+
+interface Services {
+  readonly store: { readonly events: EventStore };
+  readonly clock: Clock;
+  readonly feed: EventFeed;
+  readonly eventSettings: EventSettings;
+}
+
+export const eventHandlers: HandlersOf<Services, typeof adminEventOperations> = {
+  listEvents: ({ feed }, { query }) => pageOfFeed(feed, query, allEvents(query.type)),
+  getEventLog: ({ store, eventSettings, clock }) => eventLogOf(store.events, eventSettings, clock),
+};

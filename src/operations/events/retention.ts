@@ -1,0 +1,33 @@
+import type { Store } from '../units.ts';
+
+/** A batch that is this large may not be the last one. */
+const batch = 1_000n;
+/** Batches of 1,000 events at once: more than a store can record until the next time. */
+const mostBatches = 200;
+
+export type EventRemoval = Pick<Store, 'events' | 'write'>;
+
+/**
+ * Removes events from before an instant (Unix ms) in small batches, between which other changes are made, until the signal.
+ * Returns whether there may be more.
+ */
+export async function removeEvents(
+  store: EventRemoval,
+  before: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  await numberEvents(store, signal);
+  for (let batches = 0; batches < mostBatches && !signal.aborted; batches++) {
+    if (!(await store.write('pruneEvents', before))) return false;
+  }
+  return true;
+}
+
+/** Reads until all committed events have ids: PostgreSQL assigns them when events are read, and without readers none would expire. */
+async function numberEvents({ events }: EventRemoval, signal: AbortSignal): Promise<void> {
+  let { last } = await events.bounds();
+  for (let before = -batch; last - before >= batch && !signal.aborted; ) {
+    before = last;
+    last = (await events.bounds()).last;
+  }
+}

@@ -1,0 +1,67 @@
+/** Events as operators read them: of all types and accounts. */
+import { afterAll, expect, test } from 'bun:test';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Transaction } from '../../src/storage/transaction.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+import { newPet } from '../support/pets.ts';
+import { until } from '../support/wait.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+const { token } = await addOperator(app, 'viewer');
+const get = (target: string) => callAdmin(app, 'GET', target, { token });
+const ids = ({ body }: { readonly body: unknown }) => (body as { id: number }[]).map(({ id }) => id);
+const linkOf = ({ headers }: { readonly headers: Headers }) => headers.get('link');
+
+/** Records an event that one account may read. */
+const units = {
+  record: {
+    writes: [],
+    run: ({ events }: Transaction, accountId: number) =>
+      events.add({ type: 'webhook.disabled', data: '{"id":1,"reason":"gone"}', accountId, createdAt: 0 }),
+  },
+} as const;
+
+test('an operator reads what a client reads, and the events of every account', async () => {
+  expect((await get('/event-log')).body).toMatchObject({ lastId: 0, oldest: null, newest: null, perHour: 0 });
+  await app.call('POST', '/pets', { body: newPet() });
+  await app.call('POST', '/orders', { body: '{"petId":1}' });
+  const client = await app.call('GET', '/events');
+  expect((await get('/events')).text).toBe(client.text);
+  const { clock, config, tenant } = app;
+  const rules = config.limits;
+  await using store = await openStorage({ url: config.databaseUrl, clock, rules, serving: false, units });
+  await store.write('record', (await tenant('free')).account.id);
+  expect((await app.call('GET', '/events?type=webhook.*')).json).toEqual([]);
+  expect(ids(await get('/events?type=webhook.*'))).toEqual([4]);
+  const page = await get('/events?order=desc&limit=1&type=pet.*');
+  expect([ids(page), linkOf(page)]).toEqual([
+    [2],
+    '</admin/v1/events?limit=1&type=pet.*&after=4>; rel="next"',
+  ]);
+  expect((await get('/events?after=9')).code).toBe('events_expired');
+  expect((await get('/events?after=1&order=desc')).code).toBe('invalid_parameter');
+});
+
+test('a page that waits has the next event, and metrics count it while it waits', async () => {
+  const end = /after=(\d+)/.exec(linkOf(await get('/events?order=desc&limit=1')) ?? '')?.[1];
+  const waiting = get(`/events?after=${end}&wait=30`);
+  await until(async () => /^animal_store_event_listeners 1$/m.test((await get('root:/metrics')).text));
+  await app.call('POST', '/pets', { body: newPet() });
+  expect(ids(await waiting)).toEqual([Number(end) + 1]);
+});
+
+test('the oldest and the newest event, and how many there are in an hour, are in the API and the metrics', async () => {
+  app.clock.advance(7_200);
+  const { body } = await get('/event-log');
+  const log = body as { lastId: number };
+  expect(body).toMatchObject({
+    ...{ areRecorded: true, keepDays: 30, perHour: Math.round(log.lastId / 2) },
+    ...{ oldest: { id: 1 }, newest: { id: log.lastId } },
+  });
+  const { text } = await get('root:/metrics');
+  expect(text).toContain(`\nanimal_store_events_total ${log.lastId}\n`);
+  expect(text).toMatch(/^animal_store_event_oldest_age_seconds 72\d\d(\.\d+)?$/m);
+  expect(text).toContain('\nanimal_store_event_retention_seconds 2592000\n');
+});

@@ -1,0 +1,146 @@
+/** How long events are retained, and changes that are made without events: a reader never misses one without noticing. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { dayMs } from '../../src/domain/clock.ts';
+import { removeEvents } from '../../src/operations/events/retention.ts';
+import type { Transaction } from '../../src/storage/transaction.ts';
+import { clusterPlaces } from '../storage/cluster-place.ts';
+import { sqlitePlace, storeTests } from '../storage/place.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { linksOf, newPet, relative } from '../support/pets.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+type Settings = Readonly<Record<string, string>>;
+
+/** The settings of a new store. */
+const stores: Record<string, () => Promise<{ readonly settings: Settings } & AsyncDisposable>> = {
+  SQLite: async () => {
+    const folder = await temporaryFolder();
+    const settings = { DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}` };
+    return { settings, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+  },
+  ...(servers && {
+    'PostgreSQL and Redis': async () => {
+      const schema = await servers.makeSchema();
+      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
+      const settings = { ...redis, DATABASE_URL: schema.url, ADMIN_PORT: 'off', REDIS_TIMEOUT_MS: '60000' };
+      return { settings, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
+    },
+  }),
+};
+
+const add = async (app: TestApp) =>
+  expect((await app.call('POST', '/pets', { body: newPet() })).status).toBe(201);
+
+/** The ids of the events behind this one, or the code of the error. */
+async function read(app: TestApp, after: string): Promise<unknown> {
+  const { status, json } = await app.call('GET', `/events?after=${after}`);
+  if (status !== 200) return (json as { code: string }).code;
+  return (json as { id: bigint }[]).map(({ id }) => Number(id));
+}
+
+/** Where a reader begins that reads the resources next. */
+async function end(app: TestApp): Promise<string> {
+  const link = linksOf(await app.call('GET', '/events?order=desc&limit=1')).next ?? '';
+  return new URLSearchParams(relative(link).split('?')[1]).get('after') ?? '';
+}
+
+describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
+  test('changes that EVENTS=off leaves without events are noticed by every reader, whenever it began', async () => {
+    await using store = await makeStore();
+    const running = (EVENTS: 'on' | 'off') => startTestApp({ ...store.settings, EVENTS });
+    const readers: string[] = [];
+    for (const hasEvents of [false, true]) {
+      await using on = await running('on');
+      if (hasEvents) await add(on);
+      readers.push(await end(on));
+      await on[Symbol.asyncDispose]();
+
+      await using off = await running('off');
+      for (const reader of readers) expect(await read(off, reader)).toBe('events_expired');
+      const begunNow = await end(off);
+      expect(await read(off, begunNow)).toEqual([]);
+      readers.push(begunNow);
+      await add(off);
+      expect((await off.call('GET', '/events?order=desc')).json).toHaveLength(hasEvents ? 1 : 0);
+    }
+    await using on = await running('on');
+    expect(await read(on, await end(on))).toEqual([]);
+    await add(on);
+    for (const reader of readers)
+      expect([reader, await read(on, reader)]).toEqual([reader, 'events_expired']);
+    const newest = await end(on);
+    await add(on);
+    expect(await read(on, newest)).toEqual([Number(newest) + 1]);
+    expect(await read(on, String(Number(newest) - 1))).toHaveLength(2);
+  });
+
+  test('a restart with events leaves no gap', async () => {
+    await using store = await makeStore();
+    await using first = await startTestApp(store.settings);
+    await add(first);
+    const reader = await end(first);
+    await first.restart();
+    await add(first);
+    expect(await read(first, reader)).toEqual([Number(reader) + 1]);
+  });
+
+  test('the service removes expired events, and with EVENTS=off all of them', async () => {
+    await using store = await makeStore();
+    const oldest = async (app: TestApp) => (await app.app.admin.storage.events.bounds()).oldest;
+    {
+      await using app = await startTestApp({ ...store.settings, EVENTS_KEEP_DAYS: '1' });
+      const reader = await end(app);
+      await add(app);
+      app.clock.advance(dayMs / 1_000 + 1);
+      await add(app);
+      await until(async () => (await oldest(app)) === 2n);
+      expect(await read(app, reader)).toBe('events_expired');
+      expect(await read(app, '1')).toEqual([2]);
+    }
+    await using app = await startTestApp({ ...store.settings, EVENTS: 'off' });
+    app.clock.advance(61);
+    await until(async () => (await app.app.admin.storage.events.newest(1)).length === 0);
+  });
+});
+
+const ofTests = {
+  record: {
+    writes: [],
+    run: ({ events }: Transaction, times: readonly number[]) => {
+      for (const createdAt of times) events.add({ type: 'pet.created', data: '{}', createdAt });
+    },
+  },
+} as const;
+
+const [old, young] = [1_000, 2_000];
+const places = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
+
+describe.each(Object.entries(places))('on %s', (_name, place) => {
+  const storeTest = storeTests(place);
+
+  storeTest('events go in batches of 1,000, and only from the oldest end', async ({ store, besideWith }) => {
+    const recorder = await besideWith(ofTests);
+    await recorder.write('record', [...Array<number>(1_500).fill(old), young, old, young]);
+    const prune = () => store.write('pruneEvents', young);
+    const oldest = async () => Number((await store.events.bounds()).oldest);
+    expect(await oldest()).toBe(1);
+    expect([await prune(), await oldest()]).toEqual([true, 1_001]);
+    expect([await prune(), await oldest()]).toEqual([false, 1_501]);
+    // The clock was set back: an old event behind a young one stays.
+    expect([await prune(), await oldest()]).toEqual([false, 1_501]);
+    expect((await store.events.list(1_500n, 10)).map(({ id }) => Number(id))).toEqual([1_501, 1_502, 1_503]);
+  });
+
+  storeTest('events expire without readers', async ({ store, besideWith }) => {
+    const recorder = await besideWith(ofTests);
+    await recorder.write('record', [...Array<number>(2_500).fill(old), young]);
+    expect(await removeEvents(store, young, new AbortController().signal)).toBe(false);
+    expect(await store.events.bounds()).toEqual({ oldest: 2_501n, last: 2_501n });
+  });
+});

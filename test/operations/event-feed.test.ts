@@ -1,0 +1,69 @@
+/** Pages of events while others are recorded. */
+import { describe, expect } from 'bun:test';
+import { allEvents } from '../../src/operations/admin/events.ts';
+import { EventFeed } from '../../src/operations/events/feed.ts';
+import type { EventStore } from '../../src/storage/storage.ts';
+import { clusterPlaces } from '../storage/cluster-place.ts';
+import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
+
+const wanted = allEvents();
+
+/** A feed of the store, in which a category is named after each first read of a page. */
+function racing({ store, clock }: Bench) {
+  const { events } = store;
+  let id = 0n;
+  const change = () =>
+    store.write('putCategory', {
+      ...{ params: { categoryId: ++id }, body: { name: 'Dogs' } },
+      ...{ preconditions: {}, now: clock.now() },
+    });
+  const racingOnce = <Args extends unknown[], Found>(read: (...args: Args) => Promise<Found> | Found) => {
+    let isFirst = true;
+    return async (...args: Args) => {
+      const found = await read(...args);
+      if (isFirst) await change();
+      isFirst = false;
+      return found;
+    };
+  };
+  const racingStore: EventStore = {
+    list: racingOnce((after, limit) => events.list(after, limit)),
+    newest: racingOnce((limit) => events.newest(limit)),
+    bounds: () => events.bounds(),
+  };
+  const feed = new EventFeed(racingStore, clock);
+  const page = async (after?: bigint) => {
+    const { items, next } = await feed.page({ after, limit: 10, wanted, waitSeconds: 0 });
+    return { ids: items.map((event) => event.id), next: BigInt(next ?? -1) };
+  };
+  return { change, feed, page };
+}
+
+describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }))(
+  'on %s',
+  (_name, place) => {
+    const test = storeTests(place);
+
+    test('an event recorded while an empty page is read is on the next page', async (bench) => {
+      const { page } = racing(bench);
+      const empty = await page();
+      expect(empty).toEqual({ ids: [], next: 0n });
+      expect(await page(empty.next)).toEqual({ ids: [1n], next: 1n });
+    });
+
+    test('an event recorded while a reader at the end asks for more is on the next page', async (bench) => {
+      const { change, page } = racing(bench);
+      await change();
+      expect(await page(1n)).toEqual({ ids: [], next: 1n });
+      expect(await page(1n)).toEqual({ ids: [2n], next: 2n });
+    });
+
+    test('an event recorded while the end of an empty feed is read is behind that end', async (bench) => {
+      const { feed, page } = racing(bench);
+      const { items, next } = await feed.newest(1, wanted);
+      expect([items, next]).toEqual([[], '0']);
+      await page(0n);
+      expect(await page(0n)).toMatchObject({ ids: [1n, 2n] });
+    });
+  },
+);

@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test';
+import type { StoreEvent } from '../../src/contract/events.ts';
+import { SharedFrames } from '../../src/operations/events/frames.ts';
+
+const event = (id: number, accountId: number | null): StoreEvent => ({
+  ...{ id: BigInt(id), accountId, createdAt: 0 },
+  ...(accountId === null
+    ? { type: 'category.created', data: '{}' }
+    : { type: 'webhook.disabled', data: '{}' }),
+});
+
+const filterOf = (accountId: number) => ({
+  ...{ wanted: { types: new Set(['category.created', 'webhook.disabled'] as const), accountId } },
+  ...{ types: 'category.created,webhook.disabled', keyId: accountId },
+});
+
+const idsIn = (chunks: readonly Uint8Array[]) =>
+  chunks.flatMap((chunk) =>
+    [
+      ...Buffer.from(chunk)
+        .toString()
+        .matchAll(/^id: (\d+)$/gm),
+    ].map(([, id]) => id),
+  );
+
+test('accounts with the same filter share the bytes of a batch, but none gets an event of another account', () => {
+  const frames = new SharedFrames();
+  const open = [event(1, null), event(2, null)];
+  expect(idsIn(frames.of(open, filterOf(1)))).toEqual(['1', '2']);
+  expect(frames.of(open, filterOf(2))).toBe(frames.of(open, filterOf(1)));
+  const mixed = [event(3, 1), event(4, null), event(5, 2)];
+  expect(idsIn(frames.of(mixed, filterOf(1)))).toEqual(['3', '4']);
+  expect(idsIn(frames.of(mixed, filterOf(2)))).toEqual(['4', '5']);
+  expect(idsIn(frames.of(mixed, filterOf(3)))).toEqual(['4']);
+});
