@@ -138,8 +138,8 @@ export async function startService(
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
-  const parts = { ...runtime, webhooks, store: storage, tail: events.tail, log, worker: worker?.number };
-  const sending = startSending(config, parts);
+  const parts = { ...runtime, webhooks, store: storage, tail: events.tail, log, counter: watch.counter };
+  const sending = startSending(config, { ...parts, worker: worker?.number });
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { eventJson } from '../contract/events.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EventTail } from '../operations/events/tail.ts';
+import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import { isEmbedded } from '../storage/open.ts';
 import { sendWith } from '../webhooks/attempt.ts';
@@ -40,6 +41,7 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly tail: EventTail;
   readonly webhooks: ReturnType<typeof webhookParts>;
   readonly log: Logger;
+  readonly counter: TrafficCounter;
   /** The number of this worker; undefined for the only process of an instance. */
   readonly worker: number | undefined;
 }
@@ -47,7 +49,7 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
 /** Sends the events of a store to webhooks: on an embedded store from one process, on servers from all. */
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
   const { areSent, secretsKeys } = config.webhooks;
-  const { clock, log, store, worker = 1, webhooks } = parts;
+  const { clock, log, store, worker = 1, webhooks, counter } = parts;
   if (secretsKeys.length === 0 && worker === 1) void warnOfSecrets(store, log);
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
@@ -56,6 +58,9 @@ export function startSending(config: Config, parts: SendingParts): Pick<Dispatch
     clock,
     random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
     follow: follower(store, parts.tail),
+    count: (outcome, attempts) => {
+      counter.deliveries[outcome] += attempts;
+    },
     notice: (message, fields) => log.warn(fields, message),
   });
 }

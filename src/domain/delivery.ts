@@ -10,6 +10,20 @@ export const mostPending = 1_000;
 /** Bounds of one unit of work: webhooks that are looked at, and events that each of them examines. */
 export const atOnce = { webhooks: 50, events: 100 } as const;
 
+/** Outcomes of attempts. `repeated` failed and is attempted again; an event that expires before it is sent is `expired`. */
+export const attemptOutcomes = ['succeeded', 'repeated', 'failed', 'expired'] as const;
+
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
+
+export interface DeliveryBacklog {
+  /** Pending deliveries, 10,000 at most. */
+  readonly pending: number;
+  /** When the oldest of them was made; undefined if there is none. */
+  readonly oldestAt: number | undefined;
+}
+
+export const mostCountedPending = 10_000;
+
 export interface TakeRequest {
   readonly now: number;
   /** No other process takes the deliveries until then. */

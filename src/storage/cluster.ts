@@ -38,6 +38,7 @@ import { PeriodicTask } from './periodic-task.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresAccounts } from './postgres/entities/accounts.ts';
 import { PostgresAudit } from './postgres/entities/audit.ts';
+import { PostgresDeliveries } from './postgres/entities/deliveries.ts';
 import { PostgresEntity } from './postgres/entities/entity.ts';
 import { PostgresEvents } from './postgres/entities/events.ts';
 import { PostgresImports } from './postgres/entities/imports.ts';
@@ -127,6 +128,7 @@ export function readsOf(runner: Runner) {
     pets: new PostgresPets(pets, runner),
     accounts: new PostgresAccounts(accounts, runner),
     keys: new PostgresKeys(keys, runner),
+    deliveries: new PostgresDeliveries(runner),
     events: new PostgresEvents(runner),
     imports: new PostgresImports(imports, runner),
     sessions: new PostgresEntity(sessions, runner),

@@ -4,6 +4,7 @@ import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { DeliveryBacklog } from '../domain/delivery.ts';
 import type { LimitRules, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import type { Versions } from '../domain/resources.ts';
@@ -16,6 +17,7 @@ import type { sessions } from '../tables/operators.ts';
 import type { pets } from '../tables/pets.ts';
 import type { FilterIn, Table } from '../tables/table.ts';
 import type { Entities } from '../tables/tables.ts';
+import type { deliveries } from '../tables/webhooks.ts';
 import type { AuditStore, StoreFacts, UsageStore } from './admin.ts';
 import type { EntityReads } from './entity.ts';
 import type { Notice } from './outage.ts';
@@ -153,6 +155,10 @@ export interface EventStore {
   bounds(): Awaitable<EventBounds>;
 }
 
+export interface DeliveryStore extends EntityReads<typeof deliveries> {
+  backlog(): Awaitable<DeliveryBacklog>;
+}
+
 export interface EventBounds {
   readonly oldest: bigint;
   readonly last: bigint;
@@ -185,6 +191,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
+  readonly deliveries: DeliveryStore;
   readonly events: EventStore & Pick<EntityReads<typeof events>, 'findMany'>;
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;

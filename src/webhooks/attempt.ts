@@ -1,6 +1,6 @@
 /** One attempt of a delivery: what is sent, and what follows from the outcome. */
 import type { DeliveryAttempt } from '../contract/deliveries.ts';
-import type { SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
+import type { AttemptOutcome, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
 import { type Attempt, delayAfter, isGone, isSuccess } from './retries.ts';
 import { SecretUnreadable } from './secrets.ts';
 import type { Delivery, Failure, Outcome, Sender } from './send.ts';
@@ -62,6 +62,8 @@ interface Instants {
 
 interface Judged {
   readonly settled: SettledDelivery;
+  /** Undefined for an aborted attempt. */
+  readonly counted?: AttemptOutcome;
   /** Why the webhook has to be disabled, unless a delivery succeeded since then (Unix ms). */
   readonly disabled?: { readonly reason: string; readonly since: number | undefined };
 }
@@ -79,13 +81,14 @@ export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, in
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
   const result = resultOf(outcome);
-  if (isSuccess(result)) return { settled: { ...finished, status: 'succeeded' } };
+  if (isSuccess(result)) return { settled: { ...finished, status: 'succeeded' }, counted: 'succeeded' };
   const settled = { ...finished, status: 'failed' } as const;
-  if ('error' in outcome && outcome.error === 'expired') return { settled };
-  if (isGone(result)) return { settled, disabled: { reason: reasons.gone, since: undefined } };
+  if ('error' in outcome && outcome.error === 'expired') return { settled, counted: 'expired' };
+  if (isGone(result))
+    return { settled, counted: 'failed', disabled: { reason: reasons.gone, since: undefined } };
   const delayMs = delayAfter(made.length, result, random);
-  if (delayMs !== undefined) return pending(attempts, now + delayMs);
-  return { settled, disabled: { reason: reasons.failing, since: createdAt } };
+  if (delayMs !== undefined) return { ...pending(attempts, now + delayMs), counted: 'repeated' };
+  return { settled, counted: 'failed', disabled: { reason: reasons.failing, since: createdAt } };
 }
 
 const reasons = {

@@ -2,7 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { SettledDelivery, Taken, TakenDelivery, TakeRequest } from '../domain/delivery.ts';
+import type {
+  AttemptOutcome,
+  SettledDelivery,
+  Taken,
+  TakenDelivery,
+  TakeRequest,
+} from '../domain/delivery.ts';
 import { type Impossible, judge, type Send } from './attempt.ts';
 import { Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
@@ -38,6 +44,8 @@ interface DispatcherOptions {
   readonly random: () => number;
   /** Calls `wake` when there are new events, from now on. Called again with every look. */
   readonly follow: (wake: () => void) => Awaitable<void>;
+  /** Counts attempts by their outcome. */
+  readonly count: (outcome: AttemptOutcome, attempts: number) => void;
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -110,7 +118,7 @@ export class Dispatcher {
   }
 
   async #round(): Promise<void> {
-    const { store, clock, notice } = this.#options;
+    const { store, clock, count, notice } = this.#options;
     const settled = this.#settled;
     this.#settled = [];
     this.#isWoken = false;
@@ -123,7 +131,10 @@ export class Dispatcher {
     });
     this.#after = taken.after;
     if (taken.isMore) this.#isWoken = true;
-    if (taken.expired > 0) notice('events expired before they were sent', { events: taken.expired });
+    if (taken.expired > 0) {
+      notice('events expired before they were sent', { events: taken.expired });
+      count('expired', taken.expired);
+    }
     if (taken.deliveries.length > 0) await this.#begin(taken.deliveries);
   }
 
@@ -153,10 +164,15 @@ export class Dispatcher {
     // Another process may make the attempt once the lease has expired.
     if (delivery.leasedUntil - at < latestStartMs) return false;
     const outcome = await this.#send(delivery, body, at);
-    const { settled, disabled } = judge(delivery, outcome, { at, now: clock.now(), random: random() });
+    const { settled, disabled, counted } = judge(delivery, outcome, {
+      at,
+      now: clock.now(),
+      random: random(),
+    });
     try {
       if (disabled !== undefined) await store.disable(settled.webhookId, disabled.reason, disabled.since);
       this.#settled.push(settled);
+      if (counted !== undefined) this.#options.count(counted, 1);
     } catch {
       // The store has logged its outage. The attempt is made again when its lease has expired.
     }

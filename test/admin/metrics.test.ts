@@ -50,6 +50,7 @@ const all: readonly Metric[] = metricsOf({
   troubles: [],
   bans: 0,
   events: { last: 9, oldestAgeMs: 1, keepMs: 1 },
+  deliveries: { pending: 1, oldestPendingAgeMs: 1 },
   backups: {
     everyMs: 1,
     latest: { name: 'made', bytes: 1, label: null, verified: null, createdAt: 1 },

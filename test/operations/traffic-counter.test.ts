@@ -167,6 +167,7 @@ test('the counters of two processes are added up by name', () => {
   counter.count('getOrder', 'order_not_found', undefined, justNow());
   const one: Traffic = {
     ...counter.traffic(),
+    deliveries: { succeeded: 1, repeated: 2, failed: 3, expired: 4 },
     ...{ startedAt: 1, inFlight: 2, openStreams: 3, eventListeners: 4, memoryBytes: 10, store: {} },
     pageCache: { hits: 1, misses: 2 },
     eventLoop: { maxSeconds: 0.5, sumSeconds: 2, looks: 8 },
@@ -184,6 +185,7 @@ test('the counters of two processes are added up by name', () => {
     }),
     inFlight: 4,
     openStreams: 6,
+    deliveries: { succeeded: 2, repeated: 4, failed: 6, expired: 8 },
     eventListeners: 8,
     memoryBytes: 20,
     pageCache: { hits: 2, misses: 4 },

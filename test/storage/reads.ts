@@ -13,6 +13,7 @@ import { audit, sessions } from '../../src/tables/operators.ts';
 import { pets } from '../../src/tables/pets.ts';
 import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
 import { type Entities, entities } from '../../src/tables/tables.ts';
+import { deliveries } from '../../src/tables/webhooks.ts';
 
 /** Rows of each table of a filled store: the first `common` are alike, and each of the others is another one. */
 export const common = 8_000;
@@ -155,6 +156,7 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
     newest: [[limit]],
     bounds: [[]],
   },
+  deliveries: { ...readsOf(deliveries, ids, filterValues(deliveries)), backlog: [[]] },
   imports: { ...readsOf(imports, ['7'], {}), findParts: [['7']] },
   sessions: readsOf(sessions, [`${last}`], {}),
   audit: {

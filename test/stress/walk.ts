@@ -9,7 +9,7 @@ import { walk } from './walk/walk.ts';
 const mostClients = 64;
 
 /** The webhooks of the walk lead nowhere. */
-const walkSettings = { LOG_LEVEL: 'warn', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+const walkSettings = { LOG_LEVEL: 'warn', WEBHOOKS: 'off', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
 /** What a walk goes over: on the embedded store one service with two workers, else two instances. */
 const grounds = {

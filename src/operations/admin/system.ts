@@ -3,7 +3,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
-import { type EventFigures, type Metric, metricsOf } from '../observability/metrics.ts';
+import { type DeliveryFigures, type EventFigures, type Metric, metricsOf } from '../observability/metrics.ts';
 import { liveSeconds, sumOf, type TrafficSource } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
@@ -18,7 +18,10 @@ import type { HandlersOf } from './handlers.ts';
 const heldMs = 5_000;
 
 interface SystemParts {
-  readonly store: Pick<Store, 'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage' | 'events'>;
+  readonly store: Pick<
+    Store,
+    'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage' | 'events' | 'deliveries'
+  >;
   readonly clock: Clock;
   readonly traffic: TrafficSource;
   readonly logging: LoggingControl;
@@ -38,6 +41,7 @@ interface Held {
   readonly until: number;
   readonly bans: number;
   readonly events: EventFigures;
+  readonly deliveries: DeliveryFigures;
   readonly concerns: readonly Concern[];
 }
 
@@ -90,6 +94,7 @@ export class SystemOperations {
       troubles: troublesOf(store),
       bans: slow?.bans,
       events: slow?.events,
+      deliveries: slow?.deliveries,
       backups: await backups.figures(),
       about: { version, runtime, name: instance },
       startedAt,
@@ -104,8 +109,16 @@ export class SystemOperations {
     const concerns = [...(await concernsOf(known, await this.#instances()))];
     if (backups.concern !== undefined) concerns.push(backups.concern);
     const bans = (await store.limits.bans()).length;
-    this.#held = { until: now + heldMs, bans, events: await this.#events(), concerns };
+    const [events, deliveries] = [await this.#events(), await this.#deliveries()];
+    this.#held = { until: now + heldMs, bans, events, deliveries, concerns };
     return this.#held;
+  }
+
+  async #deliveries(): Promise<DeliveryFigures> {
+    const { store, clock } = this.#parts;
+    const { pending, oldestAt } = await store.deliveries.backlog();
+    const now = clock.now();
+    return { pending, oldestPendingAgeMs: Math.max(0, now - (oldestAt ?? now)) };
   }
 
   async #events(): Promise<EventFigures> {

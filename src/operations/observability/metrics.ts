@@ -31,9 +31,15 @@ export interface Measured {
   readonly backups: BackupFigures | undefined;
   /** Undefined while the store cannot answer. */
   readonly events: EventFigures | undefined;
+  readonly deliveries: DeliveryFigures | undefined;
   readonly about: Labels;
   /** Unix ms. */
   readonly startedAt: number;
+}
+
+export interface DeliveryFigures {
+  readonly pending: number;
+  readonly oldestPendingAgeMs: number;
 }
 
 export interface EventFigures {
@@ -57,6 +63,7 @@ export function metricsOf(measured: Measured): Metric[] {
     ...ofRequests(measured),
     ...ofStore(measured),
     ...ofEvents(measured),
+    ...ofDeliveries(measured),
     ...(backups === undefined ? [] : ofBackups(backups)),
   ].filter(({ samples }) => samples.length > 0);
 }
@@ -191,6 +198,23 @@ function ofServers(total: Total): Metric[] {
       'How long requests took on Redis, with the way there.',
       total('redisSeconds'),
       total('redisRequests'),
+    ),
+  ];
+}
+
+function ofDeliveries({ processes, deliveries }: Measured): Metric[] {
+  const counts = Object.entries(sumOf(processes).deliveries);
+  return [
+    counter(
+      'deliveries_total',
+      'Attempts to send events to webhooks, by outcome: succeeded, repeated (failed, and attempted again), failed, expired.',
+      ...counts.map(([outcome, attempts]) => labelled({ outcome }, attempts)),
+    ),
+    gauge('deliveries_pending', 'Pending deliveries, 10,000 at most.', deliveries?.pending),
+    gauge(
+      'delivery_oldest_pending_age_seconds',
+      'Age of the oldest pending delivery; 0 without any.',
+      deliveries && deliveries.oldestPendingAgeMs / 1_000,
     ),
   ];
 }

@@ -1,6 +1,7 @@
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import { allOperations, type OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { AttemptOutcome } from '../../domain/delivery.ts';
 import type { MinuteUsage } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 import { KeyUsageCounter } from './key-usage-counter.ts';
@@ -56,6 +57,8 @@ class OperationCounts {
  */
 export class TrafficCounter {
   readonly keys = new KeyUsageCounter();
+  /** Attempts to deliver events. */
+  readonly deliveries: Record<AttemptOutcome, number> = { succeeded: 0, repeated: 0, failed: 0, expired: 0 };
   readonly #clock: Clock;
   readonly #byOperation = new Map<OperationId, OperationCounts>(
     allOperations.map(({ operationId, deprecation }) => [
@@ -120,9 +123,10 @@ export class TrafficCounter {
     return this.#minutes.length > 0;
   }
 
-  traffic(): Pick<Traffic, 'counts' | 'latencies' | 'seconds'> {
+  traffic(): Pick<Traffic, 'counts' | 'latencies' | 'seconds' | 'deliveries'> {
     const all = [...this.#byOperation.values(), this.#ofNone];
     return {
+      deliveries: { ...this.deliveries },
       counts: all.flatMap(({ operation, byCode }) =>
         codes.flatMap((code, index) => {
           const requests = byCode[index] ?? 0;

@@ -1,4 +1,5 @@
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
+import type { AttemptOutcome } from '../../domain/delivery.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
 /** Upper bounds of the latency histogram's buckets, in seconds; above the last one is one more. */
@@ -46,6 +47,8 @@ export interface Traffic {
   readonly seconds: readonly TrafficSecond[];
   readonly inFlight: number;
   readonly openStreams: number;
+  /** Attempts to deliver events, by outcome. */
+  readonly deliveries: Readonly<Record<AttemptOutcome, number>>;
   /** Waiting requests and streams that receive new events. */
   readonly eventListeners: number;
   readonly pageCache: { readonly hits: number; readonly misses: number };
@@ -94,6 +97,12 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       .slice(-keptSeconds),
     inFlight: total(({ inFlight }) => inFlight),
     openStreams: total(({ openStreams }) => openStreams),
+    deliveries: {
+      succeeded: total(({ deliveries }) => deliveries.succeeded),
+      repeated: total(({ deliveries }) => deliveries.repeated),
+      failed: total(({ deliveries }) => deliveries.failed),
+      expired: total(({ deliveries }) => deliveries.expired),
+    },
     eventListeners: total(({ eventListeners }) => eventListeners),
     pageCache: {
       hits: total(({ pageCache }) => pageCache.hits),

@@ -51,9 +51,10 @@ export class WorkersTraffic implements TrafficSource {
 
 /** What is left of a process that ended: what it counted, but nothing that was only while it ran. */
 function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
-  const { counts, latencies, seconds, pageCache, eventLoop, startedAt } = last;
+  const { counts, latencies, seconds, deliveries, pageCache, eventLoop, startedAt } = last;
   const ended = {
-    ...{ startedAt, counts, latencies, seconds, pageCache, eventLoop: { ...eventLoop, maxSeconds: 0 } },
+    ...{ startedAt, counts, latencies, seconds, deliveries, pageCache },
+    eventLoop: { ...eventLoop, maxSeconds: 0 },
     ...{ inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 0, store: risingIn(last.store) },
   };
   return before === undefined ? ended : together(ended, before);

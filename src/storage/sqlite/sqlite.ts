@@ -18,6 +18,7 @@ import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { type Migrations, openDatabase } from './database.ts';
 import { SqliteAccounts } from './entities/accounts.ts';
 import { SqliteAudit } from './entities/audit.ts';
+import { SqliteDeliveries } from './entities/deliveries.ts';
 import { type ReadIn, SqliteEntity } from './entities/entity.ts';
 import { SqliteEvents } from './entities/events.ts';
 import { SqliteImports } from './entities/imports.ts';
@@ -80,6 +81,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     accounts: new SqliteAccounts(data, read),
     keys: new SqliteKeys(data, read),
     limits: limitStore(limits, snapshot),
+    deliveries: new SqliteDeliveries(data, read),
     events: new SqliteEvents(data, read),
     imports: new SqliteImports(data, imports, { read }),
     sessions: new SqliteEntity(data, sessions, { read }),

@@ -1,5 +1,7 @@
 import {
   atOnce,
+  type DeliveryBacklog,
+  mostCountedPending,
   mostPending,
   type SettledDelivery,
   type Taken,
@@ -16,13 +18,34 @@ import {
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
+import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
-import type { Statements } from '../statements.ts';
+import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
 interface ReadyRow extends Omit<ReadyWebhook, 'room'> {
   readonly last: bigint;
   readonly oldest: bigint;
+}
+
+export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implements DeliveryStore {
+  constructor(runner: Runner) {
+    super(deliveries, runner);
+  }
+
+  async backlog(): Promise<DeliveryBacklog> {
+    const [row] = await this.runner.run<{ pending: bigint; oldestAt: bigint | null }[]>(
+      (sql) => sql`
+        SELECT (SELECT count(*) FROM (
+                  SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
+                  ORDER BY status, id LIMIT ${mostCountedPending}
+                ) AS counted) AS pending,
+               (SELECT created_at FROM deliveries
+                WHERE (status, id) >= ('pending', 0) ORDER BY status, id LIMIT 1) AS "oldestAt"`,
+    );
+    const oldestAt = row === undefined || row.pending === 0n ? undefined : Number(row.oldestAt);
+    return { pending: Number(row?.pending ?? 0), oldestAt };
+  }
 }
 
 /** Every transaction locks webhooks before their deliveries, to avoid deadlock. */
@@ -98,7 +121,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return row?.removed === BigInt(deliveriesPrunedAtOnce);
   }
 
-  /** Locks the webhooks, except those that another process works on: it takes what they have. */
+  /** Locks the webhooks, except those that another process works on. */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
     const fresh = takenOfWebhook(room, false);
     const rooms = JSON.stringify(held);

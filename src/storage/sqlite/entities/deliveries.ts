@@ -1,6 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import {
   atOnce,
+  type DeliveryBacklog,
+  mostCountedPending,
   mostPending,
   type SettledDelivery,
   type Taken,
@@ -19,14 +21,33 @@ import {
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
+import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
-import { SqliteEntity, type Touch } from './entity.ts';
+import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 
 const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
 const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${mostPending - 1}) IS NULL`;
 const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const room = `coalesce(?6 ->> ('$."' || id || '"'), CASE WHEN ${isLeased} THEN 0 ELSE ?4 END)`;
+
+export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
+  readonly #oldest;
+  readonly #pending;
+
+  constructor(database: Database, read: ReadIn) {
+    super(database, deliveries, { read });
+    this.#oldest = this.prepare(`${this.select} WHERE status = 'pending' ORDER BY id LIMIT 1`);
+    this.#pending = this.prepare(
+      `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${mostCountedPending}`,
+    );
+  }
+
+  backlog(): DeliveryBacklog {
+    const pending = this.read(() => this.#pending.all().length);
+    return { pending, oldestAt: this.rows(this.#oldest)[0]?.createdAt };
+  }
+}
 
 export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implements DeliveryWrites {
   readonly #statements;
