@@ -54,7 +54,7 @@ export interface SandboxRequest {
 export interface TestAccount extends SandboxAccount {
   /** A client with the account's key. */
   client(options?: Partial<AnimalStoreOptions>): AnimalStore;
-  /** Sets the faults of the account's requests, such as `status=503; times=2`. An empty list ends them. */
+  /** Sets the faults of the account's requests and webhooks, such as `status=503; times=2`. An empty list ends them. */
   misbehave(faults: string | readonly string[]): Promise<void>;
   /** The account's requests, oldest first. */
   requests(): Promise<SandboxRequest[]>;
@@ -100,7 +100,7 @@ export class Sandbox {
     return openStore(this.url);
   }
 
-  /** Sets the faults of all requests. An empty list ends them. */
+  /** Sets the faults of all requests and webhooks, such as `webhook=duplicate`. An empty list ends them. */
   misbehave(faults: string | readonly string[]): Promise<void> {
     return this.#call('POST', '/faults', { faults });
   }
@@ -116,7 +116,7 @@ export class Sandbox {
     return this.#call('POST', '/clock', body);
   }
 
-  /** Restores the start: animals, accounts, limits, faults, clock and requests. */
+  /** Restores the start: animals, accounts, webhooks, limits, faults, clock and requests. */
   reset(): Promise<void> {
     return this.#call('POST', '/reset');
   }

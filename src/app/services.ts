@@ -9,6 +9,7 @@ import { type OperatorServices, servicesAs } from '../operations/admin/services.
 import type { Store } from '../operations/units.ts';
 import type { Notice } from '../storage/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
+import type { Send } from '../webhooks/attempt.ts';
 import type { Resolve } from '../webhooks/endpoint.ts';
 import { openStore } from './store.ts';
 import { systemUser } from './system-user.ts';
@@ -23,6 +24,8 @@ export interface Runtime {
   readonly backupCommand?: readonly string[];
   /** What stands between requests and their answers; a service for a store has nothing there. */
   readonly around?: Around;
+  /** What stands between messages to webhooks and their sending; a service for a store has nothing there. */
+  readonly aroundSend?: (send: Send) => Send;
 }
 
 export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({

@@ -6,6 +6,7 @@ import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import { isEmbedded } from '../storage/open.ts';
+import { sendWith } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
 import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
 import { openSecret, sealSecret } from '../webhooks/secrets.ts';
@@ -17,7 +18,7 @@ import type { Runtime } from './services.ts';
 /** What the operations of webhooks, and the sending of events, take from outside the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
-  { clock, randomBytes, resolve = systemResolve }: Pick<Runtime, 'clock' | 'randomBytes' | 'resolve'>,
+  { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
 ) {
   const sender = new Sender({ resolve, allowed, now: () => clock.now() });
   const secrets = {
@@ -25,11 +26,13 @@ export function webhookParts(
     seal: (secret: string) => sealSecret(secret, keys, randomBytes),
     open: (sealed: string) => openSecret(sealed, keys),
   };
+  const send = aroundSend(sendWith(sender, secrets.open));
   return {
     checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }),
     secrets,
     sender,
-    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { sender, clock, openSecret: secrets.open }),
+    send,
+    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock }),
   };
 }
 
@@ -47,15 +50,13 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
   const { areSent, secretsKeys } = config.webhooks;
   const { clock, log, store, worker = 1, webhooks, counter } = parts;
-  const { sender, secrets } = webhooks;
   if (secretsKeys.length === 0 && worker === 1) void warnOfSecrets(store, log);
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
     store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
-    sender,
+    send: webhooks.send,
     clock,
     random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
-    openSecret: secrets.open,
     follow: follower(store, parts.tail),
     count: (outcome, attempts) => {
       counter.deliveries[outcome] += attempts;

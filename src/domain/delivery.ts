@@ -40,6 +40,7 @@ export interface TakeRequest {
 export interface TakenDelivery {
   readonly id: bigint;
   readonly webhookId: bigint;
+  readonly accountId: number;
   readonly eventId: bigint;
   /** JSON of the attempts so far. */
   readonly attempts: string;

@@ -16,11 +16,16 @@ export interface Fault {
   readonly remaining?: number;
   readonly slowBodyMs?: number;
   readonly reply?: ReplyName;
+  readonly webhook?: WebhookFault;
+  readonly webhookDelayMs?: number;
   readonly operation?: OperationId;
   readonly rate: number;
   readonly seed: number;
   readonly times?: number;
 }
+
+const webhookFaults = ['duplicate', 'out-of-order', 'wrong-signature', 'old-timestamp'] as const;
+type WebhookFault = (typeof webhookFaults)[number];
 
 export class FaultError extends Error {}
 
@@ -28,6 +33,8 @@ export class FaultError extends Error {}
 const longestDelayMs = 600_000;
 /** Below the time-out of idle connections. */
 const longestPauseMs = 10_000;
+/** Half of the time after which the delivery would be attempted again. */
+export const longestHoldMs = 30_000;
 const mostTimes = 1_000_000_000;
 
 type Read = (value: string, name: string) => Partial<Fault>;
@@ -88,6 +95,16 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
     about: `what a proxy makes of the response: ${replyNames.join(', ')}`,
     read: (value, name) => ({ reply: oneOf(replyNames, value, name) }),
   },
+  webhook: {
+    example: 'webhook=duplicate',
+    about: `what a webhook receives: ${webhookFaults.join(', ')}`,
+    read: (value, name) => ({ webhook: oneOf(webhookFaults, value, name) }),
+  },
+  'webhook-delay': {
+    example: 'webhook-delay=2s',
+    about: 'a webhook receives it later, by at most 30s',
+    read: (value, name) => ({ webhookDelayMs: duration(value, name, longestHoldMs) }),
+  },
   operation: {
     example: 'operation=createPet',
     about: 'only where this operation is called',
@@ -137,13 +154,19 @@ function unknown(pair: string): string {
 
 /** Effects on the response, of which a fault has at least one. */
 const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
+const webhookEffects = ['webhook', 'webhook-delay'] as const;
 const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
 
 /** Why a combination is invalid; undefined if it is valid. */
 function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | undefined {
   const { status, code, retryAfter, cut, slowBodyMs } = fault;
   const has = (name: string) => found.has(name) || (name === 'status' && found.has('code'));
-  if (!effects.some(has)) return `It names no effect. Add one of ${effects.join(', ')}.`;
+  const ofWebhooks = webhookEffects.filter(has);
+  const [other] = [...ofWebhooks.slice(1), ...effects, 'operation'].filter(has);
+  if (ofWebhooks.length > 0 && other !== undefined)
+    return `"${ofWebhooks[0]}" and "${other}" exclude each other. Ask for one of them.`;
+  if (ofWebhooks.length === 0 && !effects.some(has))
+    return `It names no effect. Add one of ${[...effects, ...webhookEffects].join(', ')}.`;
   const both = outcomes.filter(has);
   if (both.length > 1) return `"${both.join('" and "')}" exclude each other. Ask for one of them.`;
   if (code !== undefined && status !== undefined && errors[code].status !== status)
@@ -195,6 +218,11 @@ function duration(value: string, name: string, mostMs: number): number {
   throw new FaultError(
     `"${name}" must be a duration of at most ${mostMs / 1_000}s, such as 100ms, 2s or 1m.`,
   );
+}
+
+/** Whether it occurs in what webhooks receive, and in no request to the API. */
+export function isOfWebhooks({ webhook, webhookDelayMs }: Fault): boolean {
+  return (webhook ?? webhookDelayMs) !== undefined;
 }
 
 export type Code = keyof typeof errors;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../domain/bounded.ts';
-import { type Fault, parseFault } from './fault.ts';
+import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
 
 /** Cached values of `X-Sandbox`, whose count and random sequence continue from request to request. */
 const heldHeaders = 10_000;
@@ -76,7 +76,9 @@ export class Faults {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);
     if (held !== undefined) return held;
-    const asked = new AskedFault(parseFault(text));
+    const fault = parseFault(text);
+    if (isOfWebhooks(fault)) throw new FaultError('Faults of webhooks are set with POST /sandbox/faults.');
+    const asked = new AskedFault(fault);
     this.#byHeader.set(id, asked);
     return asked;
   }

@@ -9,7 +9,7 @@ import type { Exchange } from '../http/server.ts';
 import type { Caller, KeyStore } from '../storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 import { cut, held, slowly } from './connection.ts';
-import { type Code, codeOf, type Fault, FaultError, impossibilityOf } from './fault.ts';
+import { type Code, codeOf, type Fault, FaultError, impossibilityOf, isOfWebhooks } from './fault.ts';
 import type { AskedFault, Faults } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
 import { isPerformed, proxyReply } from './proxy-replies.ts';
@@ -149,7 +149,7 @@ function isFor(
   operation: Operation | undefined,
   caller: Caller | undefined,
 ): boolean {
-  if (operation === undefined || !isOf(fault, operation)) return false;
+  if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
   if (impossibilityOf(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
   // Once: afterwards the account has these limits, and they run out.

@@ -21,6 +21,7 @@ import { Misbehavior } from './misbehavior.ts';
 import type { Quiet } from './refusals.ts';
 import { Requests } from './requests.ts';
 import { Stores } from './stores.ts';
+import { WebhookFaults } from './webhook-faults.ts';
 
 export interface SandboxOptions {
   readonly host: string;
@@ -61,7 +62,14 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
 
   const ending = new AbortController();
   let around: Around = ({ answer }) => answer();
-  const runtime = { ...systemRuntime(), clock, around: (exchange: Exchange) => around(exchange) };
+  const faults = new Faults();
+  const webhookFaults = new WebhookFaults(faults, clock, ending.signal);
+  const runtime = {
+    ...systemRuntime(),
+    clock,
+    around: (exchange: Exchange) => around(exchange),
+    aroundSend: webhookFaults.around,
+  };
   const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
   const store = started.use(new SandboxStore(files.data, files.start));
   const quietLog = log.child({}, { level: 'silent' });
@@ -80,6 +88,8 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
     stores,
     accounts,
     admin,
+    faults,
+    webhookFaults,
     quiet,
     onRequest,
     ending: ending.signal,
@@ -97,6 +107,7 @@ function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string
     CORS_ORIGINS: corsOrigins,
     ADMIN_PORT: 'off',
     DRAIN_SECONDS: '0',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
     // Tests ask /readyz, and read the guides, more often than people.
     PUBLIC_REQUESTS_PER_MINUTE: '1000000000',
   });
@@ -122,13 +133,14 @@ interface Parts {
   readonly onRequest: (() => void) | undefined;
   readonly accounts: readonly SandboxAccount[];
   readonly admin: AdminServices;
+  readonly faults: Faults;
+  readonly webhookFaults: WebhookFaults;
   readonly quiet: Quiet;
   readonly ending: AbortSignal;
 }
 
 function aroundOf(parts: Parts): Around {
-  const { config, clock, store, stores, accounts, admin, quiet, ending } = parts;
-  const faults = new Faults();
+  const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = parts;
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
   const keys: KeyStore = admin.storage.keys;
@@ -144,6 +156,7 @@ function aroundOf(parts: Parts): Around {
     reset: () => {
       store.putBack();
       faults.end(undefined);
+      parts.webhookFaults.reset();
       requests.clear(undefined);
       clock.reset();
     },

@@ -53,9 +53,10 @@ export function takenOf(
   leasedUntil: number,
 ): TakenDelivery {
   const { url, secret, formerSecret, formerSecretUntil } = webhook;
+  const accountId = Number(webhook.accountId);
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
   const message = { ...row, createdAt: Number(row.createdAt), leasedUntil };
-  return { ...message, url, secret, formerSecret, formerSecretUntil: until };
+  return { ...message, accountId, url, secret, formerSecret, formerSecretUntil: until };
 }
 
 /** Where the next round begins: at the first webhook again, unless this one was full. */

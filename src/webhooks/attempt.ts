@@ -2,23 +2,40 @@
 import type { DeliveryAttempt } from '../contract/deliveries.ts';
 import type { AttemptOutcome, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
 import { type Attempt, delayAfter, isGone, isSuccess } from './retries.ts';
-import type { Delivery, Failure, Outcome } from './send.ts';
+import { SecretUnreadable } from './secrets.ts';
+import type { Delivery, Failure, Outcome, Sender } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
 const longestError = 200;
 
 /** The secrets of a webhook, sealed. */
-export type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
+type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
 
 export interface Message extends SealedSecrets {
+  readonly webhookId: bigint;
+  readonly accountId: number;
   readonly url: string;
   /** Without the prefix of `webhook-id`. */
   readonly eventId: bigint | string;
   readonly body: string;
 }
 
-/** The request of a message. Throws `SecretUnreadable`. */
-export function requestOf(
+/** Sends a message as of an instant (Unix ms). Never rejects. */
+export type Send = (message: Message, nowMs: number, signal?: AbortSignal) => Promise<Outcome | Impossible>;
+
+export function sendWith(sender: Sender, openSecret: (sealed: string) => string): Send {
+  return async (message, nowMs, signal) => {
+    try {
+      return await sender.send({ ...requestOf(message, nowMs, openSecret), ...(signal && { signal }) });
+    } catch (error) {
+      if (!(error instanceof SecretUnreadable)) throw error;
+      return { error: 'secret', message: error.message, milliseconds: 0 };
+    }
+  };
+}
+
+/** Throws `SecretUnreadable`. */
+function requestOf(
   { url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
   nowMs: number,
   openSecret: (sealed: string) => string,

@@ -9,10 +9,9 @@ import type {
   TakenDelivery,
   TakeRequest,
 } from '../domain/delivery.ts';
-import { type Impossible, judge, requestOf } from './attempt.ts';
+import { type Impossible, judge, type Send } from './attempt.ts';
 import { Lanes, type Loaded } from './lanes.ts';
-import { SecretUnreadable } from './secrets.ts';
-import type { Outcome, Sender } from './send.ts';
+import type { Outcome } from './send.ts';
 
 /** An attempt ends within 15 s, and its outcome is stored long before another process may make it again. */
 const leaseMs = 60_000;
@@ -39,11 +38,10 @@ export interface DeliveryStore {
 
 interface DispatcherOptions {
   readonly store: DeliveryStore;
-  readonly sender: Pick<Sender, 'send'>;
+  readonly send: Send;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
-  readonly openSecret: (sealed: string) => string;
   /** Calls `wake` when there are new events, from now on. Called again with every look. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
@@ -182,15 +180,9 @@ export class Dispatcher {
   }
 
   async #send(delivery: TakenDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {
-    const { sender, openSecret } = this.#options;
     if (body === undefined) return { error: 'expired', message: 'The event has expired.', milliseconds: 0 };
     const { signal } = this.#ending;
     if (signal.aborted) return { error: 'aborted', message: '', milliseconds: 0 };
-    try {
-      return await sender.send({ ...requestOf({ ...delivery, body }, at, openSecret), signal });
-    } catch (error) {
-      if (!(error instanceof SecretUnreadable)) throw error;
-      return { error: 'secret', message: error.message, milliseconds: 0 };
-    }
+    return this.#options.send({ ...delivery, body }, at, signal);
   }
 }

@@ -14,6 +14,8 @@ test.each<[string, Partial<Fault>]>([
   ['remaining=0', { remaining: 0 }],
   ['slow-body=100ms ;', { slowBodyMs: 100 }],
   ['Reply=html-502', { reply: 'html-502' }],
+  ['webhook=out-of-order; times=1', { webhook: 'out-of-order', times: 1 }],
+  ['webhook-delay=2s', { webhookDelayMs: 2_000 }],
   [
     'status=500; rate=0.2; seed=7; times=3; operation=createPet',
     { rate: 0.2, seed: 7, times: 3, operation: 'createPet' },
@@ -69,6 +71,11 @@ describe('an invalid fault is rejected with the mistake and a remedy', () => {
     ['status=503; rate=0', /"rate" must be above 0 and at most 1/],
     ['status=503; rate=1.5', /"rate" must be above 0 and at most 1/],
     ['status=503; seed=7', /"seed" is of a rate/],
+    ['webhook=late', /"webhook" must be one of duplicate, out-of-order, wrong-signature, old-timestamp/],
+    ['webhook-delay=31s', /"webhook-delay" must be a duration of at most 30s/],
+    ['webhook=duplicate; status=503', /"webhook" and "status" exclude each other/],
+    ['webhook=duplicate; webhook-delay=1s', /"webhook" and "webhook-delay" exclude each other/],
+    ['webhook=duplicate; operation=createPet', /"webhook" and "operation" exclude each other/],
     ['status=503; times=0', /"times" must be a whole number from 1/],
     ['status=503; operation=feedPet', /"operation" must be one of listPets, /],
   ])('"%s"', (text, message) => {

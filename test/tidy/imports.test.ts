@@ -34,7 +34,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'contract',
     'package.json',
   ],
-  sandbox: ['app', 'config', 'http', 'operations', 'storage', 'domain', 'contract'],
+  sandbox: ['app', 'config', 'http', 'operations', 'storage', 'type:webhooks/attempt', 'domain', 'contract'],
   supervisor: ['type:storage/storage'],
   http: ['operations', 'domain', 'contract', 'assets', 'docs', 'client/README.md'],
   operations: [

@@ -1,0 +1,94 @@
+/** What stands between messages to webhooks and their sending: the faults that receivers have to expect. */
+import type { Message, Send } from '../webhooks/attempt.ts';
+import type { SandboxClock } from './clock.ts';
+import { held } from './connection.ts';
+import { type Fault, isOfWebhooks, longestHoldMs } from './fault.ts';
+import type { Faults } from './faults.ts';
+
+/** Receivers tolerate 5 minutes. */
+const oldMs = 10 * 60_000;
+/** Signs what no receiver accepts. */
+const foreignSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;
+
+type Sent = ReturnType<Send>;
+
+interface Attempt {
+  readonly send: Send;
+  readonly message: Message;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+export class WebhookFaults {
+  readonly #faults: Faults;
+  readonly #clock: SandboxClock;
+  readonly #ending: AbortSignal;
+  readonly #inFlight = new Map<string, Sent>();
+  /** By webhook: aborted once the next message was sent. */
+  readonly #held = new Map<bigint, AbortController>();
+  #resetting = new AbortController();
+
+  /** `ending` is aborted when the sandbox ends, so that nothing is held any longer. */
+  constructor(faults: Faults, clock: SandboxClock, ending: AbortSignal) {
+    this.#faults = faults;
+    this.#clock = clock;
+    this.#ending = ending;
+  }
+
+  /** An attempt in flight is joined: its lease ends early when the clock is advanced. */
+  readonly around = (send: Send): Send => {
+    return (message, nowMs, ended) => {
+      const id = `${message.webhookId} ${message.eventId}`;
+      const signal = AbortSignal.any([this.#resetting.signal, ...(ended ? [ended] : [])]);
+      const attempt = { send, ...this.#asOfMachine(message, nowMs), signal };
+      const sent = this.#inFlight.get(id) ?? this.#attempt(attempt).finally(() => this.#inFlight.delete(id));
+      this.#inFlight.set(id, sent);
+      return sent;
+    };
+  };
+
+  /** Aborts what is in flight. */
+  reset(): void {
+    this.#resetting.abort();
+    this.#resetting = new AbortController();
+    this.#held.clear();
+  }
+
+  /** Receivers compare the timestamp with the clock of the machine, which is not advanced. */
+  #asOfMachine(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
+    const advancedMs = this.#clock.advancedSeconds * 1_000;
+    const { formerSecretUntil: until } = message;
+    const formerSecretUntil = until === null ? null : until - advancedMs;
+    return { message: { ...message, formerSecretUntil }, nowMs: nowMs - advancedMs };
+  }
+
+  async #attempt(attempt: Attempt): Sent {
+    const { webhookId, accountId } = attempt.message;
+    const earlier = this.#held.get(webhookId);
+    this.#held.delete(webhookId);
+    const found = this.#faults
+      .of(accountId)
+      .filter(({ fault }) => isOfWebhooks(fault) && !(earlier && fault.webhook === 'out-of-order'))
+      .find((asked) => asked.happens());
+    try {
+      return await this.#misbehave(attempt, found?.fault);
+    } finally {
+      earlier?.abort();
+    }
+  }
+
+  async #misbehave({ send, message, nowMs, signal }: Attempt, fault: Fault | undefined): Sent {
+    if (fault?.webhookDelayMs !== undefined) await held(fault.webhookDelayMs, [signal, this.#ending]);
+    if (fault?.webhook === 'out-of-order') {
+      const overtaken = new AbortController();
+      this.#held.set(message.webhookId, overtaken);
+      await held(longestHoldMs, [overtaken.signal, signal, this.#ending]);
+      if (this.#held.get(message.webhookId) === overtaken) this.#held.delete(message.webhookId);
+    }
+    if (fault?.webhook === 'duplicate') await send(message, nowMs, signal);
+    if (fault?.webhook === 'old-timestamp') return send(message, nowMs - oldMs, signal);
+    const isForeign = fault?.webhook === 'wrong-signature';
+    const sent = isForeign ? { ...message, secret: foreignSecret, formerSecret: null } : message;
+    return send(sent, nowMs, signal);
+  }
+}
