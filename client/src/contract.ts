@@ -415,7 +415,7 @@ export interface ListEventsFilters {
   readonly type?: readonly EventSelector[] | undefined;
   /** Seconds to wait for an event before an empty page is returned (long polling). */
   readonly wait?: number | undefined;
-  /** `desc` returns the newest events, newest first. It cannot be combined with `after` or `wait`. */
+  /** `desc` returns the newest events, newest first, of the newest 500 of all types. It cannot be combined with `after` or `wait`. */
   readonly order?: 'asc' | 'desc' | undefined;
 }
 

@@ -127,7 +127,7 @@ const ListEventsQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        '`desc` returns the newest events, newest first. It cannot be combined with `after` or `wait`.',
+        '`desc` returns the newest events, newest first, of the newest 500 of all types. It cannot be combined with `after` or `wait`.',
       param: { examples: unselected('asc') },
     }),
 });

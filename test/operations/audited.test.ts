@@ -26,7 +26,14 @@ test('every unit of an operator names its subject', () => {
     ...['createFirstKey', 'createPetOnce', 'once', 'audited', 'auditedOnce'],
     ...['addSession', 'useSession', 'removeSession'],
     ...['recordUsage', 'pruneUsage', 'pruneAnswers', 'recordAudit', 'commitImport'],
-    ...['pruneEvents', 'skipEvents', 'queueDeliveries'],
+    ...[
+      'pruneEvents',
+      'skipEvents',
+      'dispatchDeliveries',
+      'disableWebhook',
+      'releaseDeliveries',
+      'pruneDeliveries',
+    ],
     ...Object.keys(webhookUnits),
   ];
   const withSubject = Object.entries(units).flatMap(([name, unit]) => ('subject' in unit ? [name] : []));

@@ -53,6 +53,9 @@ test('the commands back up a running service and restore its animals, keys and c
   expect(JSON.parse((await client.get('/pets')).text)).toMatchObject([{ id: 1, name: 'Before' }]);
   const { day } = JSON.parse((await client.get('/rate-limit')).text);
   expect(day.limit - day.remaining).toBe(2);
+  // A reader of the former store is behind its second event, whose id no other event gets.
+  expect((await client.add('Later')).status).toBe(201);
+  expect((await client.get('/events?after=2')).status).toBe(410);
 });
 
 test('the service makes backups as the page says', async () => {

@@ -69,7 +69,8 @@ interface FeedQuery {
 
 /** Link to the events behind the last one that was examined. */
 function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
-  const types = type.map((selector) => `&type=${inQuery(selector)}`).join('');
+  // Each once: proxies bound the headers of a response.
+  const types = [...new Set(type)].map((selector) => `&type=${inQuery(selector)}`).join('');
   return `<${url}?limit=${limit}${types}${wait === undefined ? '' : `&wait=${wait}`}&after=${after}>; rel="next"`;
 }
 

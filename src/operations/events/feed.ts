@@ -105,7 +105,8 @@ export class EventFeed implements Disposable {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        if (next?.id !== after + 1n) throw expired(after, oldest);
+        // Behind a gap, the oldest event is the one to come.
+        if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
         return after;
       });
     });

@@ -121,7 +121,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return row?.removed === BigInt(deliveriesPrunedAtOnce);
   }
 
-  /** Locks the webhooks, except those that another process works on. */
+  /** Locks the webhooks. Skips those that another process has locked, which takes their deliveries. */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
     const fresh = takenOfWebhook(room, false);
     const rooms = JSON.stringify(held);

@@ -46,6 +46,11 @@ const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
 /** Room for the limit state's own file, besides the copy. */
 const extraBytes = 4_194_304;
+/**
+ * More events than the replaced store is likely to have recorded since the backup; webhooks examine every id. With the
+ * ids that its readers have seen, new events would be skipped by readers, and dropped as duplicates by receivers.
+ */
+const skippedEvents = 1_000_000;
 
 /** Throws `BackupError` or `StorageUnusable`, having changed nothing. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
@@ -181,10 +186,19 @@ function makeStoreOf(copy: string): void {
     for (const table of noteTables) database.run(`DROP TABLE ${table}`);
     // A session that ended after the backup must not be valid again.
     if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
+    if (hasTable(database, 'events')) skipEvents(database);
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
   })();
   database.close();
   syncFile(copy);
+}
+
+function skipEvents(database: Database): void {
+  // Without a row, the backup has never had an event.
+  database.run(`
+    INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
+  database.run(`UPDATE sqlite_sequence SET seq = seq + ${skippedEvents} WHERE name = 'events'`);
 }
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
