@@ -15,6 +15,8 @@ import { OverviewPage } from './pages/overview.tsx';
 import { SignInPage } from './pages/sign-in.tsx';
 import { SystemPage } from './pages/system.tsx';
 import { UsagePage } from './pages/usage.tsx';
+import { WebhookPage } from './pages/webhook.tsx';
+import { WebhooksPage } from './pages/webhooks.tsx';
 import { FailureNote } from './parts/failure.tsx';
 import { Empty, Page } from './parts/layout.tsx';
 import { Notices } from './parts/notices.tsx';
@@ -58,6 +60,8 @@ const pages: Readonly<Record<string, Show>> = {
   categories: () => <CategoriesPage />,
   orders: () => <OrdersPage />,
   events: () => <EventsPage />,
+  webhooks: () => <WebhooksPage />,
+  'webhooks/': (id) => <WebhookPage key={id} webhookId={id} />,
   bans: () => <BansPage />,
   usage: () => <UsagePage />,
   audit: () => <AuditPage />,

@@ -2,7 +2,9 @@
 import type * as z from 'zod';
 import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
+import type { AccountWebhook } from '../src/contract/admin/webhooks.ts';
 import type { PutCategory } from '../src/contract/categories.ts';
+import type { Delivery } from '../src/contract/deliveries.ts';
 import type { Event, StoreEvent } from '../src/contract/events.ts';
 import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
 import type { Order } from '../src/contract/orders.ts';
@@ -41,7 +43,11 @@ type Shown<Outcome> = Outcome extends Order
       ? AuditEntry
       : Outcome extends StoreEvent
         ? Wire<z.infer<typeof Event>>
-        : Wire<Outcome>;
+        : Outcome extends AccountWebhook
+          ? Wire<z.infer<typeof AccountWebhook>>
+          : Outcome extends Delivery
+            ? Wire<z.infer<typeof Delivery>>
+            : Wire<Outcome>;
 
 type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;
 
@@ -100,6 +106,8 @@ export type PlacedOrder = ItemOf<'GET /orders'>;
 export type Category = ItemOf<'GET /categories'>;
 export type Entry = ItemOf<'GET /audit'>;
 export type StoredEvent = ItemOf<'GET /events'>;
+export type Webhook = ItemOf<'GET /webhooks'>;
+export type SentDelivery = ItemOf<'GET /webhooks/{webhookId}/deliveries'>;
 export type Ban = AnswerOf<'GET /bans'>[number];
 export type Overview = AnswerOf<'GET /overview'>;
 export type Session = AnswerOf<'GET /session'>;

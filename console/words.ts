@@ -2,12 +2,13 @@
 import type { OperationId } from '../src/contract/operations.ts';
 import type { OrderStatus } from '../src/contract/orders.ts';
 import type { PetStatus } from '../src/contract/pets.ts';
+import type { DeliveryStatus } from '../src/domain/delivery-status.ts';
 import type { EventSelector, EventType } from '../src/domain/event-type.ts';
 import type { OrderStep } from '../src/domain/order-status.ts';
 import type { PlanName } from '../src/domain/plan.ts';
 import type { Role } from '../src/domain/role.ts';
 import type { Scope } from '../src/domain/scope.ts';
-import type { Account, Key } from './contract.ts';
+import type { Account, Key, Webhook } from './contract.ts';
 
 export type Tone = 'good' | 'note' | 'warn' | 'bad' | 'quiet';
 
@@ -68,6 +69,21 @@ export function accountStateWord({ closedAt }: Pick<Account, 'closedAt'>): Word 
 export const roleWords: Readonly<Record<Role, string>> = {
   viewer: 'Viewer',
   admin: 'Admin',
+};
+
+export const webhookStateWords = {
+  enabled: { text: 'Enabled', tone: 'good' },
+  disabled: { text: 'Disabled', tone: 'warn' },
+} as const satisfies Record<string, Word>;
+
+export function webhookStateWord({ enabled }: Pick<Webhook, 'enabled'>): Word {
+  return webhookStateWords[enabled ? 'enabled' : 'disabled'];
+}
+
+export const deliveryStatusWords: Readonly<Record<DeliveryStatus, Word>> = {
+  pending: { text: 'Pending', tone: 'note' },
+  succeeded: { text: 'Succeeded', tone: 'good' },
+  failed: { text: 'Failed', tone: 'bad' },
 };
 
 interface StepWords {
@@ -178,6 +194,8 @@ const changes: Readonly<Record<string, string>> = {
   deleteCategory: 'Deleted {}',
   createBackup: 'Created {}',
   downloadBackup: 'Downloaded {}',
+  disableWebhookByOperator: 'Disabled {}',
+  enableWebhookByOperator: 'Enabled {}',
   updateLogging: 'Changed what is logged: {}',
 };
 

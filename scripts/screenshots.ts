@@ -28,6 +28,8 @@ const places = {
   categories: '/categories',
   orders: '/orders',
   events: '/events',
+  webhooks: '/webhooks',
+  webhook: '/webhooks/1',
   audit: '/audit',
   operators: '/operators',
   system: '/system',

@@ -55,6 +55,8 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
               <Time at={closedAt} />
             </>
           )}
+          {' · '}
+          <a href={hrefOf('/webhooks', { accountId: id })}>Webhooks</a>
         </>
       }
       actions={
@@ -116,7 +118,7 @@ function History({ accountId: account, changes }: { accountId: number; changes: 
   return (
     <Card
       title="Changes"
-      about="What operators did to this account and its keys"
+      about="What operators did to this account, its keys and its webhooks"
       actions={<a href={hrefOf('/audit', { account })}>Show all</a>}
     >
       <LoadFailure loaded={loaded} />

@@ -56,6 +56,7 @@ const kinds: Readonly<Record<string, readonly [text: string, href: (id: string) 
   pet: ['animal', (id) => `#/animals?id=${id}`],
   order: ['order', (id) => `#/orders?order=${id}`],
   category: ['category', () => '#/categories'],
+  webhook: ['webhook', (id) => `#/webhooks/${id}`],
 };
 
 function ObjectLink({ object }: Pick<Entry, 'object'>) {

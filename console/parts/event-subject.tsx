@@ -25,7 +25,8 @@ function subjectOf({ type, data }: StoredEvent): Subject {
   if ('petId' in data)
     return { text: `Order ${data.id}`, href: `#/orders?order=${data.id}`, more: `Animal ${data.petId}` };
   if ('firstId' in data) return ofImport(data);
-  if ('reason' in data) return { text: `Webhook ${data.id}`, more: data.reason };
+  if ('reason' in data)
+    return { text: `Webhook ${data.id}`, href: `#/webhooks/${data.id}`, more: data.reason };
   const isGone = type.endsWith('.deleted');
   if ('categoryId' in data)
     return {

@@ -8,6 +8,7 @@ const drawings = {
   categories:
     'M3 11V4a1 1 0 0 1 1-1h7l9.3 9.300a1.5 1.5 0 0 1 0 2.100l-5.9 5.900a1.5 1.5 0 0 1-2.1 0ZM7.5 7.500h.01',
   events: 'M13 3 5 14h6l-1 7 8-11h-6Z',
+  webhooks: 'M4 12h11M10 7l5 5-5 5M20 4v16',
   orders: 'M6 8h12l1 12H5ZM9 8V7a3 3 0 0 1 6 0v1',
   bans: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M5.7 5.700l12.6 12.6',
   usage: 'M4 20V10M10 20V4M16 20v-8M21 20H3',

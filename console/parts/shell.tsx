@@ -24,6 +24,7 @@ const destinations: readonly (readonly [path: string, text: string, icon: IconNa
     ['categories', 'Categories', 'categories'],
     ['orders', 'Orders', 'orders'],
     ['events', 'Events', 'events'],
+    ['webhooks', 'Webhooks', 'webhooks'],
   ],
   [
     ['audit', 'Audit log', 'audit'],

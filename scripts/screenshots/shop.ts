@@ -1,6 +1,13 @@
 /** A shop with all that the pictures show: accounts, keys, animals, orders, operators, and a month of requests. */
 import { adminBasePath } from '../../src/contract/admin/operations.ts';
 import type { TestConsole } from '../../test/support/console.ts';
+import {
+  addDeliveries,
+  addWebhook,
+  failedDelivery,
+  pendingDelivery,
+  succeededDelivery,
+} from '../../test/support/webhooks.ts';
 import type { ShopKeys } from './clients.ts';
 
 export interface Shop {
@@ -24,6 +31,7 @@ export async function openShop(console: TestConsole): Promise<Shop> {
   await operators(send);
   await orders(send);
   await pastRequests(console);
+  await webhooks(console);
   await send('POST', '/backups');
   return { token, keys };
 }
@@ -112,6 +120,25 @@ async function orders(send: Send): Promise<void> {
     const { id } = await send('POST', '/orders', { petId: pet?.id, reference: `cart-${1_042 + turn}` });
     for (const step of steps[turn % steps.length] ?? []) await send('POST', `/orders/${id}/${step}`);
   }
+}
+
+async function webhooks({ storePath }: TestConsole): Promise<void> {
+  const store = `sqlite:${storePath}`;
+  const reason = 'The receiver responded with 410.';
+  const types = ['order.*', 'webhook.*'] as const;
+  await addWebhook(store, { accountId: 2, url: 'https://seattle.example/webhooks/orders', types });
+  await addWebhook(store, {
+    accountId: 3,
+    description: 'Price tags',
+    enabled: false,
+    disabledReason: reason,
+  });
+  const now = Date.now();
+  const deliveries = Array.from({ length: 40 }, (_, index) => {
+    const made = index === 39 ? pendingDelivery : index % 11 === 9 ? failedDelivery : succeededDelivery;
+    return made(1n, BigInt(index + 1), now - (40 - index) * 60_000);
+  });
+  await addDeliveries(store, deliveries);
 }
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];

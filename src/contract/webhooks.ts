@@ -81,7 +81,7 @@ export const WebhookPatch = bodyShape(
   },
 );
 
-const members = {
+export const webhookMembers = {
   id: assignedId('Unique ID'),
   url: z
     .string()
@@ -99,10 +99,10 @@ const members = {
   createdAt: instant('When the webhook was created, UTC.'),
 };
 
-export const Webhook = shape('Webhook', 'Where an account receives events.', members);
+export const Webhook = shape('Webhook', 'Where an account receives events.', webhookMembers);
 
 export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
-  ...members,
+  ...webhookMembers,
   secret: z.string().meta({
     description: 'Signs the requests of the webhook (Standard Webhooks). Shown only here.',
     examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ='],
@@ -113,7 +113,7 @@ export const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
 
 const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cursor: cursorParameter });
 
-const WebhookId = int64('ID of the webhook.', 1);
+export const WebhookId = int64('ID of the webhook.', 1);
 
 /** A webhook as the service has it; instants are Unix ms. */
 export interface Webhook {

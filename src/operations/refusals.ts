@@ -8,9 +8,14 @@ export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
 }
 
 /** What operators name by a number, by the code that says that there is none. */
-const nouns = { account_not_found: 'account', key_not_found: 'key', ban_not_found: 'ban on key' } as const;
+const nouns = {
+  account_not_found: 'account',
+  key_not_found: 'key',
+  ban_not_found: 'ban on key',
+  webhook_not_found: 'webhook',
+} as const;
 
-export function foundById<T>(thing: T | undefined, otherwise: keyof typeof nouns, id: number): T {
+export function foundById<T>(thing: T | undefined, otherwise: keyof typeof nouns, id: number | bigint): T {
   if (thing === undefined)
     throw new Refusal(otherwise, { message: `There is no ${nouns[otherwise]} ${id}.` });
   return thing;

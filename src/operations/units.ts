@@ -10,9 +10,16 @@ import { deliveryUnits } from './units/deliveries.ts';
 import { firstKeyUnits, keyUnits } from './units/keys.ts';
 import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
+import { operatorWebhookUnits } from './units/webhooks.ts';
 
 /** The changes that operators ask for, by the name that the audit log has. */
-const auditedUnits = { ...sharedUnits, ...accountUnits, ...keyUnits, ...operatorUnits } as const;
+const auditedUnits = {
+  ...sharedUnits,
+  ...accountUnits,
+  ...keyUnits,
+  ...operatorUnits,
+  ...operatorWebhookUnits,
+} as const;
 
 export type AuditedName = keyof typeof auditedUnits;
 

@@ -83,6 +83,8 @@ export const schemaChanges: readonly SchemaChange[] = [
       created_at          INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX webhooks_by_account ON webhooks (account_id);
+    CREATE INDEX webhooks_by_state ON webhooks (enabled);
+    CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled);
 
     CREATE TABLE deliveries (
       id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -121,6 +123,8 @@ export const schemaChanges: readonly SchemaChange[] = [
       created_at          bigint  NOT NULL
     );
     CREATE INDEX webhooks_by_account ON webhooks (account_id, id);
+    CREATE INDEX webhooks_by_state ON webhooks (enabled, id);
+    CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled, id);
 
     CREATE TABLE deliveries (
       id              bigint PRIMARY KEY,

@@ -25,7 +25,12 @@ export const webhooks = table(
     succeededAt: optional(integer),
     createdAt: integer,
   },
-  { isCounted: true, indexes: [['accountId']], filters: ['accountId'], resource: 'webhooks' },
+  {
+    isCounted: true,
+    indexes: [['accountId'], ['enabled'], ['accountId', 'enabled']],
+    filters: ['accountId', 'enabled'],
+    resource: 'webhooks',
+  },
 );
 
 /** Events to send. They change with every attempt, so they have no version. */

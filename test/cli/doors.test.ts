@@ -6,6 +6,7 @@ import { systemUser } from '../../src/app/system-user.ts';
 import { programOf } from '../../src/cli/program.ts';
 import { rowCommands } from '../../src/cli/resources/commands.ts';
 import { resources } from '../../src/cli/resources/names.ts';
+import { readConfig } from '../../src/config.ts';
 import { type AdminOperationId, adminOperations, roleOf } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { fingerprint } from '../../src/domain/key.ts';
@@ -13,6 +14,7 @@ import type { AuditEntry } from '../../src/tables/operators.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
+import { addWebhook } from '../support/webhooks.ts';
 
 /** The commands of operations from whose rows none follows, or the reason why there is none. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
@@ -106,6 +108,8 @@ const writtenChanges: readonly Change[] = [
   ['pets remove', ['2'], ['deletePet']],
   ['categories set', ['3', 'Dogs'], ['putCategory']],
   ['categories remove', ['3'], ['deleteCategory']],
+  ['webhooks disable', ['1', '--reason', 'Overloaded.'], ['disableWebhookByOperator']],
+  ['webhooks enable', ['1'], ['enableWebhookByOperator']],
   ['backup', ['store.backup'], ['createBackup']],
 ];
 
@@ -137,6 +141,8 @@ beforeAll(async () => {
   let last = 0n;
   for (const [command, args] of changes) {
     if (command === 'bans lift') banIn(limitFileIn(place.folder), 1, Math.floor(Date.now() / 1_000) + 3_600);
+    if (command === 'webhooks disable')
+      await addWebhook(readConfig(settingsIn(place.folder)).databaseUrl, { accountId: 1 });
     const answer = await place.json(...command.split(' '), ...args);
     const all = await operator.audit.list(undefined, 100, {});
     const entries = all.filter(({ id }) => id > last).reverse();

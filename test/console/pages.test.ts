@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { named } from '../../console/text.ts';
 import type { TestConsole } from '../support/console.ts';
 import { until } from '../support/wait.ts';
+import { addDeliveries, addWebhook, failedDelivery, pendingDelivery } from '../support/webhooks.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests({
@@ -56,6 +57,10 @@ async function makeStock(): Promise<Stocked> {
   await send(shopKey, 'GET', '/pets/1');
   await until(async () => (await (await send(key, 'GET', '/pets')).text()).includes('api_key_banned'));
   await recordUsage(console, { keyId, accountId: account.id });
+  const [url, disabledReason] = [`sqlite:${console.storePath}`, harmful];
+  const broken = { enabled: false, disabledReason, description: harmful };
+  await addWebhook(url, { accountId: account.id, ...broken });
+  await addDeliveries(url, [failedDelivery(1n, 1n, Date.now()), pendingDelivery(1n, 2n, Date.now())]);
   return {
     console,
     token,
@@ -68,6 +73,8 @@ async function makeStock(): Promise<Stocked> {
       ['Categories', '/categories'],
       ['Orders', '/orders'],
       ['Events', '/events'],
+      ['Webhooks', '/webhooks'],
+      ['Webhook 1', '/webhooks/1'],
       ['Bans', '/bans'],
       ['Usage', '/usage'],
       ['Audit log', '/audit'],
@@ -173,6 +180,8 @@ describe('every page', () => {
       'Categories',
       'Orders',
       'Events',
+      'Webhooks',
+      'Webhook 1',
       'Bans',
       'Usage',
       'Audit log',

@@ -154,6 +154,8 @@ const webhookCalls: readonly Call[] = [
   ['updateWebhook', { ...webhook(2n), endpoint, events: bounds, body: { enabled: true } }],
   ['redeliverEvents', { ...webhook(2n), events: bounds, body: { after: 3n } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
+  ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
+  ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['pruneEvents', now + 1],
   ['deleteWebhook', webhook(1n)],
 ];

@@ -1,5 +1,7 @@
 import { expect } from 'bun:test';
-import { adminBasePath, allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';
+import { adminBasePath, allAdminOperations } from '../../src/contract/admin/operations.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
 import type { Role } from '../../src/domain/role.ts';
 import {
   type AdminAnswer,
@@ -67,6 +69,8 @@ export function nextOf({ headers }: AdminAnswer): string | undefined {
   return link?.slice(link.indexOf(adminBasePath) + adminBasePath.length);
 }
 
+const clientSchemas = new Set(Object.values<Operation>(operations).map(({ success }) => success.schema));
+
 /** Checks the answer against the shape that the contract says. */
 function check(method: string, target: string, { body }: AdminAnswer): void {
   const path = target.replace(/\?.*$/s, '');
@@ -74,9 +78,8 @@ function check(method: string, target: string, { body }: AdminAnswer): void {
     (one) => one.method === method && new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );
   if (operation === undefined) throw new Error(`No operation is ${method} ${path}.`);
-  // The clients' own shapes, which take integers of any size, are checked where clients are.
-  if (operation.operationId in shopOperations) return;
   const { schema, lines } = operation.success;
-  if (schema === undefined || lines) return;
+  // The clients' own shapes, which take integers of any size, are checked where clients are.
+  if (schema === undefined || lines || clientSchemas.has(schema)) return;
   expect(schema.safeParse(body).error?.issues ?? []).toEqual([]);
 }

@@ -50,12 +50,13 @@ export function addResource(
 
 export function rowCommands(resource: string): RowCommand[] {
   return allAdminOperations
-    .filter((row) => resourceOf(row) === resource && row.upload === undefined)
+    .filter((row) => row.upload === undefined)
     .flatMap((row) =>
-      factsOf(row.operationId).map((facts): RowCommand => {
+      factsOf(row.operationId).flatMap((facts): RowCommand[] => {
+        if ((facts.resource ?? resourceOf(row)) !== resource) return [];
         const isSingle = isRead(row) && row.params === undefined && !isList(row) && !row.success.lines;
         const words = isSingle ? ([resource] as const) : ([resource, facts.verb ?? verbOf(row)] as const);
-        return { words, row, facts };
+        return [{ words, row, facts }];
       }),
     );
 }

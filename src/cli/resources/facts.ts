@@ -4,6 +4,8 @@ import { scopes } from '../../domain/scope.ts';
 import { atOnce } from '../command.ts';
 
 export interface Facts {
+  /** The first word of its name; defaults to the last name in the path. */
+  readonly resource?: string;
   /** The last word of its name; defaults to the first word of the `operationId`. */
   readonly verb?: string;
   /** Its description; defaults to the row's summary of a read, and to the row's description of a change. */
@@ -95,6 +97,13 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   placeOrder: { positional: ['petId'] },
   putCategory: { positional: ['name'] },
+  getAccountWebhook: { notes: ['For what was sent to it, see webhooks deliveries. Secrets are not shown.'] },
+  listAccountDeliveries: {
+    resource: 'webhooks',
+    verb: 'deliveries',
+    notes: ['The newest come first. LAST is the outcome of the last attempt; --json has all attempts.'],
+    examples: ['1', '1 --status failed --json'],
+  },
   listAudit: {
     notes: [
       'The latest come first. With --json, each has the object before and after the change.',

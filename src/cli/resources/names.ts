@@ -11,11 +11,12 @@ const sentences: Readonly<Record<string, string>> = {
   categories: 'Name the categories of animals.',
   inventory: 'Count the animals in each status.',
   events: 'List and follow what changed.',
+  webhooks: 'Show, disable and enable the webhooks of accounts.',
   audit: 'Show what operators changed, and who changed it.',
 };
 
-/** Operators see callers as accounts and keys, and have no commands for webhooks. */
-const others = stored.filter((name) => !['callers', 'webhooks'].includes(name) && !(name in sentences));
+/** Operators see callers as accounts and keys. */
+const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
 
 /**
  * The resources with commands, which follow from the rows of the admin API, and a sentence about each. Loaded by every command, so

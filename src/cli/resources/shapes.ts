@@ -6,7 +6,9 @@ import { Ban } from '../../contract/admin/bans.ts';
 import { Key } from '../../contract/admin/keys.ts';
 import { Operator } from '../../contract/admin/operators.ts';
 import { KeyUsage, MinuteUsage, UsagePeriod } from '../../contract/admin/usage.ts';
+import { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import { Category } from '../../contract/categories.ts';
+import { Delivery } from '../../contract/deliveries.ts';
 import { Inventory } from '../../contract/inventory.ts';
 import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
@@ -154,6 +156,37 @@ define(Order, {
 define(Category, {
   none: 'No categories.',
   text: ({ id, name }) => `Category ${id}: ${printable(name)}.`,
+});
+
+const webhookState = ({ enabled }: { readonly enabled: boolean }) => (enabled ? 'enabled' : 'disabled');
+
+define(AccountWebhook, {
+  none: 'No webhooks.',
+  columns: [
+    ...(['id', 'accountId', 'accountName', 'url'] as const),
+    ['TYPES', ({ types }) => types.join(',')],
+    ['STATE', webhookState],
+    ['REASON', 'disabledReason'],
+  ],
+  text: (webhook) => {
+    const { id, accountId, accountName, url, types, description, disabledReason, createdAt } = webhook;
+    const about = description === undefined ? '' : ` (${printable(description)})`;
+    const reason = disabledReason === undefined ? '' : ` Reason: ${printable(disabledReason)}`;
+    return [
+      `Webhook ${id}${about} of account ${accountId} (${printable(accountName)}): ${webhookState(webhook)}.${reason}`,
+      `Sends ${types.join(', ')} to ${printable(url)}. Created ${time(createdAt)}.`,
+    ].join('\n');
+  },
+});
+
+define(Delivery, {
+  none: 'No deliveries.',
+  columns: [
+    ...(['id', 'eventId', 'type', 'status'] as const),
+    ['ATTEMPTS', ({ attempts }) => grouped(attempts.length)],
+    ['LAST', ({ attempts }) => String(attempts.at(-1)?.status ?? attempts.at(-1)?.error ?? '')],
+    ['NEXT', 'nextAttemptAt'],
+  ],
 });
 
 define(AuditEntry, {

@@ -20,7 +20,7 @@ export const AuditEntry = shape('AuditEntry', 'A change that an operator made.',
 const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, the latest first.');
 
 const filters = {
-  account: int64Filter('Return only what was done to this account and its keys.'),
+  account: int64Filter('Return only what was done to this account, its keys and its webhooks.'),
   since,
   until,
   actor: z.string().max(300).optional().meta({ description: 'Return only what this actor did.' }),

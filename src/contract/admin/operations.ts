@@ -14,6 +14,7 @@ import { operatorOperations } from './operators.ts';
 import { sessionOperations } from './sessions.ts';
 import { systemOperations } from './system.ts';
 import { usageOperations } from './usage.ts';
+import { accountWebhookOperations } from './webhooks.ts';
 
 export const adminBasePath = '/admin/v1';
 
@@ -35,6 +36,7 @@ export const adminOperations = {
   ...shopOperations,
   ...importOperations,
   ...adminEventOperations,
+  ...accountWebhookOperations,
   ...usageOperations,
   ...auditOperations,
   ...systemOperations,

@@ -26,6 +26,7 @@ import { operatorHandlers } from './operators.ts';
 import { type OperatorServices, type ServingParts, servicesAs } from './services.ts';
 import { systemHandlers } from './system.ts';
 import { usageHandlers } from './usage.ts';
+import { webhookHandlers } from './webhooks.ts';
 
 /** Those that give or take the cookie of a session: the listener does them with `SessionOperations`. */
 type CookieOperationId = 'createSession' | 'deleteSession';
@@ -42,6 +43,7 @@ const storeHandlers = {
   ...banHandlers,
   ...usageHandlers,
   ...auditHandlers,
+  ...webhookHandlers,
 };
 
 export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;

@@ -1,4 +1,5 @@
 import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
+import { mostWebhooks } from '../../contract/webhooks.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
 import type { AuditEntry } from '../../tables/operators.ts';
 import { pageOf } from '../resources/pages.ts';
@@ -15,9 +16,9 @@ interface AuditQuery extends AuditFilter {
 }
 
 export class AuditOperations {
-  readonly #store: Pick<Store, 'audit' | 'keys'>;
+  readonly #store: Pick<Store, 'audit' | 'keys' | 'webhooks'>;
 
-  constructor(store: Pick<Store, 'audit' | 'keys'>) {
+  constructor(store: Pick<Store, 'audit' | 'keys' | 'webhooks'>) {
     this.#store = store;
   }
 
@@ -54,9 +55,11 @@ export class AuditOperations {
   }
 
   async *#objectsOf(account: bigint): AsyncGenerator<readonly string[]> {
-    yield [`account:${account}`];
+    const accountId = Number(account);
+    const webhooks = await this.#store.webhooks.list(undefined, mostWebhooks, { accountId });
+    yield [`account:${account}`, ...webhooks.map(({ id }) => `webhook:${id}`)];
     for (let after = 0; ; ) {
-      const keys = await this.#store.keys.list(after, keysAtOnce, { accountId: Number(account) });
+      const keys = await this.#store.keys.list(after, keysAtOnce, { accountId });
       yield keys.map(({ id }) => `key:${id}`);
       if (keys.length < keysAtOnce) return;
       after = keys.at(-1)?.id ?? after;

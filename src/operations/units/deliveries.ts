@@ -1,5 +1,6 @@
 import type { SettledDelivery, Taken, TakeRequest } from '../../domain/delivery.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
+import { disabledEvent } from './webhooks.ts';
 
 interface Disabling {
   readonly webhookId: bigint;
@@ -32,8 +33,7 @@ export const deliveryUnits = {
       if (!webhook?.enabled) return false;
       if (since !== undefined && (webhook.succeededAt ?? 0) >= since) return false;
       await webhooks.update(webhookId, { enabled: false, disabledReason: reason });
-      const data = `{"id":${webhookId},"reason":${JSON.stringify(reason)}}`;
-      events.add({ type: 'webhook.disabled', data, accountId: webhook.accountId, createdAt: now });
+      events.add(disabledEvent(webhook, reason, now));
       return true;
     },
   },

@@ -32,14 +32,15 @@ function listEvents({ chance, scene }: Making): Request {
     : [1, 2].slice(0, chance.int(1, 2)).map(() => chance.pick(eventSelectors));
   const limit = chance.pick([undefined, 1, 2, 5, 100]);
   const wait = isNewestFirst ? undefined : chance.pick([undefined, 0]);
-  const given = [...types.map((type) => `type=${type}`), ...(wait === undefined ? [] : [`wait=${wait}`])];
+  const waiting = wait === undefined ? [] : [`wait=${wait}`];
+  const given = [...types.map((type) => `type=${type}`), ...waiting];
   const parameters = [
     ...(after === undefined ? [] : [`after=${after}`]),
     ...(limit === undefined ? [] : [`limit=${limit}`]),
     ...given,
     ...(isNewestFirst ? ['order=desc'] : []),
   ];
-  const query = [`limit=${limit ?? defaultLimit}`, ...given].join('&');
+  const query = [`limit=${limit ?? defaultLimit}`, ...new Set(given)].join('&');
   const asked = { after, limit: limit ?? defaultLimit, types, isNewestFirst, query };
   return {
     operationId: 'listEvents',

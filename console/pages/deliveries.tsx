@@ -1,0 +1,114 @@
+/** The deliveries of a webhook, with their attempts. */
+import { useState } from 'preact/hooks';
+import { callPage } from '../api.ts';
+import type { InputOf, SentDelivery } from '../contract.ts';
+import { counted, grouped, instant } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { ChoiceFilter, Filters } from '../parts/filters.tsx';
+import { Card } from '../parts/layout.tsx';
+import { Paged } from '../parts/pages.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { place } from '../router.ts';
+import { named } from '../text.ts';
+import { deliveryStatusWords, eventTypeWord } from '../words.ts';
+
+type Attempt = SentDelivery['attempts'][number];
+type Query = InputOf<'GET /webhooks/{webhookId}/deliveries'>['query'];
+
+const everyMs = 5_000;
+
+export function Deliveries({ webhookId }: { webhookId: number }) {
+  const { query } = place.value;
+  const [opened, setOpened] = useState<SentDelivery>();
+  const load = () =>
+    callPage('GET /webhooks/{webhookId}/deliveries', {
+      params: { webhookId },
+      query: Object.fromEntries(query) as Query,
+    });
+  const loaded = useLoaded(`${webhookId} ${query}`, load, { everyMs });
+  return (
+    <Card title="Deliveries" about="The newest first. They are kept for 7 days after they ended.">
+      <Filters>
+        <ChoiceFilter name="status" label="Status" all="Any status" words={deliveryStatusWords} />
+      </Filters>
+      <Paged
+        label="Deliveries"
+        loaded={loaded}
+        columns={columnsOf(setOpened)}
+        keyOf={({ id }) => String(id)}
+        empty={query.has('status') ? 'No delivery has this status.' : 'No event was sent to this webhook.'}
+      />
+      {opened && <Attempts of={opened} onClose={() => setOpened(undefined)} />}
+    </Card>
+  );
+}
+
+function columnsOf(open: (delivery: SentDelivery) => void): readonly Column<SentDelivery>[] {
+  return [
+    {
+      title: 'Event',
+      show: ({ id, eventId }) => (
+        <>
+          <span class="name">Event {String(eventId)}</span>
+          <span class="under">Delivery {String(id)}</span>
+        </>
+      ),
+    },
+    { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
+    { title: 'Status', show: ({ status }) => <Badge word={deliveryStatusWords[status]} /> },
+    { title: 'Last attempt', show: ({ attempts }) => <LastAttempt attempt={attempts.at(-1)} /> },
+    {
+      title: 'Next attempt',
+      show: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '–' : <Time at={nextAttemptAt} />),
+    },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      show: (delivery) => {
+        const { attempts, id } = delivery;
+        if (attempts.length === 0) return null;
+        const made = counted(attempts.length, 'attempt');
+        return (
+          <Button label={`${made} of delivery ${id}`} onClick={() => open(delivery)}>
+            {made}
+          </Button>
+        );
+      },
+    },
+  ];
+}
+
+function LastAttempt({ attempt }: { attempt: Attempt | undefined }) {
+  if (attempt === undefined) return <>–</>;
+  return (
+    <>
+      {outcomeOf(attempt)}
+      <span class="under">
+        <Time at={attempt.at} />
+      </span>
+    </>
+  );
+}
+
+function outcomeOf({ status, error }: Attempt): string {
+  return [status, error && named(error)].filter((part) => part !== undefined).join(': ');
+}
+
+const attemptColumns: readonly Column<Attempt>[] = [
+  { title: 'Sent', show: ({ at }) => instant(at) },
+  { title: 'Outcome', show: outcomeOf },
+  { title: 'Duration', show: ({ milliseconds }) => `${grouped(milliseconds)} ms`, kind: 'number' },
+];
+
+function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery; onClose: () => void }) {
+  return (
+    <Dialog title={`Delivery ${id}`} onClose={onClose}>
+      <p>Attempts to send event {String(eventId)}. Only the account sees the responses.</p>
+      <Table label="Attempts" columns={attemptColumns} items={attempts} keyOf={({ at }) => at} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,110 @@
+/** One webhook: its endpoint, and what was sent to it. */
+import { useState } from 'preact/hooks';
+import { call, callPage } from '../api.ts';
+import type { SentDelivery, Webhook } from '../contract.ts';
+import { grouped } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { LoadFailure } from '../parts/failure.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { Tile } from '../parts/tile.tsx';
+import { Time } from '../parts/time.tsx';
+import { WebhookButton, WebhookDialog } from '../parts/webhook-dialog.tsx';
+import { named } from '../text.ts';
+import { webhookStateWord } from '../words.ts';
+import { Deliveries } from './deliveries.tsx';
+import { EventTypes } from './webhooks.tsx';
+
+const above = { href: '#/webhooks', text: 'Webhooks' };
+
+const everyMs = 5_000;
+
+export function WebhookPage({ webhookId }: { webhookId: string }) {
+  const load = () => call('GET /webhooks/{webhookId}', { params: { webhookId } });
+  const loaded = useLoaded(webhookId, load, { everyMs });
+  const { data: webhook, failure } = loaded;
+  const [chosen, setChosen] = useState<Webhook>();
+  return (
+    <Page
+      title={`Webhook ${webhookId}`}
+      above={above}
+      badge={webhook && <Badge word={webhookStateWord(webhook)} />}
+      about={webhook && <span class="long">{named(webhook.url)}</span>}
+      actions={webhook && <WebhookButton webhook={webhook} onClick={() => setChosen(webhook)} />}
+    >
+      <LoadFailure loaded={loaded} />
+      {webhook === undefined && failure === undefined && <Waiting lines={10} />}
+      {webhook && <Shown webhook={webhook} />}
+      {chosen && (
+        <WebhookDialog webhook={chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />
+      )}
+    </Page>
+  );
+}
+
+function Shown({ webhook }: { webhook: Webhook }) {
+  const { id, types, description, accountId, accountName, disabledReason, createdAt } = webhook;
+  return (
+    <>
+      {disabledReason !== undefined && (
+        <p class="message warn">
+          <Icon name="warning" />
+          <span>
+            <strong>Disabled.</strong> {named(disabledReason)}
+          </span>
+        </p>
+      )}
+      <RecentDeliveries webhookId={id} />
+      <Card>
+        <Facts
+          facts={[
+            [
+              'Account',
+              <a key="account" class="long" href={`#/accounts/${accountId}`}>
+                {named(accountName)}
+              </a>,
+            ],
+            ['Types', <EventTypes key="types" types={types} />],
+            ['Description', description === undefined ? '–' : named(description)],
+            ['Created', <Time key="created" at={createdAt} />],
+          ]}
+        />
+      </Card>
+      <Deliveries webhookId={id} />
+    </>
+  );
+}
+
+const recent = 100;
+
+/** A summary of the newest deliveries. It costs the same however many there are. */
+function RecentDeliveries({ webhookId }: { webhookId: number }) {
+  const load = () =>
+    callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });
+  const loaded = useLoaded(`${webhookId}`, load, { everyMs });
+  if (loaded.data === undefined) return <LoadFailure loaded={loaded} />;
+  const { items } = loaded.data;
+  if (items.length === 0) return null;
+  const withStatus = (status: SentDelivery['status']) =>
+    items.filter((delivery) => delivery.status === status);
+  const [succeeded, failed, pending] = [withStatus('succeeded'), withStatus('failed'), withStatus('pending')];
+  const finished = succeeded.length + failed.length;
+  const lastSuccess = succeeded[0]?.attempts.at(-1)?.at;
+  const scope = `of the last ${grouped(items.length)} deliveries`;
+  return (
+    <dl class="tiles">
+      <Tile
+        name="Success rate"
+        value={finished === 0 ? '–' : `${Math.floor((100 * succeeded.length) / finished)}%`}
+        note={finished === 0 ? 'no delivery has ended' : `of the last ${grouped(finished)} that ended`}
+      />
+      <Tile name="Pending" value={grouped(pending.length)} note={scope} />
+      <Tile
+        name="Last success"
+        value={lastSuccess === undefined ? '–' : <Time at={lastSuccess} />}
+        note={lastSuccess === undefined ? `none ${scope}` : `event ${succeeded[0]?.eventId}`}
+      />
+    </dl>
+  );
+}

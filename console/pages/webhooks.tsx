@@ -1,0 +1,102 @@
+/** Where accounts receive events. */
+import { useState } from 'preact/hooks';
+import { callPage } from '../api.ts';
+import type { InputOf, Webhook } from '../contract.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
+import { Page } from '../parts/layout.tsx';
+import { Paged } from '../parts/pages.tsx';
+import type { Column } from '../parts/table.tsx';
+import { WebhookButton, WebhookDialog } from '../parts/webhook-dialog.tsx';
+import { place } from '../router.ts';
+import { named } from '../text.ts';
+import { webhookStateWord, webhookStateWords } from '../words.ts';
+
+type Query = InputOf<'GET /webhooks'>['query'];
+
+// Webhooks are also disabled by their accounts, and by the service.
+const everyMs = 10_000;
+
+export function WebhooksPage() {
+  const query = Object.fromEntries(place.value.query) as Query;
+  const load = () => callPage('GET /webhooks', { query });
+  const loaded = useLoaded(place.value.query.toString(), load, { everyMs });
+  const [chosen, setChosen] = useState<Webhook>();
+  return (
+    <Page title="Webhooks" about="Endpoints to which the events of accounts are sent.">
+      <Filters>
+        <TextFilter name="accountId" label="Account" placeholder="Any id" kind="digits" />
+        <ChoiceFilter name="state" label="State" all="Any state" words={webhookStateWords} />
+      </Filters>
+      <Paged
+        label="Webhooks"
+        loaded={loaded}
+        columns={columnsOf(setChosen)}
+        keyOf={({ id }) => id}
+        empty={
+          place.value.query.size > 0
+            ? 'No webhook matches these filters.'
+            : 'There are no webhooks yet. Clients create them with POST /v1/webhooks.'
+        }
+      />
+      {chosen && (
+        <WebhookDialog webhook={chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />
+      )}
+    </Page>
+  );
+}
+
+function columnsOf(choose: (webhook: Webhook) => void): readonly Column<Webhook>[] {
+  return [
+    {
+      title: 'Endpoint',
+      show: ({ id, url, description }) => (
+        <>
+          <a class="name" href={`#/webhooks/${id}`}>
+            {named(url)}
+          </a>
+          <span class="under long">
+            Webhook {id}
+            {description !== undefined && ` · ${named(description)}`}
+          </span>
+        </>
+      ),
+    },
+    {
+      title: 'Account',
+      show: ({ accountId, accountName }) => (
+        <a class="long" href={`#/accounts/${accountId}`}>
+          {named(accountName)}
+        </a>
+      ),
+    },
+    { title: 'Types', show: ({ types }) => <EventTypes types={types} /> },
+    {
+      title: 'State',
+      show: (webhook) => (
+        <>
+          <Badge word={webhookStateWord(webhook)} />
+          {webhook.disabledReason !== undefined && (
+            <span class="under long">{named(webhook.disabledReason)}</span>
+          )}
+        </>
+      ),
+    },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      show: (webhook) => <WebhookButton webhook={webhook} onClick={() => choose(webhook)} />,
+    },
+  ];
+}
+
+export function EventTypes({ types }: Pick<Webhook, 'types'>) {
+  return (
+    <ul class="scopes">
+      {types.map((type) => (
+        <li key={type}>{type}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import { Deliveries, deliveryJson, ListDeliveriesQuery } from '../deliveries.ts';
+import { ok, okPage, rowsOf } from '../operation.ts';
+import {
+  bodyShape,
+  cursorParameter,
+  enumOf,
+  int64Filter,
+  limitParameter,
+  noMembers,
+  pageShape,
+  shape,
+  text,
+} from '../values.ts';
+import { type Webhook, WebhookId, webhookJson, webhookMembers } from '../webhooks.ts';
+import { id } from './values.ts';
+
+export const AccountWebhook = shape('AccountWebhook', 'A webhook with its account. Secrets are not shown.', {
+  ...webhookMembers,
+  id: id('ID of the webhook.'),
+  accountId: id('ID of its account.'),
+  accountName: z.string().meta({ description: 'Name of the account.' }),
+});
+
+/** A webhook as operators see it. */
+export interface AccountWebhook extends Webhook {
+  readonly accountId: number;
+  readonly accountName: string;
+}
+
+const AccountWebhooks = pageShape(AccountWebhook, 'AccountWebhooks', 'A page of webhooks.');
+
+function accountWebhookJson(webhook: AccountWebhook): string {
+  const { accountId, accountName } = webhook;
+  return `${webhookJson(webhook).slice(0, -1)},${JSON.stringify({ accountId, accountName }).slice(1)}`;
+}
+
+export const webhookStates = ['enabled', 'disabled'] as const;
+
+const ListWebhooksQuery = z.strictObject({
+  limit: limitParameter('webhooks'),
+  accountId: int64Filter('Return only webhooks of this account.'),
+  state: enumOf(webhookStates).optional().meta({
+    description: 'Return only enabled, or only disabled webhooks.',
+  }),
+  cursor: cursorParameter,
+});
+
+const Disabling = bodyShape('Disabling', 'Why a webhook is disabled.', 'a reason', {
+  reason: text('Why the webhook is disabled. The account sees it.', 'The receiver is overloaded.'),
+});
+
+const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;
+
+const one = (description: string) => ok(AccountWebhook, accountWebhookJson, description);
+
+export const accountWebhookOperations = rowsOf(
+  { tag: { name: 'Webhooks', description: 'Where accounts receive events.' } },
+  {
+    listAccountWebhooks: {
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'List webhooks',
+      description: 'Returns a page of the webhooks of all accounts by ascending id.',
+      query: ListWebhooksQuery,
+      paginated: true,
+      success: okPage(AccountWebhooks, accountWebhookJson, 'The page of webhooks.'),
+    },
+    getAccountWebhook: {
+      method: 'GET',
+      path: '/webhooks/{webhookId}',
+      summary: 'Get a webhook',
+      description: 'Returns a webhook.',
+      params,
+      success: one('The requested webhook.'),
+    },
+    listAccountDeliveries: {
+      method: 'GET',
+      path: '/webhooks/{webhookId}/deliveries',
+      summary: 'List the deliveries of a webhook',
+      description:
+        'Returns a page of deliveries with their attempts, the newest first. They are kept for 7 days after they ended. Only ' +
+        "the account sees receivers' responses.",
+      params,
+      query: ListDeliveriesQuery,
+      paginated: true,
+      success: okPage(Deliveries, deliveryJson, 'The page of deliveries.'),
+    },
+    disableWebhook: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/disable',
+      summary: 'Disable a webhook',
+      description:
+        'Stops sending events to a webhook. The account sees the reason, gets the event `webhook.disabled`, and can enable the ' +
+        'webhook again.',
+      params,
+      body: { schema: Disabling },
+      success: one('The webhook as it is now.'),
+    },
+    enableWebhook: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/enable',
+      summary: 'Enable a webhook',
+      description:
+        'Sends events to a disabled webhook again, and removes the reason. Events that occurred while it was disabled are not sent.',
+      params,
+      body: noMembers,
+      success: one('The webhook as it is now.'),
+    },
+  },
+);

@@ -1,0 +1,72 @@
+/** Webhooks and deliveries as they are stored after attempts that were never made. */
+import { readConfig } from '../../src/config.ts';
+import { systemClock } from '../../src/domain/clock.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Transaction } from '../../src/storage/transaction.ts';
+import type { NewIn } from '../../src/tables/table.ts';
+import type { deliveries, webhooks } from '../../src/tables/webhooks.ts';
+
+type NewWebhook = NewIn<typeof webhooks>;
+type NewDelivery = NewIn<typeof deliveries>;
+
+const writes = ['webhooks'] as const;
+
+const units = {
+  addWebhook: {
+    writes,
+    run: (transaction: Transaction, added: NewWebhook) => transaction.webhooks.add(added),
+  },
+  addDeliveries: {
+    writes,
+    run: async (transaction: Transaction, added: readonly NewDelivery[]) => {
+      for (const delivery of added) await transaction.deliveries.add(delivery);
+    },
+  },
+} as const;
+
+async function write(url: string, change: (store: Awaited<ReturnType<typeof open>>) => unknown) {
+  await using store = await open(url);
+  await change(store);
+}
+
+const open = (url: string) =>
+  openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, serving: false, units });
+
+/** Adds a webhook that gets no events; the store assigns its id. */
+export async function addWebhook(
+  databaseUrl: string,
+  webhook: Pick<NewWebhook, 'accountId'> & Partial<NewWebhook>,
+): Promise<void> {
+  const made = { url: 'https://shop.example/webhooks', types: ['pet.*'], enabled: true } as const;
+  const position = 2n ** 60n;
+  const added: NewWebhook = { ...made, secret: 'sealed', position, createdAt: Date.now(), ...webhook };
+  await write(databaseUrl, (store) => store.write('addWebhook', added));
+}
+
+export async function addDeliveries(databaseUrl: string, added: readonly NewDelivery[]): Promise<void> {
+  await write(databaseUrl, (store) => store.write('addDeliveries', added));
+}
+
+/** A delivery that failed at an instant (Unix ms), after two attempts. */
+export function failedDelivery(webhookId: bigint, eventId: bigint, at: number): NewDelivery {
+  const attempts = [
+    { at: new Date(at - 20_000).toISOString(), status: 503, milliseconds: 12 },
+    { at: new Date(at - 15_000).toISOString(), milliseconds: 15_000, error: 'No response within 15 s.' },
+  ];
+  return {
+    ...{ webhookId, eventId, type: 'order.placed', status: 'failed', createdAt: at - 20_000, finishedAt: at },
+    attempts: JSON.stringify(attempts),
+  };
+}
+
+export function succeededDelivery(webhookId: bigint, eventId: bigint, at: number): NewDelivery {
+  const attempts = JSON.stringify([{ at: new Date(at).toISOString(), status: 204, milliseconds: 31 }]);
+  const done = { type: 'pet.created', status: 'succeeded', attempts } as const;
+  return { ...done, webhookId, eventId, createdAt: at, finishedAt: at };
+}
+
+/** A delivery whose first attempt is due in an hour. */
+export function pendingDelivery(webhookId: bigint, eventId: bigint, at: number): NewDelivery {
+  const pending = { type: 'pet.created', status: 'pending', attempts: '[]', createdAt: at } as const;
+  return { ...pending, webhookId, eventId, nextAttemptAt: at + 3_600_000 };
+}
