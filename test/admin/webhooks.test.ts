@@ -40,6 +40,7 @@ const newest = async (type: string) => {
 
 test('the list has the webhooks of all accounts, page by page, and its filters combine', async () => {
   expect(await idsOf('/webhooks?limit=2')).toEqual([first.id, second.id, third.id]);
+  await enable(third.id);
   await disable(second.id);
   const { id } = anna.account;
   expect(await idsOf(`/webhooks?accountId=${id}`)).toEqual([first.id, second.id]);
