@@ -39,12 +39,14 @@ testInBrowser('an account leads to its webhooks, and each of them to its deliver
   await page.getByText('For ben').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'https://shop.example/webhooks' }).click();
   await page.getByRole('heading', { name: `Webhook ${id}`, exact: false, level: 1 }).waitFor();
+  await page.locator('.tile strong').getByText('75%').waitFor();
   const tiles = await page.locator('.tile strong').allInnerTexts();
   expect(tiles.slice(0, 2)).toEqual(['75%', '1']);
   const events = page.locator('tbody td:first-child .name');
   expect(await events.allInnerTexts()).toEqual([5, 4, 3, 2, 1].map((event) => `Event ${event}`));
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed');
   await page.getByText('Event 5').waitFor({ state: 'detached' });
+  await page.getByText('Event 4').waitFor();
   expect(await events.allInnerTexts()).toEqual(['Event 4']);
   await page.getByRole('button', { name: `Disable webhook ${id}` }).press('Enter');
   await page.getByRole('status').getByText('You are signed in as a viewer').waitFor();
@@ -58,6 +60,7 @@ testInBrowser('the attempts of a delivery are shown by keyboard', async () => {
   await tabTo(page, '2 attempts');
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
+  await dialog.getByText('No response within 15 s.').waitFor();
   const outcomes = await dialog.locator('td[data-title=Outcome]').allInnerTexts();
   expect(outcomes).toEqual(['503', 'No response within 15 s.']);
   await page.keyboard.press('Escape');
