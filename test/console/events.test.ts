@@ -31,6 +31,7 @@ testInBrowser('new events appear at the top, and those of a pause after it', asy
   await page.locator('h1').getByText('Paused').waitFor();
   const order = await send('POST', '/orders', { petId: first.id });
   await page.reload();
+  await page.getByRole('link', { name: `Order ${order.id}` }).waitFor();
   await live(page);
   await page.getByRole('button', { name: 'Pause' }).click();
   const [, before] = [await send('PUT', '/categories/7', { name: 'Dogs' }), await rowsOf(page)];
