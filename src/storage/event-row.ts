@@ -1,2 +1,2 @@
-/** Events of a transaction's prune. */
+/** Most events that a transaction removes. */
 export const eventsPrunedAtOnce = 1_000;
