@@ -147,4 +147,20 @@ export const schemaChanges: readonly SchemaChange[] = [
     INSERT INTO counters (name, last) VALUES ('webhooks', 0), ('deliveries', 0);
     `,
   },
+  {
+    sqlite: `
+    CREATE TABLE usage_reports (
+      process     TEXT    NOT NULL PRIMARY KEY,
+      number      INTEGER NOT NULL,
+      reported_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    `,
+    postgres: `
+    CREATE TABLE usage_reports (
+      process     text   PRIMARY KEY,
+      number      bigint NOT NULL,
+      reported_at bigint NOT NULL
+    );
+    `,
+  },
 ];
