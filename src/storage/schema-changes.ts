@@ -161,6 +161,8 @@ export const schemaChanges: readonly SchemaChange[] = [
       number      bigint NOT NULL,
       reported_at bigint NOT NULL
     );
+
+    CREATE INDEX lifted_bans ON ban_snapshots (lifted_until) WHERE lifted_until > 0;
     `,
   },
 ];

@@ -1,4 +1,4 @@
-/** Instances of one store on PostgreSQL and Redis, each behind proxies of its own, and requests that are counted there. */
+/** Instances of one store on PostgreSQL and Redis, each behind separate proxies, and requests that are counted there. */
 import { RedisClient, SQL } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -24,7 +24,7 @@ export interface LimitInstance extends AsyncDisposable {
   readonly store: Storage;
   readonly redis: TcpProxy;
   readonly postgres: TcpProxy;
-  /** What operators were told. */
+  /** Notices for operators. */
   readonly notices: string[];
 }
 
@@ -75,14 +75,14 @@ export async function take(store: Storage, who = caller) {
   }
 }
 
-export async function takes(store: Storage, times: number): Promise<number[]> {
-  const verdicts = await Promise.all(Array.from({ length: times }, () => take(store)));
+export async function takes(store: Storage, times: number, who = caller): Promise<number[]> {
+  const verdicts = await Promise.all(Array.from({ length: times }, () => take(store, who)));
   return verdicts.map(({ remaining }) => remaining);
 }
 
-export async function ban({ store }: LimitInstance, clock: FakeClock): Promise<void> {
-  await takes(store, caller.quota.perMinute + 1);
+export async function ban({ store }: LimitInstance, clock: FakeClock, who = caller): Promise<void> {
+  await takes(store, who.quota.perMinute + 1, who);
   clock.advance(1);
-  for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store);
-  if ((await take(store)).refusal !== 'api_key_banned') throw new Error('The key is not banned.');
+  for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store, who);
+  if ((await take(store, who)).refusal !== 'api_key_banned') throw new Error('The key is not banned.');
 }

@@ -38,6 +38,8 @@ const isReply: Readonly<Record<ScriptName, IsReply>> = {
   versions: areNumbers,
   announce: isNumber,
   bans: (reply) => Array.isArray(reply) && reply.length === 2 && areBans(reply[0]) && areNumbers(reply[1]),
+  unsaved: areBans,
+  saved: isNumber,
   lift: isNumber,
 };
 
