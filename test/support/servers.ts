@@ -17,6 +17,8 @@ export type { OwnServer } from './server-process.ts';
 export interface TestServers extends AsyncDisposable {
   /** A PostgreSQL address with a schema of its own, empty. */
   makeSchema(): Promise<{ readonly url: string } & AsyncDisposable>;
+  /** A PostgreSQL address with a separate database, empty. */
+  makeDatabase(): Promise<{ readonly url: string } & AsyncDisposable>;
   readonly redisUrl: string;
   /** A prefix for Redis keys that nothing else uses; what is under it is deleted in the end. */
   makePrefix(): string;
@@ -45,6 +47,18 @@ export async function testServers(): Promise<TestServers | undefined> {
         url: url.href,
         [Symbol.asyncDispose]: async () => {
           await sql.unsafe(`DROP SCHEMA ${schema} CASCADE`);
+        },
+      };
+    },
+    async makeDatabase() {
+      const database = uniqueName();
+      await sql.unsafe(`CREATE DATABASE ${database}`);
+      const url = new URL(postgresUrl);
+      url.pathname = `/${database}`;
+      return {
+        url: url.href,
+        [Symbol.asyncDispose]: async () => {
+          await sql.unsafe(`DROP DATABASE ${database} WITH (FORCE)`);
         },
       };
     },

@@ -1,5 +1,15 @@
 import { SQL } from 'bun';
 import { sslModeOf } from './encryption.ts';
+import { NoAnswer } from './failures.ts';
+import {
+  BehindPooler,
+  checkSchema,
+  expectSession,
+  isRefusedByPooler,
+  sessionMark,
+  settingsOf,
+  urlForPooler,
+} from './pooler.ts';
 
 const connectTimeouts = 1.5;
 
@@ -11,8 +21,18 @@ export interface ConnectionSettings {
 
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
+interface ConnectionOptions {
+  /** It leads to a pooler: statements are not prepared, and are sent one at a time. */
+  readonly throughPooler: boolean;
+  /** Called when it is closed, even if it was never open. */
+  readonly onClose: (connection: Connection) => void;
+}
+
 export class Connection {
   readonly sql: SQL;
+  readonly throughPooler: boolean;
+  /** The server ends statements and idle transactions after the time-out. Otherwise each transaction has to ask for that. */
+  hasTimeouts = true;
   /** Pending statements, which the server runs one after the other. */
   active = 0;
   /** No other statement is sent until its current one, a write or transaction, has ended. */
@@ -22,31 +42,57 @@ export class Connection {
   /** When the last reply arrived, or the first statement was sent after it was idle (monotonic, ms). */
   movedAt = 0;
   untimed = false;
+  readonly #settings: ConnectionSettings;
   #failure: Error | undefined;
 
-  /** `onClose` is called when it is closed, even if it was never open. */
-  constructor({ url, statementTimeoutMs }: ConnectionSettings, onClose: (connection: Connection) => void) {
+  constructor(settings: ConnectionSettings, { throughPooler, onClose }: ConnectionOptions) {
+    const { url, statementTimeoutMs } = settings;
+    this.#settings = settings;
+    this.throughPooler = throughPooler;
     this.sql = new SQL({
-      url,
+      url: throughPooler ? urlForPooler(url) : url,
       // Bun prefers PGDATABASE to the URL.
       ...databaseOf(url),
       max: 1,
+      prepare: !throughPooler,
       // int8 as bigint: JavaScript's numbers would round it.
       bigint: true,
-      connectionTimeout: (statementTimeoutMs / 1_000) * connectTimeouts,
+      connectionTimeout: this.#openTimeoutMs / 1_000,
       connection: {
         application_name: 'animal-store',
-        statement_timeout: statementTimeoutMs,
-        // A process that freezes within a transaction blocks others no longer than this.
-        idle_in_transaction_session_timeout: statementTimeoutMs,
+        ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...sessionMark }),
       },
       tls: sslModeOf(url) as Tls,
       onclose: () => onClose(this),
     });
   }
 
+  /** Rejects with `BehindPooler` if it has to be opened as a connection through a pooler. */
   async open(): Promise<void> {
-    await this.sql.connect();
+    const timeoutMs = this.#openTimeoutMs;
+    const late = () => this.close(new NoAnswer(`no response within ${timeoutMs} ms`));
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await this.sql.connect();
+      timer = setTimeout(late, timeoutMs);
+      if (this.throughPooler) await this.#lookAtSessions();
+      else await expectSession(this.sql);
+    } catch (error) {
+      throw isRefusedByPooler(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Runs a transaction under the time-outs. */
+  begin<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    if (this.hasTimeouts) return this.sql.begin(work);
+    const settings = Object.entries(timeouts(this.#settings.statementTimeoutMs));
+    const text = settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`).join(';');
+    return this.sql.begin(async (sql) => {
+      await sql.unsafe(text).simple();
+      return work(sql);
+    });
   }
 
   /** The error of a statement: why the connection was closed, if it was. */
@@ -59,7 +105,25 @@ export class Connection {
     this.#failure = failure;
     void this.sql.close({ timeout: 0 }).catch(() => undefined);
   }
+
+  async #lookAtSessions(): Promise<void> {
+    const { url, statementTimeoutMs } = this.#settings;
+    const found = await settingsOf(this.sql);
+    checkSchema(found, url);
+    const wanted = Object.entries(timeouts(statementTimeoutMs));
+    this.hasTimeouts = wanted.every(([name, value]) => found.get(name) === String(value));
+  }
+
+  get #openTimeoutMs(): number {
+    return this.#settings.statementTimeoutMs * connectTimeouts;
+  }
 }
+
+const timeouts = (statementTimeoutMs: number) => ({
+  statement_timeout: statementTimeoutMs,
+  // A process that freezes within a transaction blocks others no longer than this.
+  idle_in_transaction_session_timeout: statementTimeoutMs,
+});
 
 function databaseOf(url: string): { database?: string } {
   const { pathname, searchParams } = new URL(url);

@@ -1,5 +1,6 @@
 import { Connection, type ConnectionSettings } from './connection.ts';
 import { isOutOfConnections, NoAnswer, NoConnection } from './failures.ts';
+import { BehindPooler } from './pooler.ts';
 
 export interface ConnectionsOptions {
   readonly connection: ConnectionSettings;
@@ -28,10 +29,16 @@ export class Connections {
   /** Another connection could not be opened. Only `fill` tries again. */
   #isShort = false;
   #closed = false;
+  /** A pooler was found once. It is then expected for good, since what works behind one works without it. */
+  #throughPooler = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#reaper = setInterval(() => this.#closeIdle(), idleMs / 2).unref();
+  }
+
+  get throughPooler(): boolean {
+    return this.#throughPooler;
   }
 
   /** An idle connection, or the least busy one that takes more. Opens another if none is idle. */
@@ -41,7 +48,9 @@ export class Connections {
     for (const connection of this.#open) {
       if (connection.retired || connection.exclusive) continue;
       if (connection.active === 0) return connection;
-      const takesMore = connection.active < deepestPipeline && connection.movedAt > stalledSince;
+      // Through a pooler, the driver sends each statement after the reply to the one before.
+      const takesMore =
+        !connection.throughPooler && connection.active < deepestPipeline && connection.movedAt > stalledSince;
       if (!exclusive && takesMore && connection.active < (best?.active ?? deepestPipeline)) best = connection;
     }
     if (!this.#isFull() && !(this.#isShort && this.#open.size > 0)) this.#growUnasked();
@@ -118,12 +127,11 @@ export class Connections {
   }
 
   async #grow(): Promise<void> {
-    const connection = new Connection(this.#options.connection, (closed) => this.#lost(closed));
+    let connection: Connection;
     this.#opening++;
     try {
-      await connection.open();
+      connection = await this.#opened();
     } catch (error) {
-      connection.close();
       throw new NoConnection(error);
     } finally {
       this.#opening--;
@@ -132,6 +140,22 @@ export class Connections {
     if (this.#closed) connection.close();
     else this.#open.add(connection);
     this.#options.onChange();
+  }
+
+  async #opened(): Promise<Connection> {
+    const connection = new Connection(this.#options.connection, {
+      throughPooler: this.#throughPooler,
+      onClose: (closed) => this.#lost(closed),
+    });
+    try {
+      await connection.open();
+      return connection;
+    } catch (error) {
+      connection.close();
+      if (!(error instanceof BehindPooler)) throw error;
+      this.#throughPooler = true;
+      return this.#opened();
+    }
   }
 
   #lost(connection: Connection): void {

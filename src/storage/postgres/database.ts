@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import { Breaker } from '../breaker.ts';
 import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
-import { askForEncryption, describeEncryption } from './encryption.ts';
+import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
 import { failureOf, isOvertaken, isReadOnly, postgresReason } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
@@ -74,26 +74,12 @@ export class PostgresDatabase implements AsyncDisposable {
     statement: Statement<T>,
     dueAt = performance.now() + this.#options.statementTimeoutMs,
   ): Promise<T> {
-    const once = () => this.#pool.write(statement, dueAt);
-    return this.#run(
-      () => upToTwice(once),
-      () => WriteUncertain,
-    );
+    return this.#change((onCommit) => this.#pool.write(statement, dueAt, onCommit));
   }
 
   /** Rolled back at `dueAt` unless its commit was sent. Rejects as `write` does, and with what `work` throws. May run `work` twice. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
-    let isCommitting = false;
-    const once = () => {
-      isCommitting = false;
-      return this.#pool.transact(work, dueAt, () => {
-        isCommitting = true;
-      });
-    };
-    return this.#run(
-      () => upToTwice(once),
-      () => (isCommitting ? WriteUncertain : StorageUnavailable),
-    );
+    return this.#change((onCommit) => this.#pool.transact(work, dueAt, onCommit));
   }
 
   /** Migrates the database; an empty one only if `create`. Throws `StorageUnusable`, also if it cannot be reached. */
@@ -118,8 +104,11 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#pool.facts;
   }
 
-  encryption(): Promise<string> {
-    return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
+  async encryption(): Promise<string> {
+    const { url } = this.#options;
+    const [row] = await this.read(askForEncryption);
+    if (this.#pool.connections.throughPooler) return describeEncryptionToPooler(url);
+    return describeEncryption(url, row?.version);
   }
 
   /** The current outage; undefined if there is none. */
@@ -130,6 +119,22 @@ export class PostgresDatabase implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const breaker of [this.#reaching, this.#connecting, this.#working]) breaker[Symbol.dispose]();
     await this.#pool.close(this.#reaching.trouble === undefined ? closeSeconds : 0);
+  }
+
+  /** The outcome of a change is unknown if there is no reply after `onCommit` was called. */
+  #change<T>(change: (onCommit: () => void) => Promise<T>): Promise<T> {
+    let isCommitting = false;
+    const onCommit = () => {
+      isCommitting = true;
+    };
+    const once = () => {
+      isCommitting = false;
+      return change(onCommit);
+    };
+    return this.#run(
+      () => upToTwice(once),
+      () => (isCommitting ? WriteUncertain : StorageUnavailable),
+    );
   }
 
   async #run<T>(run: () => Promise<T>, unanswered: () => typeof StorageUnavailable): Promise<T> {

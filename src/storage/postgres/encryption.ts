@@ -31,3 +31,11 @@ export function describeEncryption(url: string, version: string | null = null): 
   const isChecked = mode === 'verify-ca' || mode === 'verify-full';
   return `${version}, ${isChecked ? checked[mode] : `certificate not verified (sslmode=${mode})`}`;
 }
+
+/** Encryption as far as the pooler: the server knows only that of the pooler's own connections. */
+export function describeEncryptionToPooler(url: string): string {
+  const mode = sslModeOf(url);
+  if (mode === 'disable') return 'none, to a connection pooler';
+  const version = mode === 'allow' || mode === 'prefer' ? null : 'TLS';
+  return `${version === null ? `unknown (sslmode=${mode})` : describeEncryption(url, version)}, to a connection pooler`;
+}

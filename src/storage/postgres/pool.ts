@@ -12,7 +12,7 @@ interface Job extends Pending {
   readonly start: (connection: Connection) => void;
 }
 
-/** A running statement. `stop` is called when it is due; without one, it is rejected. */
+/** A running statement. `stop` is called when it is due. One that only reads, or has no `stop`, is then rejected. */
 interface Sent<T> {
   readonly answer: PromiseLike<T>;
   readonly stop?: () => void;
@@ -62,29 +62,34 @@ export class Pool {
 
   /** Runs a statement that may be pipelined. Rejects with `TooLate` after the time-out. */
   read<T>(statement: Statement<T>): Promise<T> {
-    return this.#add(false, this.#dueAt(), ({ sql }) => ({ answer: statement(sql) }));
+    return this.#add(false, this.#dueAt(), (connection) => {
+      if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement));
+      return { answer: statement(connection.sql) };
+    });
   }
 
-  /** Runs a statement on an exclusive connection, so that it can be cancelled at `dueAt` (`performance.now()`). */
-  write<T>(statement: Statement<T>, dueAt = this.#dueAt()): Promise<T> {
-    return this.#add(true, dueAt, ({ sql }) => {
-      const answer = statement(sql);
+  /**
+   * Runs a statement on an exclusive connection, so that it can be cancelled at `dueAt` (`performance.now()`). `onCommit` is
+   * called before anything is sent that may be committed.
+   */
+  write<T>(statement: Statement<T>, dueAt = this.#dueAt(), onCommit = () => {}): Promise<T> {
+    return this.#add(true, dueAt, (connection) => {
+      if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement), onCommit);
+      onCommit();
+      const answer = statement(connection.sql);
       return { answer, stop: () => void answer.cancel() };
     });
   }
 
   /** Rolled back at `dueAt` unless its commit was sent; `onCommit` is called before that. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
-    return this.#add(true, dueAt, (connection) => {
-      const transaction = new TimedTransaction(connection, onCommit);
-      return { answer: transaction.run(work), stop: () => transaction.expire() };
-    });
+    return this.#add(true, dueAt, (connection) => transaction(connection, work, onCommit));
   }
 
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#add(true, Number.POSITIVE_INFINITY, (connection) => {
       connection.untimed = true;
-      const answer = connection.sql.begin(work).finally(() => {
+      const answer = connection.begin(work).finally(() => {
         connection.untimed = false;
       });
       return { answer };
@@ -112,8 +117,13 @@ export class Pool {
       const start = (connection: Connection) => {
         this.connections.sent(connection, exclusive);
         const startedAt = performance.now();
-        const { answer, stop = reject } = send(connection);
-        const number = this.#sent.add({ dueAt, reject: stop });
+        const { answer, stop } = send(connection);
+        const isRejected = !exclusive || stop === undefined;
+        const late = (error: unknown) => {
+          if (isRejected) reject(error);
+          stop?.();
+        };
+        const number = this.#sent.add({ dueAt, reject: late });
         const answered = () => {
           this.#roundTrips.add(startedAt);
           this.#sent.remove(number);
@@ -159,4 +169,13 @@ export class Pool {
       this.connections.endSilent();
     });
   }
+}
+
+function transaction<T>(
+  connection: Connection,
+  work: (execute: Execute) => Promise<T>,
+  onCommit = () => {},
+): Sent<T> {
+  const timed = new TimedTransaction(connection, onCommit);
+  return { answer: timed.run(work), stop: () => timed.expire() };
 }

@@ -8,6 +8,7 @@ export class TimedTransaction {
   readonly #connection: Connection;
   readonly #onCommit: () => void;
   readonly #due = Promise.withResolvers<never>();
+  #isDue = false;
   readonly #running = new Set<SQL.Query<unknown>>();
 
   /** `onCommit` is called before the commit is sent: without a reply, its outcome is unknown. */
@@ -20,7 +21,9 @@ export class TimedTransaction {
 
   /** Runs the work in the transaction. An error of the work rolls it back, and later statements are rejected. */
   run<T>(work: (execute: Execute) => Promise<T>): Promise<T> {
-    return this.#connection.sql.begin(async (sql) => {
+    return this.#connection.begin(async (sql) => {
+      // A pooler may let the transaction begin after it was due.
+      if (this.#isDue) return this.#due.promise;
       const execute: Execute = (statement) => this.#execute(sql, statement);
       const result = await Promise.race([work(execute), this.#due.promise]);
       this.#onCommit();
@@ -29,6 +32,7 @@ export class TimedTransaction {
   }
 
   expire(): void {
+    this.#isDue = true;
     this.#due.reject(new TooLate('the transaction was not finished in time'));
     for (const query of this.#running) query.cancel();
   }

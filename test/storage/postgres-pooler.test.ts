@@ -1,0 +1,215 @@
+/** The store behind PgBouncer in transaction mode, where a transaction gets any session of the server. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { total } from '../../src/contract/inventory.ts';
+import { units } from '../../src/operations/units.ts';
+import { readsOf } from '../../src/storage/cluster.ts';
+import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
+import {
+  ownPgBouncer,
+  type PgBouncerOptions,
+  pgBouncerProgram,
+  throughPgBouncer,
+} from '../support/pgbouncer.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { lockAwaited, lockers, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
+import { newPet } from './samples.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** The service has more connections than PgBouncer has sessions on the server. */
+const poolSize = 4;
+const sessions = 2;
+
+const ignored = 'statement_timeout, idle_in_transaction_session_timeout, animal_store.session, search_path';
+
+describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behind PgBouncer', () => {
+  // Skipped without it.
+  const { makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
+
+  /** A PgBouncer before an empty database, the address of the database through it, and a session beside it. */
+  async function startBouncer({ settings, ...others }: PgBouncerOptions = {}) {
+    await using made = new AsyncDisposableStack();
+    const { url: directUrl } = made.use(await makeDatabase());
+    const pools = { default_pool_size: sessions, ...settings };
+    const bouncer = await ownPgBouncer(directUrl, { settings: pools, ...others });
+    if (bouncer === undefined) throw new Error('PgBouncer is missing.');
+    made.use(bouncer);
+    const direct = made.use(openSession(directUrl));
+    const kept = made.move();
+    return {
+      url: throughPgBouncer(bouncer, directUrl),
+      direct,
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  /** A store behind PgBouncer. */
+  async function openStore(statementTimeoutMs: number, options?: PgBouncerOptions) {
+    await using made = new AsyncDisposableStack();
+    const bouncer = made.use(await startBouncer(options));
+    const notices: string[] = [];
+    const notice = (text: string) => void notices.push(text);
+    const database = made.use(
+      new PostgresDatabase({ url: bouncer.url, poolSize, statementTimeoutMs, notice }),
+    );
+    await database.migrate();
+    const { pets } = readsOf({ run: (statement) => database.read(statement) });
+    const writer = new PostgresWriter(database, units, async () => {}, { secret: 'c2VjcmV0' });
+    made.defer(() => writer.idle());
+    const add = (name: string) => writer.write('createPet', { now: 0, body: newPet(name) });
+    await untilDone(() => add('first'));
+    const kept = made.move();
+    return { ...bouncer, database, pets, add, notices, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  for (const [name, settings] of [
+    ['rejects', {}],
+    ['ignores', { ignore_startup_parameters: ignored }],
+  ] as const) {
+    test(`that ${name} startup parameters, instances migrate the database once and store what they acknowledge`, async () => {
+      await using bouncer = await startBouncer({ settings });
+      await using all = new AsyncDisposableStack();
+      const open = () => {
+        const { url } = bouncer;
+        return all.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs: 60_000, notice: () => {} }));
+      };
+      const databases = Array.from({ length: 4 }, open);
+      await Promise.all(databases.map((database) => database.migrate()));
+      const adding = databases.map(async (database, number) => {
+        const secret = `c2VjcmV${number}`;
+        const writer = new PostgresWriter(database, units, async () => {}, { secret });
+        const { pets } = readsOf({ run: (statement) => database.read(statement) });
+        for (let added = 0; added < 50; added++) {
+          await Promise.all([
+            writer.write('createPet', { now: 0, body: newPet('a') }),
+            pets.list(undefined, 10),
+          ]);
+        }
+        return total(await pets.inventory());
+      });
+      const totals = await Promise.all(adding);
+      expect(Math.max(...totals)).toBe(200);
+      const prepared = await bouncer.direct`
+        SELECT count(*) AS sessions FROM pg_stat_activity
+        WHERE application_name = 'animal-store' AND datname = current_database()`;
+      expect(Number(prepared[0].sessions)).toBeLessThanOrEqual(sessions);
+    });
+  }
+
+  /** Whether the sessions of PgBouncer have the time-outs; else each transaction asks for them. */
+  const sessionKinds = {
+    'that have no time-outs': () => ({}),
+    'that have the time-outs of the service': (ms: number) => ({
+      connectQuery: `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`,
+      // A statement that waits for a session has no less time after that.
+      settings: { default_pool_size: poolSize },
+    }),
+  };
+
+  for (const [kind, optionsFor] of Object.entries(sessionKinds)) {
+    describe(`with sessions ${kind}`, () => {
+      test('reads behind a lock are refused in time and end on the server, without an outage', async () => {
+        const timeoutMs = 4_000;
+        await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
+        const { database, pets, direct, notices } = store;
+        await direct`BEGIN`;
+        await direct`LOCK TABLE pets IN ACCESS EXCLUSIVE MODE`;
+        const readers = Array.from({ length: 100 }, () => outcomeOf(pets.list(0n, 10)));
+        await lockAwaited(direct);
+        expect(new Set(await Promise.all(readers))).toEqual(new Set(['unavailable']));
+        await until(async () => (await lockers(direct, 'waiting')).length === 0);
+        expect([database.trouble, notices]).toEqual([undefined, []]);
+        await direct`COMMIT`;
+        await untilDone(() => pets.list(0n, 10));
+      });
+
+      test('writes behind a lock are refused when they are due, and change nothing', async () => {
+        const timeoutMs = 2_000;
+        await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
+        const { pets, add, direct, notices } = store;
+        await direct`BEGIN`;
+        await direct`SELECT * FROM counters FOR UPDATE`;
+        const writes = Array.from({ length: 100 }, (_, index) => outcomeOf(add(`${index}`)));
+        await lockAwaited(direct);
+        expect(new Set(await Promise.all(writes))).toEqual(new Set(['unavailable']));
+        await until(async () => (await lockers(direct, 'waiting')).length === 0);
+        await direct`COMMIT`;
+        await untilDone(() => pets.list(0n, 1));
+        expect(total(await pets.inventory())).toBe(1);
+        expect(notices).toEqual([]);
+      });
+
+      test('the server ends a transaction that its process leaves', async () => {
+        const timeoutMs = 1_000;
+        await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
+        const { database, direct } = store;
+        const locked = Promise.withResolvers<void>();
+        const left = database.transact(async (execute) => {
+          await execute((sql) => sql`SELECT * FROM counters FOR UPDATE`);
+          locked.resolve();
+          return new Promise<never>(() => {});
+        }, Number.POSITIVE_INFINITY);
+        void left.catch(() => undefined);
+        await Promise.race([locked.promise, left]);
+        // Waits for the lock.
+        await direct`SELECT * FROM counters FOR UPDATE`;
+      });
+    });
+  }
+
+  test('other clients of a session do not get the time-outs', async () => {
+    await using store = await openStore(20_000);
+    const { database, url } = store;
+    await Promise.all(
+      Array.from({ length: 20 }, () =>
+        database.transact(
+          (execute) => execute((sql) => sql`SELECT pg_sleep(0.01)`),
+          Number.POSITIVE_INFINITY,
+        ),
+      ),
+    );
+    const others = Array.from({ length: sessions }, () => openSession(url));
+    const shown = others.map((other) =>
+      other.unsafe('SHOW statement_timeout; SELECT pg_sleep(0.2)').simple(),
+    );
+    for (const [timeout] of await Promise.all(shown))
+      expect([...timeout]).toEqual([{ statement_timeout: '0' }]);
+    await Promise.all(others.map((other) => other.close()));
+  });
+
+  for (const settings of [{}, { ignore_startup_parameters: ignored }]) {
+    const name = 'ignore_startup_parameters' in settings ? 'ignored' : 'rejected';
+    test(`a schema of the URL that is ${name} is refused, unless the sessions have it`, async () => {
+      const schema = 'shop';
+      const open = (url: string) => {
+        const here = new URL(url);
+        here.searchParams.set('search_path', schema);
+        return new PostgresDatabase({
+          url: here.href,
+          poolSize,
+          statementTimeoutMs: 10_000,
+          notice: () => {},
+        });
+      };
+      await using without = await startBouncer({ settings });
+      await using refused = open(without.url);
+      expect(String(await rejectionOf(refused.migrate()))).toContain('does not pass on search_path');
+      await using bouncer = await startBouncer({ settings, connectQuery: `SET search_path = ${schema}` });
+      await bouncer.direct.unsafe(`CREATE SCHEMA ${schema}`);
+      await using database = open(bouncer.url);
+      await database.migrate();
+      const [row] = await bouncer.direct`
+        SELECT count(*) AS tables FROM pg_tables WHERE schemaname = ${schema} AND tablename = 'pets'`;
+      expect(row.tables).toBe(1n);
+    });
+  }
+
+  test('the log names the pooler under `encryption`', async () => {
+    await using store = await openStore(10_000);
+    expect(await store.database.encryption()).toBe('unknown (sslmode=prefer), to a connection pooler');
+  });
+});

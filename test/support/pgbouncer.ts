@@ -1,0 +1,77 @@
+/** A PgBouncer in transaction mode before a PostgreSQL server, which a test may mistreat. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import { missing } from './requirements.ts';
+import { findProgram, type OwnServer, ownServer, type ServerKind } from './server-process.ts';
+
+export interface PgBouncerOptions {
+  /** Further settings of PgBouncer. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+  /** Run in every session on the server. */
+  readonly connectQuery?: string;
+}
+
+/** PgBouncer's program; undefined when this machine has none. */
+export function pgBouncerProgram(): string | undefined {
+  return findProgram('pgbouncer') ?? missing({ name: 'PgBouncer', package: 'pgbouncer' });
+}
+
+/** Has the databases of the server under their names. Undefined when this machine has no PgBouncer. */
+export async function ownPgBouncer(
+  serverUrl: string,
+  options: PgBouncerOptions = {},
+): Promise<OwnServer | undefined> {
+  const program = pgBouncerProgram();
+  return program === undefined ? undefined : ownServer(pgBouncerKind(program, new URL(serverUrl), options));
+}
+
+/** The address of a server's database, as it is through the PgBouncer. */
+export function throughPgBouncer({ url: bouncerUrl }: OwnServer, databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.port = new URL(bouncerUrl).port;
+  return url.href;
+}
+
+function pgBouncerKind(
+  program: string,
+  { hostname, port: serverPort, username }: URL,
+  { settings, connectQuery }: PgBouncerOptions,
+): ServerKind {
+  const database = [`host=${hostname}`, `port=${serverPort}`];
+  if (connectQuery !== undefined) database.push(`connect_query='${connectQuery}'`);
+  return {
+    scheme: `postgres://${username}@`,
+    path: '/pgbouncer',
+    prepare: async (folder) => writeFileSync(join(folder, 'users.txt'), `"${username}" ""\n`),
+    command: (folder, port) => {
+      const all = {
+        listen_addr: '127.0.0.1',
+        listen_port: port,
+        unix_socket_dir: '',
+        auth_type: 'trust',
+        auth_file: join(folder, 'users.txt'),
+        admin_users: username,
+        pool_mode: 'transaction',
+        // A server that is back is used at once.
+        server_login_retry: 1,
+        ...settings,
+      };
+      const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}`);
+      const text = ['[databases]', `* = ${database.join(' ')}`, '[pgbouncer]', ...lines, ''].join('\n');
+      writeFileSync(join(folder, 'pgbouncer.ini'), text);
+      return [program, '-q', join(folder, 'pgbouncer.ini')];
+    },
+    async answers(url, folder) {
+      await using sql = new SQL(url, { max: 1, connectionTimeout: 5 });
+      return sql
+        .unsafe('SHOW CONFIG')
+        .simple()
+        .then(
+          (rows: { key: string; value: string }[]) =>
+            rows.some(({ key, value }) => key === 'auth_file' && value === join(folder, 'users.txt')),
+          () => false,
+        );
+    },
+  };
+}
