@@ -143,18 +143,25 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         expect(notices).toEqual([]);
       });
 
-      test('the server ends a transaction that its process leaves', async () => {
+      test('a transaction has the time-outs, and the server ends one that its process leaves', async () => {
         const timeoutMs = 1_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, direct } = store;
         const locked = Promise.withResolvers<void>();
+        let timeouts: unknown;
         const left = database.transact(async (execute) => {
+          [timeouts] = await execute<unknown[]>(
+            (sql) => sql`
+              SELECT current_setting('statement_timeout') AS statement,
+                     current_setting('idle_in_transaction_session_timeout') AS idle`,
+          );
           await execute((sql) => sql`SELECT * FROM counters FOR UPDATE`);
           locked.resolve();
           return new Promise<never>(() => {});
         }, Number.POSITIVE_INFINITY);
         void left.catch(() => undefined);
         await Promise.race([locked.promise, left]);
+        expect(timeouts).toEqual({ statement: '1s', idle: '1s' });
         // Waits for the lock.
         await direct`SELECT * FROM counters FOR UPDATE`;
       });
@@ -179,6 +186,22 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     for (const [timeout] of await Promise.all(shown))
       expect([...timeout]).toEqual([{ statement_timeout: '0' }]);
     await Promise.all(others.map((other) => other.close()));
+  });
+
+  test('fewer connections than the pool may have are reported, and suffice', async () => {
+    await using store = await openStore(10_000, { settings: { max_client_conn: poolSize - 1 } });
+    const { database, pets, notices } = store;
+    const read = () =>
+      Promise.all(Array.from({ length: 50 }, () => database.write((sql) => sql`SELECT pg_sleep(0.01)`)));
+    await until(async () => {
+      await read();
+      return database.trouble !== undefined;
+    });
+    expect(database.trouble).toContain('no more connections allowed');
+    expect(database.poolFacts.connections).toBeLessThan(poolSize);
+    await read();
+    await pets.list(0n, 1);
+    expect(notices).toEqual([expect.stringContaining('no more connections allowed')]);
   });
 
   for (const settings of [{}, { ignore_startup_parameters: ignored }]) {

@@ -55,9 +55,11 @@ export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
 
-/** The server, the database or the role allows no further connection. */
+/** The server, the database, the role or a pooler allows no further connection. */
 export function isOutOfConnections(error: unknown): boolean {
-  return stateOf(error instanceof NoConnection ? error.cause : error) === '53300';
+  const cause = error instanceof NoConnection ? error.cause : error;
+  // PgBouncer has only words for it: its SQLSTATE is that of any error of its own.
+  return stateOf(cause) === '53300' || /^no more connections allowed/.test(postgresReason(cause));
 }
 
 /** The conflict of a row: its key is taken, or a row it refers to is missing; undefined for other errors. */

@@ -1,0 +1,95 @@
+/** A service with few connections to PostgreSQL under many kinds of requests at once: none waits for one that waits for it. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { patientSettings } from '../support/cluster.ts';
+import { type Buyer, buyerOf } from '../support/orders.ts';
+import { newPet } from '../support/pets.ts';
+import { ownPgBouncer, pgBouncerProgram, throughPgBouncer } from '../support/pgbouncer.ts';
+import { testServers } from '../support/servers.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** More clients than connections, each with a request in flight. */
+const clients = 24;
+const roundsPerClient = 4;
+
+describe.skipIf(servers === undefined)('with few connections', () => {
+  // Skipped without it.
+  const { makeDatabase, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
+
+  for (const [name, poolSize, isBehind] of [
+    ['1', 1],
+    ['2', 2],
+    ['4', 4],
+    ['2, to a PgBouncer with one session', 2, true],
+  ] as const) {
+    test.skipIf(isBehind === true && pgBouncerProgram() === undefined)(
+      `${name}: every request of a mixed load is answered, and none with an error of the server`,
+      async () => {
+        await using database = await makeDatabase();
+        await using bouncer = isBehind
+          ? await ownPgBouncer(database.url, { settings: { default_pool_size: 1 } })
+          : undefined;
+        await using app = await startTestApp({
+          DATABASE_URL: bouncer === undefined ? database.url : throughPgBouncer(bouncer, database.url),
+          REDIS_URL: redisUrl,
+          REDIS_PREFIX: makePrefix(),
+          POSTGRES_POOL_SIZE: String(poolSize),
+          // Nothing but a deadlock takes as long.
+          ...patientSettings,
+        });
+        const statuses: number[] = [];
+        const sold = await Promise.all(
+          Array.from({ length: clients }, (_, client) => mixedLoad(app, client, statuses)),
+        );
+        expect(statuses.filter((status) => status >= 300)).toEqual([]);
+        const { available, sold: counted } = (await app.call('GET', '/inventory')).json as Record<
+          string,
+          bigint
+        >;
+        const orders = sold.reduce((total, each) => total + each, 0);
+        expect([Number(available), Number(counted)]).toEqual([clients * roundsPerClient, orders]);
+        const facts = await app.operator.storage.facts();
+        expect(Number(facts.poolConnections)).toBeLessThanOrEqual(poolSize);
+      },
+    );
+  }
+});
+
+/** What one client and its operator do: reads, changes of the catalogue and transactions. Returns how many animals it bought. */
+async function mixedLoad(app: TestApp, client: number, statuses: number[]): Promise<number> {
+  const buyer = await buyerOf(app);
+  const send = async (...request: Parameters<Buyer['call']>) => {
+    const answer = await buyer.call(...request);
+    statuses.push(answer.status);
+    return answer;
+  };
+  for (let round = 0; round < roundsPerClient; round++) {
+    const pets = await Promise.all([buyer.addPet('available'), buyer.addPet('available')]);
+    const [petId, bought] = pets;
+    const order = { body: JSON.stringify({ petId: Number(bought) }) };
+    const headers = { 'Idempotency-Key': `${client}-${round}` };
+    const [placed] = await Promise.all([
+      send('POST', '/orders', { ...order, headers }),
+      send('GET', `/pets?id=${petId}`),
+      send('GET', '/pets?status=available&limit=20'),
+      send('GET', '/inventory'),
+      send('PUT', `/categories/${client}`, { body: JSON.stringify({ name: `category ${round}` }) }),
+      send('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: `renamed ${round}` }) }),
+      send('GET', '/events?limit=10'),
+      app.operator.keys.create(buyer.account.id, `key ${round}`),
+      app.app.admin.accounts.create(`account ${client} ${round}`, 'free'),
+      app.operator.storage.accounts.list(undefined, 20),
+    ]);
+    const { id } = placed.json as { id: bigint };
+    await send('POST', `/orders/${id}/approve`);
+    await Promise.all([
+      send('POST', `/orders/${id}/deliver`),
+      send('POST', '/pets', { body: newPet('passing') }).then((added) =>
+        send('DELETE', `/pets/${(added.json as { id: bigint }).id}`),
+      ),
+    ]);
+  }
+  return roundsPerClient;
+}
