@@ -29,7 +29,7 @@ export class Connections {
   /** Another connection could not be opened. Only `fill` tries again. */
   #isShort = false;
   #closed = false;
-  /** A pooler was found once. It is then expected for good, since what works behind one works without it. */
+  /** A pooler was detected. New connections assume one from then on: what works through a pooler works without it. */
   #throughPooler = false;
 
   constructor(options: ConnectionsOptions) {

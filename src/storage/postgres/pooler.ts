@@ -13,7 +13,7 @@ export const sessionMark = { [mark]: 'kept' } as const;
 /** What a URL may set for the session. */
 const sessionParameters = ['search_path', 'options'] as const;
 
-/** The connection does not lead to a session of its own. */
+/** The connection leads to a pooler, and has to be opened accordingly. */
 export class BehindPooler extends Error {}
 
 /** Throws `BehindPooler` if the server does not know the session's mark. */
