@@ -20,6 +20,7 @@ import type { SystemOperations } from '../operations/admin/system.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
 import { troublesOf } from '../operations/observability/concerns.ts';
+import type { SendTest } from '../operations/resources/webhooks.ts';
 import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
 import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
@@ -37,6 +38,7 @@ export interface AdminOptions {
   readonly watch: Watch;
   readonly backups: BackupOperations;
   readonly feed: EventFeed;
+  readonly sendTest: SendTest;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -83,7 +85,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
 
 function contextOf(
   { admin, events: eventSettings }: Config,
-  { store, clock, randomBytes, log, outages, watch, backups, feed }: AdminOptions,
+  { store, clock, randomBytes, log, outages, watch, backups, feed, sendTest }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
 ): AdminContext {
@@ -94,7 +96,7 @@ function contextOf(
     failedSignIns: new FailedSignIns(clock),
     recentTokens: new RecentTokens(clock),
     operations: new AdminOperations({
-      ...{ store, clock, randomBytes, system, backups, logging: watch.logging },
+      ...{ store, clock, randomBytes, sendTest, system, backups, logging: watch.logging },
       ...{ importList: new ImportList(clock), feed, eventSettings },
     }),
     troubles: () => troublesOf(store),

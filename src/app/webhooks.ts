@@ -13,7 +13,9 @@ import { openSecret, sealSecret } from '../webhooks/secrets.ts';
 import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
 import { sendTest, type TestedWebhook } from '../webhooks/test-event.ts';
-import type { Runtime } from './services.ts';
+import type { Runtime } from './runtime.ts';
+
+export type WebhookParts = ReturnType<typeof webhookParts>;
 
 /** What the operations of webhooks, and the sending of events, take from outside the store. */
 export function webhookParts(
@@ -39,7 +41,7 @@ export function webhookParts(
 interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly store: Store;
   readonly tail: EventTail;
-  readonly webhooks: ReturnType<typeof webhookParts>;
+  readonly webhooks: WebhookParts;
   readonly log: Logger;
   readonly counter: TrafficCounter;
   /** The number of this worker; undefined for the only process of an instance. */
