@@ -105,11 +105,11 @@ export class SystemOperations {
     const { store, clock, traffic, backups } = this.#parts;
     const now = clock.steady();
     if (this.#held !== undefined && now < this.#held.until) return this.#held;
-    const known = { ...this.#parts, seconds: sumOf(await traffic.traffic()).seconds };
+    const [events, deliveries] = [await this.#events(), await this.#deliveries()];
+    const known = { ...this.#parts, ...deliveries, seconds: sumOf(await traffic.traffic()).seconds };
     const concerns = [...(await concernsOf(known, await this.#instances()))];
     if (backups.concern !== undefined) concerns.push(backups.concern);
     const bans = (await store.limits.bans()).length;
-    const [events, deliveries] = [await this.#events(), await this.#deliveries()];
     this.#held = { until: now + heldMs, bans, events, deliveries, concerns };
     return this.#held;
   }
