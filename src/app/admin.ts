@@ -16,7 +16,7 @@ import type { Outages } from '../http/logs/outages.ts';
 import { requestIds } from '../http/pipeline/head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
-import type { SystemOperations } from '../operations/admin/system.ts';
+import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
 import { troublesOf } from '../operations/observability/concerns.ts';
@@ -39,6 +39,7 @@ export interface AdminOptions {
   readonly backups: BackupOperations;
   readonly feed: EventFeed;
   readonly sendTest: SendTest;
+  readonly secrets: ConcernSource;
 }
 
 export interface Admin extends AsyncDisposable {

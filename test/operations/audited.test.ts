@@ -33,6 +33,7 @@ test('every unit of an operator names its subject', () => {
       'disableWebhook',
       'releaseDeliveries',
       'pruneDeliveries',
+      'resealWebhooks',
     ],
     ...Object.keys(webhookUnits),
   ];

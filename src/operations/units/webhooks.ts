@@ -1,7 +1,7 @@
 import { type Delivery, deliveryJson } from '../../contract/deliveries.ts';
 import { webhookJson } from '../../contract/webhooks.ts';
 import type { EventBounds } from '../../storage/storage.ts';
-import type { Transaction } from '../../storage/transaction.ts';
+import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { foundById } from '../refusals.ts';
@@ -28,6 +28,18 @@ interface Disabling {
 interface Enabling {
   readonly id: bigint;
   readonly lastEvent: bigint;
+}
+
+/** The stored secrets of a webhook, before and after they were sealed again. */
+export interface Renewal {
+  readonly id: bigint;
+  readonly before: SealedSecrets;
+  readonly after: SealedSecrets;
+}
+
+interface SealedSecrets {
+  readonly secret: string;
+  readonly formerSecret: string | undefined;
 }
 
 interface RedeliveringEvents {
@@ -101,3 +113,20 @@ export const operatorWebhookUnits = {
     },
   },
 } as const satisfies AuditedUnits;
+
+export const sealingUnits = {
+  /** Stores secrets that were sealed again, unless they were rotated in between. Returns the number of webhooks. */
+  resealWebhooks: {
+    writes,
+    run: async ({ webhooks }: Transaction, renewals: readonly Renewal[]): Promise<number> => {
+      let resealed = 0;
+      for (const { id, before, after } of renewals) {
+        const stored = await webhooks.find(id);
+        if (stored?.secret !== before.secret || stored.formerSecret !== before.formerSecret) continue;
+        await webhooks.update(id, after);
+        resealed++;
+      }
+      return resealed;
+    },
+  },
+} as const satisfies Units;
