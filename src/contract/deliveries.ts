@@ -115,6 +115,7 @@ export function webhookTestJson({ status, milliseconds, body, error }: WebhookTe
   return JSON.stringify({ status, milliseconds, body, error });
 }
 
+/** Without the body of the response, which only the account sees. */
 export function accountWebhookTestJson({ status, milliseconds, error }: WebhookTest): string {
   return JSON.stringify({ status, milliseconds, error });
 }

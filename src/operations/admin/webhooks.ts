@@ -52,8 +52,7 @@ export const webhookHandlers = {
     const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
     // First, because a request that is sent cannot be taken back.
     await store.write('recordAudit', entryOf(services, { operation, object, before: null, after }));
-    const { body: _, ...outcome } = await sendTest(webhook);
-    return outcome;
+    return sendTest(webhook);
   },
   redeliverAccountEvents: async (services, { params, body }) => {
     const { store, clock } = services;
