@@ -4,23 +4,33 @@ import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { consoleOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import { response, startReceiver } from '../webhooks/receiver.ts';
-import { workersTests } from './worker-stores.ts';
+import { type WorkerStores, workersTests } from './worker-stores.ts';
 
 const test = workersTests();
 
-test('test events and events that are sent again reach the receiver', async (stores) => {
-  await using receiver = await startReceiver((socket) => socket.write(response('202 Accepted', 'secret')));
-  const { storage, accounts, keys, clock } = stores.operator;
-  const { id: accountId } = await accounts.create('shop', 'enterprise', { perMinute: 100, perDay: 100 });
-  const { key } = await keys.create(accountId, 'till');
-  const webhook = await storage.write('createWebhook', {
-    body: { url: `http://127.0.0.1:${receiver.port}/`, types: ['pet.created'] },
+async function createWebhook(
+  { operator: { storage, clock } }: WorkerStores,
+  accountId: number,
+  url: string,
+  secret: string,
+) {
+  return storage.write('createWebhook', {
+    body: { url, types: ['pet.created'] },
     caller: { accountId, scopes: ['webhooks:write', 'pets:read'] },
     endpoint: { mistake: undefined },
     events: await storage.events.bounds(),
-    secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    secret,
     now: clock.now(),
   });
+}
+
+test('test events and events that are sent again reach the receiver', async (stores) => {
+  await using receiver = await startReceiver((socket) => socket.write(response('202 Accepted', 'secret')));
+  const { storage, accounts, keys } = stores.operator;
+  const { id: accountId } = await accounts.create('shop', 'enterprise', { perMinute: 100, perDay: 100 });
+  const { key } = await keys.create(accountId, 'till');
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+  const webhook = await createWebhook(stores, accountId, `http://127.0.0.1:${receiver.port}/`, secret);
   const networks = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
   await using service = await stores.startInstance({ ADMIN_PORT: '0', ...networks });
   const [url, { token }] = [await consoleOf(service), await addOperatorTo(storage, 'admin')];
@@ -42,4 +52,14 @@ test('test events and events that are sent again reach the receiver', async (sto
   expect(await post('redeliver', { after: Number(delivery?.eventId) - 1 })).toMatchObject({ status: 202 });
   await until(async () => (await settled()) === 3);
   expect(receiver.requests).toHaveLength(4);
+});
+
+test('secrets that no key decrypts are reported once', async (stores) => {
+  const { accountId } = await stores.issueKey();
+  await createWebhook(stores, accountId, 'https://shop.example/', 'enc1:c2VhbGVk');
+  await using service = await stores.startInstance();
+  await until(() => service.stderr().includes('cannot be signed'));
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+  expect(service.stderr().match(/cannot be signed/g)).toHaveLength(1);
 });
