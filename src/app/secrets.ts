@@ -25,9 +25,10 @@ export function startSealing(
   { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
   { store, renewSecret, log }: SealingParts,
 ): SecretSealing {
+  const ending = new AbortController();
   let known: SealingReport | undefined;
   const look = async () => {
-    const report = await resealSecrets(store, renewSecret);
+    const report = await resealSecrets(store, renewSecret, ending.signal);
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };
@@ -39,6 +40,7 @@ export function startSealing(
       return known && concernOf(secretsKeys.length, known);
     },
     [Symbol.asyncDispose]: async () => {
+      ending.abort();
       await first;
       await schedule[Symbol.asyncDispose]();
     },

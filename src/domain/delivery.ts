@@ -24,7 +24,7 @@ export interface DeliveryBacklog {
 
 /** Bounds of the reads for metrics. */
 export const mostCountedPending = 10_000;
-export const mostWebhooksLookedAt = 5_000;
+export const mostWebhooksLookedAt = 1_000;
 
 export interface TakeRequest {
   readonly now: number;

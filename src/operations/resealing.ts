@@ -19,9 +19,11 @@ export interface SealingReport {
   readonly unreadable: number;
 }
 
+/** Rejects when it is aborted, between two batches. */
 export async function resealSecrets(
   store: Pick<Store, 'webhooks' | 'write'>,
   renew: RenewSecret,
+  signal: AbortSignal,
 ): Promise<SealingReport> {
   let [all, resealed, unreadable] = [0, 0, 0];
   for (let after: bigint | undefined; ; ) {
@@ -33,7 +35,7 @@ export async function resealSecrets(
     if (page.length < atOnce) return { all, resealed, unreadable };
     after = page.at(-1)?.id;
     // On an embedded store, reads are not asynchronous.
-    await nextTick();
+    await nextTick(undefined, { signal });
   }
 }
 

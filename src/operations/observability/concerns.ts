@@ -20,7 +20,7 @@ const missingAfterMs = 60_000;
 const littleBytes = 2_147_483_648;
 
 /** By then, a receiver has failed five times, or nothing is sent. */
-export const oldDeliveryMs = 6 * hourMs;
+const oldDeliveryMs = 6 * hourMs;
 
 /** From so long before its end on it is of interest who calls a deprecated operation. */
 const sunsetNearMs = 60 * dayMs;
