@@ -73,12 +73,20 @@ function columnsOf(
       ),
     },
     { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
-    { title: 'Status', show: ({ status }) => <Badge word={deliveryStatusWords[status]} /> },
-    { title: 'Last attempt', show: ({ attempts }) => <LastAttempt attempt={attempts.at(-1)} /> },
     {
-      title: 'Next attempt',
-      show: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '–' : <Time at={nextAttemptAt} />),
+      title: 'Status',
+      show: ({ status, nextAttemptAt }) => (
+        <>
+          <Badge word={deliveryStatusWords[status]} />
+          {nextAttemptAt !== undefined && (
+            <span class="under">
+              Next attempt <Time at={nextAttemptAt} />
+            </span>
+          )}
+        </>
+      ),
     },
+    { title: 'Last attempt', show: ({ attempts }) => <LastAttempt attempt={attempts.at(-1)} /> },
     {
       title: 'Actions',
       kind: 'actions',

@@ -81,12 +81,11 @@ function Test({ webhook: { id, url }, onClose }: DialogProps) {
 
 function TestOutcome({ status, milliseconds, error }: Outcome) {
   const isSuccess = status !== undefined && status >= 200 && status < 300;
-  const what = error === undefined ? `The receiver responded with ${status}.` : named(error);
-  return (
-    <p class={`message ${isSuccess ? 'good' : 'bad'}`}>
-      {what} {grouped(milliseconds)} ms
-    </p>
-  );
+  const what =
+    error === undefined
+      ? `The receiver responded with ${status} after ${grouped(milliseconds)} ms.`
+      : `${named(error)} (${grouped(milliseconds)} ms)`;
+  return <p class={`message ${isSuccess ? 'good' : 'bad'}`}>{what}</p>;
 }
 
 function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {

@@ -38,7 +38,7 @@ export function sendWith(sender: Sender, openSecret: (sealed: string) => string)
 }
 
 const unreadable =
-  'The service cannot decrypt the secret of this webhook. Rotate the secret, or ask the operator of the service to restore SECRETS_KEY.';
+  'The service cannot decrypt the secret of this webhook. The account can rotate it, or the operator can restore SECRETS_KEY.';
 
 /** Throws `SecretUnreadable`. A former secret that cannot be decrypted is left out. */
 function requestOf(

@@ -110,9 +110,9 @@ testInBrowser(
     const dialog = page.getByRole('dialog');
     const outcome = dialog.getByRole('status');
     await dialog.getByRole('button', { name: 'Send test event' }).click();
-    await outcome.getByText('The receiver responded with 204.').waitFor();
+    await outcome.getByText('The receiver responded with 204 after').waitFor();
     await dialog.getByRole('button', { name: 'Send test event' }).click();
-    await outcome.getByText('The receiver responded with 503.').waitFor();
+    await outcome.getByText('The receiver responded with 503 after').waitFor();
     expect(await dialog.innerText()).not.toContain('private');
     await receiver[Symbol.asyncDispose]();
     await dialog.getByRole('button', { name: 'Send test event' }).click();
