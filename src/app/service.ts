@@ -84,6 +84,7 @@ function contextOf(
     ...parts,
     admission: admissionTo(storage, clock, parts.log),
     pageCache: watch.pageCache,
+    changedIds: storage.changedIds,
     clock,
     publicUrl,
     corsOrigins,
@@ -116,8 +117,8 @@ export async function startService(
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage, webhooks } = admin;
-  const { clock } = runtime;
-  const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
+  const { clock, randomBytes } = runtime;
+  const watch = started.use(new ServiceWatch({ config, store: storage, clock, randomBytes, log, worker }));
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });

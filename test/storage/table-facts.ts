@@ -34,6 +34,7 @@ const locks: Readonly<Record<string, TableFacts>> = {
   usage_minutes: { unlocked: ownRows },
   usage_hours: { unlocked: ownRows },
   usage_days: { unlocked: ownRows },
+  usage_reports: { unlocked: ownRows },
   instances: { unlocked: ownRows },
   deliveries: { unlocked: 'the process that sends an event leases its row' },
   // On PostgreSQL a lock is a lock of a row of this table.
