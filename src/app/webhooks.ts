@@ -88,7 +88,7 @@ function follower({ events }: Store, tail: EventTail): (wake: () => void) => Pro
     const end = () => {
       isListening = false;
     };
-    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, take: wake, end });
+    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, isOwn: true, take: wake, end });
   };
 }
 
