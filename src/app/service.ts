@@ -119,7 +119,7 @@ export async function startService(
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
-  const webhooks = webhookParts(config, runtime);
+  const webhooks = webhookParts(config, runtime, log);
   started.use(webhooks.sender);
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
   let draining = false;

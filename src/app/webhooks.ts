@@ -8,7 +8,7 @@ import type { Store } from '../operations/units.ts';
 import { isEmbedded } from '../storage/open.ts';
 import { sendWith } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
-import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
+import { type Inward, mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
 import { openSecret, sealSecret } from '../webhooks/secrets.ts';
 import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
@@ -19,7 +19,10 @@ import type { Runtime } from './services.ts';
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
+  log: Logger,
 ) {
+  const noticed = (inward: Inward) =>
+    log.warn(inward, 'refused the URL of a webhook: its host is not public');
   const sender = new Sender({ resolve, allowed, now: () => clock.now() });
   const secrets = {
     make: () => makeWebhookSecret(randomBytes),
@@ -28,7 +31,7 @@ export function webhookParts(
   };
   const send = aroundSend(sendWith(sender, secrets.open));
   return {
-    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }),
+    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }, noticed),
     secrets,
     sender,
     send,

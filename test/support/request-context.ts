@@ -24,7 +24,7 @@ export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock
     events,
     streams,
     clock,
-    ...webhookParts(config, { clock, randomBytes, resolve: publicly }),
+    ...webhookParts(config, { clock, randomBytes, resolve: publicly }, pino({ level: 'silent' })),
   };
 }
 
