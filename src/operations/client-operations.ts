@@ -83,14 +83,17 @@ export class ClientOperations {
   ): Promise<Performed> {
     const { store, clock, events } = this.#parts;
     const unit = { params, body, preconditions, now: clock.now(), ...needed };
-    const { operationId } = operation;
+    const { operationId, sends } = operation;
     const performed =
       once === undefined
         ? store
             .write(operationId as keyof typeof clientUnits, unit as never)
             .then((outcome) => resultOf(operation, outcome))
         : this.#writeOnce(operationId, unit, once);
-    return performed.finally(() => events.tail.wake());
+    return performed.finally(() => {
+      events.tail.wake();
+      if (sends) events.tail.nudge();
+    });
   }
 
   async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {

@@ -164,6 +164,19 @@ describe('the URL', () => {
   });
 });
 
+describe('a disabled webhook', () => {
+  test('is sent no events again before it is enabled', async () => {
+    const owner = await buyerOf(app);
+    const { id } = await created(owner);
+    const enable = (enabled: boolean) => owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled }));
+    const redeliver = () => owner.call('POST', `/webhooks/${id}/redeliver`, bodyOf({ after: 0 }));
+    await enable(false);
+    expect((await redeliver()).error.code).toBe('webhook_disabled');
+    await enable(true);
+    expect((await redeliver()).status).toBe(202);
+  });
+});
+
 describe('the secret', () => {
   test('has 32 random bytes, and is in the response to its creation only', async () => {
     const owner = await buyerOf(app);

@@ -78,6 +78,11 @@ export class EventTail implements Disposable {
     }, collectMs);
   }
 
+  /** Has the service itself look for what it does with events, such as sending them, although there may be no new ones. */
+  nudge(): void {
+    for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.take([]);
+  }
+
   /** Ends all listening, now and later. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
