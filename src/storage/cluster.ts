@@ -104,7 +104,7 @@ export async function openCluster(
     database,
     units,
     (resource, version) => limits.announce(resource, version),
-    events,
+    { secret: identity.process, events },
   );
   opened.defer(() => writer.idle());
   const kept = opened.move();
