@@ -80,7 +80,7 @@ export interface SettledDelivery {
 }
 
 /** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
-const mostTaken = 32;
+const mostTaken = 64;
 
 /** How many deliveries of a webhook a process takes, of one that it does not hold only if no other process does. */
 export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {

@@ -39,12 +39,12 @@ test('a fast receiver is remembered while it has nothing to do, until it is slow
   expect(lanes.fast).toEqual([]);
 });
 
-test('32 are taken of a fast receiver, and those in flight and waiting are among them', () => {
+test('64 are taken of a fast receiver, and those in flight and waiting are among them', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   lanes.add(loaded(1n));
   lanes.add(loaded(2n));
-  expect([lanes.fast, lanes.held]).toEqual([[], { '1': 31, '2': 3 }]);
+  expect([lanes.fast, lanes.held]).toEqual([[], { '1': 63, '2': 3 }]);
 });
 
 test('of more than 100 fast receivers, those are remembered that responded last', () => {

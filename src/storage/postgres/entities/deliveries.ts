@@ -48,7 +48,10 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
   }
 }
 
-/** Every transaction locks webhooks before their deliveries, to avoid deadlock. */
+/**
+ * Every transaction locks webhooks before their deliveries, to avoid deadlock. Statements that do not need each other's
+ * results are sent together: round trips bound how many deliveries a process starts in a second.
+ */
 export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> implements DeliveryWrites {
   readonly #statements: Statements;
 
@@ -60,11 +63,11 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   async take(request: TakeRequest): Promise<Taken> {
     const { now, leasedUntil, room, after } = request;
     const found = await this.#ready(request);
-    const expired = await this.#queue(
-      found.filter(({ isBehind }) => isBehind),
-      now,
-    );
-    const leased = found.length > 0 && room > 0 ? await this.#lease(found, request) : [];
+    const behind = found.filter(({ isBehind }) => isBehind);
+    const [expired, leased] = await Promise.all([
+      this.#queue(behind, now),
+      found.length > 0 && room > 0 ? this.#lease(found, request) : [],
+    ]);
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
       return webhook === undefined ? [] : [takenOf(row, webhook, leasedUntil)];
@@ -76,11 +79,11 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     const succeeded = new Map<bigint, number>();
     for (const { webhookId, status, finishedAt } of settled)
       if (status === 'succeeded' && finishedAt !== null) succeeded.set(webhookId, finishedAt);
-    if (succeeded.size > 0) await this.#recordSuccess(succeeded);
+    const recorded = succeeded.size > 0 ? this.#recordSuccess(succeeded) : undefined;
     const rows = JSON.stringify(
       settled.map((one) => ({ ...one, id: String(one.id), webhookId: String(one.webhookId) })),
     );
-    await this.#statements.run(
+    const stored = this.#statements.run(
       (sql) => sql`
         UPDATE deliveries SET status = settled.status, attempts = settled.attempts,
           next_attempt_at = settled."nextAttemptAt", finished_at = settled."finishedAt", leased_until = NULL
@@ -89,6 +92,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         WHERE deliveries.id = settled.id AND deliveries.status = 'pending'
           AND deliveries.leased_until = settled."leasedUntil"`,
     );
+    await Promise.all([recorded, stored]);
   }
 
   async release(now: number): Promise<void> {
