@@ -36,7 +36,7 @@ export async function openAdminServices(
   const { databaseUrl: url, cluster, limits: rules, events } = config;
   const settings = { url, cluster, clock, rules, events: events.areRecorded };
   const storage = await openStore({ ...settings, serving, ...how });
-  const webhooks = webhookParts(config, runtime);
+  const webhooks = webhookParts(config, runtime, how.notice);
   const { sendTest } = webhooks;
   return {
     ...servicesAs({ store: storage, clock, randomBytes, sendTest }, actor),

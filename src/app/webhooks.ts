@@ -6,9 +6,10 @@ import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import { isEmbedded } from '../storage/open.ts';
+import type { Notice } from '../storage/outage.ts';
 import { sendWith } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
-import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
+import { type Inward, mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
 import { openSecret, renewSecret, sealSecret } from '../webhooks/secrets.ts';
 import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
@@ -21,7 +22,10 @@ export type WebhookParts = ReturnType<typeof webhookParts>;
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
+  notice?: Notice,
 ) {
+  const noticed = ({ host, address, reason }: Inward) =>
+    notice?.(`refused the URL of a webhook: ${host} leads to ${address}, which is ${reason}`);
   const sender = new Sender({ resolve, allowed, now: () => clock.now() });
   const secrets = {
     make: () => makeWebhookSecret(randomBytes),
@@ -30,7 +34,7 @@ export function webhookParts(
   };
   const send = aroundSend(sendWith(sender, secrets.open));
   return {
-    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }),
+    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }, noticed),
     secrets,
     renewSecret: (stored: string) => renewSecret(stored, keys, randomBytes),
     sender,
@@ -90,6 +94,6 @@ function follower({ events }: Store, tail: EventTail): (wake: () => void) => Pro
     const end = () => {
       isListening = false;
     };
-    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, take: wake, end });
+    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, isOwn: true, take: wake, end });
   };
 }

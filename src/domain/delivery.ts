@@ -34,6 +34,8 @@ export interface TakeRequest {
   readonly room: number;
   /** How many the process takes of webhooks of which it holds some, by id: no other process takes those. */
   readonly held: Readonly<Record<string, number>>;
+  /** Other webhooks whose receivers responded quickly of late. */
+  readonly fast: readonly bigint[];
   /** The last webhook of the round before; 0 for none. */
   readonly after: bigint;
 }
@@ -80,7 +82,12 @@ export interface SettledDelivery {
 }
 
 /** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
-const mostTaken = 32;
+const mostTaken = 64;
+
+/** How many deliveries of a webhook a process takes, of one that it does not hold only if no other process does. */
+export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
+  return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
+}
 
 /**
  * How many deliveries of a webhook a process takes. One while half of the process is occupied, so that receivers that hang

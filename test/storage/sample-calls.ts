@@ -131,7 +131,7 @@ const newWebhook = {
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {} };
+const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {}, fast: [] };
 const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,

@@ -134,11 +134,11 @@ export const accountWebhookOperations = rowsOf(
       summary: 'Send events again',
       description:
         'Sends all events behind an id to the webhook, those of its types, whether they were delivered or not: for a receiver ' +
-        'that was down. Enable a disabled webhook first.',
+        'that was down. A disabled webhook has to be enabled first.',
       params,
       body: { schema: Redelivery },
       success: accepted(AccountWebhook, accountWebhookJson, 'The events will be sent.'),
-      errors: ['events_expired'],
+      errors: ['webhook_disabled', 'events_expired'],
     },
     redeliverAccountDelivery: {
       method: 'POST',

@@ -3,6 +3,7 @@ import { andThen } from '../../domain/awaitable.ts';
 import type { RowIn } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
 import { entryOf, type OperatorContext, writeAs } from '../changes/by-operator.ts';
+import type { EventFeed } from '../events/feed.ts';
 import { foundById } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
 import type { SendTest } from '../resources/webhooks.ts';
@@ -14,6 +15,7 @@ type StoredWebhook = RowIn<typeof table>;
 
 interface WebhookServices extends OperatorContext {
   readonly sendTest: SendTest;
+  readonly feed: EventFeed;
 }
 
 export const webhookHandlers = {
@@ -55,13 +57,20 @@ export const webhookHandlers = {
     return sendTest(webhook);
   },
   redeliverAccountEvents: async (services, { params, body }) => {
-    const { store, clock } = services;
+    const { store, clock, feed } = services;
     const redelivering = { params, body, events: await store.events.bounds(), now: clock.now() };
     await writeAs(services, 'redeliverAccountEvents', redelivering);
+    feed.tail.nudge();
     return findShown(store, params.webhookId);
   },
-  redeliverAccountDelivery: (services, { params }) =>
-    writeAs(services, 'redeliverAccountDelivery', { params, now: services.clock.now() }),
+  redeliverAccountDelivery: async (services, { params }) => {
+    const delivery = await writeAs(services, 'redeliverAccountDelivery', {
+      params,
+      now: services.clock.now(),
+    });
+    services.feed.tail.nudge();
+    return delivery;
+  },
 } satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
