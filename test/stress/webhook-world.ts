@@ -5,7 +5,7 @@ import { readFeed } from './event-readers.ts';
 import type { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import type { ShopPlace } from './shop-places.ts';
-import { receiverKinds } from './webhook-kinds.ts';
+import type { ReceiverKind } from './webhook-kinds.ts';
 import { Bodies, Receiver, type World } from './webhook-receivers.ts';
 
 /** Kills and outages, and how far the date was ahead. */
@@ -96,14 +96,14 @@ export class Receivers implements AsyncDisposable {
   trapped = 0;
   readonly #trap: Bun.Server<undefined>;
 
-  constructor(world: World, seed: number) {
+  constructor(kinds: readonly ReceiverKind[], world: World, seed: number) {
     this.#trap = Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
       fetch: () => new Response(String(++this.trapped)),
     });
     const trap = this.#trap.url.href;
-    this.all = receiverKinds.map((kind, index) => {
+    this.all = kinds.map((kind, index) => {
       const chance = new Chance(seed, 1_000_000 + index);
       return new Receiver(kind, { world, bodies: this.bodies, chance, trap });
     });
