@@ -145,12 +145,12 @@ const writers = 8;
 const names = ['Rex', 'Größe', '犬', '🐕 "quoted" \\', 'a\u2028b', 'e\u0301'];
 
 /** Changes of all kinds, as many as are allowed so far. */
-export class Writing {
+export class Writing implements Disposable {
   allowed = 0;
   begun = 0;
   done = 0;
   unanswered = 0;
-  #isOver = false;
+  readonly #ending = new AbortController();
   readonly #store: AnimalStore;
   readonly #seed: number;
 
@@ -159,25 +159,27 @@ export class Writing {
     this.#seed = seed;
   }
 
-  begin(failures: Failures): Promise<unknown> {
-    const write = (writer: number) =>
-      failures.guard(`writer ${writer}`, () => this.#write(writer, new Chance(this.#seed, writer)));
-    return Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  begin(failures: Failures): void {
+    for (let writer = 0; writer < writers; writer++) {
+      const write = () => this.#write(writer, new Chance(this.#seed, writer));
+      void failures.guard(`writer ${writer}`, write);
+    }
   }
 
-  end(): void {
-    this.#isOver = true;
+  [Symbol.dispose](): void {
+    this.#ending.abort();
   }
 
   async #write(writer: number, chance: Chance): Promise<void> {
     const pets: bigint[] = [];
-    while (!this.#isOver) {
+    while (!this.#ending.signal.aborted) {
       if (this.begun >= this.allowed) {
         await Bun.sleep(2);
         continue;
       }
       const name = `${chance.pick(names)} ${writer}-${this.begun++}`;
       await this.#change(name, BigInt(writer * 10 + chance.int(0, 9)), pets, chance).catch((error) => {
+        if (this.#ending.signal.aborted) return;
         // A change that is not repeated by the client, and was in flight at a kill.
         if (!/Connection|Timeout|Server|Unavailable/.test((error as Error).constructor.name)) throw error;
         this.unanswered++;
@@ -188,15 +190,17 @@ export class Writing {
 
   async #change(name: string, categoryId: bigint, pets: bigint[], chance: Chance): Promise<void> {
     const store = this.#store;
+    const { signal } = this.#ending;
     const [pet] = chance.shuffled(pets);
     const share = chance.int(1, 100);
-    if (pet === undefined || share <= 40) pets.push((await store.pets.create({ name, categoryId })).id);
-    else if (share <= 75) await store.pets.update(pet, { name });
-    else if (share <= 94) await store.categories.put(categoryId, { name });
+    const create = () => store.pets.create({ name, categoryId }, { signal });
+    if (pet === undefined || share <= 40) pets.push((await create()).id);
+    else if (share <= 75) await store.pets.update(pet, { name }, { signal });
+    else if (share <= 94) await store.categories.put(categoryId, { name }, { signal });
     else {
-      const { id } = await store.pets.create({ name, categoryId });
-      const order = await store.orders.place({ petId: id });
-      await store.orders.cancel(order.id);
+      const { id } = await create();
+      const order = await store.orders.place({ petId: id }, { signal });
+      await store.orders.cancel(order.id, { signal });
     }
   }
 }

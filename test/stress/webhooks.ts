@@ -19,6 +19,8 @@ const requestsPerKill = 60;
 const untilKillMs = 3_000;
 /** How much time passes while everything is down: enough for leases to expire, and for the third attempt. */
 const skippedMs = { from: 61_000, to: 280_000 } as const;
+/** The ten attempts of a delivery, and more. */
+const mostSkips = 20;
 /** Deliveries are listed for 7 days. */
 const mostAheadMs = 6.8 * 86_400_000;
 const idleMs = 700;
@@ -48,9 +50,9 @@ export async function everyDelivery(
   const world = { failures, aheadMs: () => faults.aheadMs, isDisturbed };
   await using receivers = new Receivers(kinds, world, seed);
   await receivers.subscribe(store);
-  const writing = new Writing(store, seed);
+  using writing = new Writing(store, seed);
   const proof = { place, store, feed: new Feed(), faults, receivers, writing, failures };
-  const written = writing.begin(failures);
+  writing.begin(failures);
   const chance = new Chance(seed, -2);
   for (let kill = 1; kill <= rounds && failures.count === 0; kill++) {
     progress(`${kill} of ${rounds} kills, ${writing.done} changes, ${receivers.requests} requests`);
@@ -66,9 +68,6 @@ export async function everyDelivery(
   const skips = await sendTheRest(proof, progress);
   failures.end();
   await checkCalm(proof);
-  writing.end();
-  await written;
-  failures.end();
   const checked = await checkDeliveries(proof);
   return {
     events: proof.feed.events.length,
@@ -128,7 +127,8 @@ async function sendTheRest(proof: Proof, progress: (line: string) => void): Prom
     progress(`${missing.events} events missing, ${missing.dueAts.length} pending`);
     if (missing.webhooks === '' || failures.count > 0) return skips;
     const ms = Math.max(...missing.dueAts, faults.now() + skippedMs.from) - faults.now() + 1_000;
-    if (place.aheadMs + ms > mostAheadMs) throw new Error(`Events are missing: ${missing.webhooks}`);
+    if (skips === mostSkips || place.aheadMs + ms > mostAheadMs)
+      throw new Error(`Events are missing: ${missing.webhooks}`);
     await faults.skip(ms);
   }
 }
