@@ -1,5 +1,6 @@
 /** Compares what receivers saw with the feed and with the deliveries that the service lists. */
 import type { Delivery } from '../../client/src/index.ts';
+import { attemptDelaysMs } from '../../src/webhooks/retries.ts';
 import { until } from '../support/wait.ts';
 import { same } from './failures.ts';
 import { isAcceptance, type Receiver, type Seen } from './webhook-receivers.ts';
@@ -9,6 +10,8 @@ import type { Proof } from './webhooks.ts';
 /** An attempt ends within 15 s, and its outcome is stored soon after. */
 const settledWithinMs = 20_000;
 const calmChanges = 60;
+/** The part by which a delay may be shorter. */
+const jitter = 0.1;
 const patienceMs = 120_000;
 
 /** While nobody is killed and no receiver fails, each event is sent exactly once. */
@@ -81,7 +84,7 @@ function checkTypes({ feed }: Proof, receiver: Receiver, deliveries: readonly De
   );
 }
 
-/** Responses that are listed were given; those that are not listed were given to a process that was killed. */
+/** Responses that are listed were given, and respected; the others were given to a process that was killed. */
 function compareAttempts(
   { failures, faults }: Proof,
   what: string,
@@ -89,13 +92,17 @@ function compareAttempts(
   seen: readonly Seen[],
 ): { lost: number; silent: number } {
   const left = seen.filter((one) => one.status !== undefined);
-  let silent = 0;
-  for (const { status: listed, at: listedAt } of attempts) {
-    const sentAt = Math.floor(Date.parse(listedAt) / 1_000);
-    const at = left.findIndex((one) => one.status === listed && one.sentAt === sentAt);
-    if (listed === undefined) silent++;
-    else if (at === -1) failures.add(what, `An attempt is listed with ${listed}, which nobody responded.`);
-    else left.splice(at, 1);
+  let dueAt = 0;
+  for (const [index, { status: listed, at: listedAt }] of attempts.entries()) {
+    const at = Date.parse(listedAt);
+    if (at < dueAt) failures.add(what, `Attempt ${index + 1} was made ${dueAt - at} ms too early.`);
+    dueAt = at + (attemptDelaysMs[index + 1] ?? 0) * (1 - jitter);
+    if (listed === undefined) continue;
+    const found = left.findIndex((one) => one.status === listed && one.sentAt === Math.floor(at / 1_000));
+    const [given] = found === -1 ? [] : left.splice(found, 1);
+    if (given === undefined)
+      failures.add(what, `An attempt is listed with ${listed}, which nobody responded.`);
+    else dueAt = Math.max(dueAt, at + given.retryAfterMs);
   }
   const last = attempts.at(-1)?.status;
   if ((status === 'succeeded') !== isAcceptance(last)) failures.add(what, `It has ${status} after ${last}.`);
@@ -103,6 +110,7 @@ function compareAttempts(
     if (!faults.isDisturbed(at, at + settledWithinMs))
       failures.add(what, `The response ${given} is not listed, and no process was killed.`);
   }
+  const silent = attempts.filter((attempt) => attempt.status === undefined).length;
   return { lost: left.length, silent };
 }
 

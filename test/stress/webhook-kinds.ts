@@ -57,7 +57,7 @@ export const receiverKinds: readonly ReceiverKind[] = [
   durable(
     'limiting',
     ['pet.created', 'order.*'],
-    mostly(0.15, (chance) => text(chance.pick([429, 503]), `Retry-After: ${chance.int(1, 20)}`)),
+    mostly(0.15, (chance) => text(chance.pick([429, 503]), `Retry-After: ${chance.pick([2, 20, 3_600])}`)),
   ),
   durable(
     'redirecting',

@@ -17,14 +17,14 @@ export interface Seen {
   readonly sentAt: number;
   /** Status of the response; undefined where there was none. */
   status: number | undefined;
+  /** Demanded by the response. */
+  retryAfterMs: number;
 }
 
 export interface World {
   readonly failures: Failures;
   /** How far the date of the services is ahead now, and was before. */
   aheadMs(): readonly number[];
-  /** Whether processes were killed, or servers away, in this span of `performance.now()`. */
-  isDisturbed(from: number, to: number): boolean;
 }
 
 export const isAcceptance = (status: number | undefined) => status !== undefined && status < 300;
@@ -51,8 +51,6 @@ export class Receiver implements AsyncDisposable {
   readonly #trap: string;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
-  /** Until when the receiver asked for no other attempt (date of the services), and since when. */
-  readonly #askedToWait = new Map<number, { until: number; at: number }>();
 
   constructor(kind: ReceiverKind, parts: { world: World; bodies: Bodies; chance: Chance; trap: string }) {
     this.kind = kind;
@@ -100,12 +98,12 @@ export class Receiver implements AsyncDisposable {
 
   #receive(socket: Socket, head: string, headers: Record<string, string>, body: Buffer): void {
     const sentAt = Number(headers['webhook-timestamp']);
-    const seen: Seen = { at: performance.now(), sentAt, status: undefined };
+    const seen: Seen = { at: performance.now(), sentAt, status: undefined, retryAfterMs: 0 };
     const id = Number(/^\{"id":(\d+),/.exec(body.toString('latin1'))?.[1]);
     this.requests++;
     this.lastAt = seen.at;
     this.seen.set(id, [...(this.seen.get(id) ?? []), seen]);
-    const wrong = this.#mistakeIn(head, headers, body, id) ?? this.#impatience(id, seen.at);
+    const wrong = this.#mistakeIn(head, headers, body, id);
     if (wrong !== undefined) this.#world.failures.add(`${this.kind.name}, event ${id}`, wrong);
     this.#respond(socket, this.#reply(), id, seen);
   }
@@ -126,14 +124,6 @@ export class Receiver implements AsyncDisposable {
     return verified ? undefined : `The signature ${headers['webhook-signature']} is wrong.`;
   }
 
-  /** An attempt that came before the time that the response to the one before demanded. */
-  #impatience(id: number, at: number): string | undefined {
-    const asked = this.#askedToWait.get(id);
-    const early = (asked?.until ?? 0) - this.#now();
-    if (asked === undefined || early <= 0 || this.#world.isDisturbed(asked.at, at)) return undefined;
-    return `It came ${early} ms before Retry-After was over.`;
-  }
-
   #respond(socket: Socket, reply: Reply, id: number, seen: Seen): void {
     if (reply === 'hang') setTimeout(() => socket.destroy(), hangMs).unref();
     else if ('bytes' in reply) socket.end(reply.bytes);
@@ -151,13 +141,8 @@ export class Receiver implements AsyncDisposable {
     socket.write([`HTTP/1.1 ${status} Status`, ...headers, 'Content-Length: 0', '', ''].join('\r\n'));
     seen.status = status;
     if (isAcceptance(status)) this.delivered.add(id);
-    const [, seconds] = /^Retry-After: (\d+)/.exec(headers[0] ?? '') ?? [];
-    if (seconds !== undefined)
-      this.#askedToWait.set(id, { until: this.#now() + Number(seconds) * 1_000, at: seen.at });
-  }
-
-  #now(): number {
-    return Date.now() + (this.#world.aheadMs()[0] ?? 0);
+    const [, seconds = 0] = /^Retry-After: (\d+)/.exec(headers[0] ?? '') ?? [];
+    seen.retryAfterMs = Number(seconds) * 1_000;
   }
 }
 

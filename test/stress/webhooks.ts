@@ -46,8 +46,7 @@ export async function everyDelivery(
   const store = new AnimalStore({ key: place.key, url: proxy.url, timeoutMs: 10_000 });
   const failures = new Failures(seed);
   const faults = new Faults(place);
-  const isDisturbed = (from: number, to: number) => faults.isDisturbed(from, to);
-  const world = { failures, aheadMs: () => faults.aheadMs, isDisturbed };
+  const world = { failures, aheadMs: () => faults.aheadMs };
   await using receivers = new Receivers(kinds, world, seed);
   await receivers.subscribe(store);
   using writing = new Writing(store, seed);
