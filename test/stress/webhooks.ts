@@ -24,6 +24,8 @@ const mostSkips = 20;
 /** Deliveries are listed for 7 days. */
 const mostAheadMs = 6.8 * 86_400_000;
 const idleMs = 700;
+/** How long due deliveries may wait: leases of killed processes expire after 60 s. */
+const stuckMs = 120_000;
 const patienceMs = 900_000;
 
 export interface Proof {
@@ -120,6 +122,7 @@ async function sendTheRest(proof: Proof, progress: (line: string) => void): Prom
     await until(async () => {
       missing = await missingIn(proof);
       const isOver = missing.webhooks === '';
+      if (!isOver && receivers.idleMs > stuckMs) throw new Error(`Nothing is sent: ${missing.webhooks}`);
       const isDue = missing.dueAts.some((at) => at <= faults.now());
       return isOver || failures.count > 0 || (!isDue && receivers.idleMs > idleMs);
     }, patienceMs);
