@@ -98,7 +98,7 @@ export async function openCluster(
     database,
     units,
     (resource, version) => limits.announce(resource, version),
-    events,
+    { secret: identity.process, events },
   );
   opened.defer(() => writer.idle());
   const kept = opened.move();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { DeadlineQueue, type Pending } from './deadline-queue.ts';
 import { StorageUnavailable } from './storage.ts';
@@ -8,6 +9,8 @@ const longestQueue = 10_000;
 const largestGroup = 1_000;
 /** A write with less than this part of its time-out left is refused. */
 const leastPart = 0.05;
+/** Longest pause between groups that settle nothing. */
+const longestPauseMs = 50;
 
 interface Waiting<Item, Outcome> extends Pending {
   readonly item: Item;
@@ -18,13 +21,13 @@ interface Waiting<Item, Outcome> extends Pending {
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /**
- * Stores the items in one commit and returns their outcomes in order; gives up at `dueAt`. It may stop early, after at
- * least one: items without an outcome are unchanged and come again with the next group.
+ * Stores the items in one commit and returns their outcomes in order; gives up at `dueAt`. Items without an outcome are
+ * unchanged, and come again with the next group.
  */
 export type Commit<Item, Outcome> = (
   items: readonly Item[],
   dueAt: number,
-) => Awaitable<readonly Settled<Outcome>[]>;
+) => Awaitable<readonly (Settled<Outcome> | undefined)[]>;
 
 export interface QueueFacts {
   readonly groups: number;
@@ -49,6 +52,8 @@ export class GroupQueue<Item, Outcome> {
   #running: Promise<void> | undefined;
   /** How long the last group took that was committed, in milliseconds; half the time-out at most. */
   #lastTookMs = 0;
+  /** Groups in succession that settled nothing, because others were in their way. */
+  #vain = 0;
   #groups = 0;
   #units = 0;
   #tookMs = 0;
@@ -88,6 +93,7 @@ export class GroupQueue<Item, Outcome> {
       this.#refuseLate();
       const group = this.#waiting.take(largestGroup);
       if (group.length > 0) await this.#answer(group);
+      if (this.#vain > 0) await sleep(Math.min(2 ** this.#vain, longestPauseMs));
     }
     this.#running = undefined;
   }
@@ -106,14 +112,17 @@ export class GroupQueue<Item, Outcome> {
       const items = group.map(({ item }) => item);
       const settled = await this.#commit(items, dueAt);
       this.#lastTookMs = Math.min(performance.now() - startedAt, this.#timeoutMs / 2);
+      const again = group.filter((_, index) => settled[index] === undefined);
       this.#groups++;
-      this.#units += settled.length;
-      this.#waiting.putBack(group.slice(settled.length));
+      this.#units += group.length - again.length;
+      this.#waiting.putBack(again);
       for (const [index, its] of settled.entries()) {
         const { resolve, reject } = group[index] as Waiting<Item, Outcome>;
+        if (its === undefined) continue;
         if ('error' in its) reject(its.error);
         else resolve(its.outcome);
       }
+      this.#vain = again.length === group.length ? this.#vain + 1 : 0;
     } catch (error) {
       for (const { reject } of group) reject(error);
     } finally {

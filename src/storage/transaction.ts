@@ -84,7 +84,7 @@ export interface KeptAnswer extends AnswerKey {
   readonly keptAt: number;
 }
 
-/** Units that find and keep answers write `pets`, all of them: so none keeps an answer while another one looks for it. */
+/** A transaction in which another one has kept an answer since it was looked for is run again. */
 export interface AnswerWrites {
   /** What is kept under each of these keys and was so at `since` (Unix ms) or later, in their order. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;

@@ -35,6 +35,11 @@ export function checkDeclared(writes: readonly Resource[], resource: Resource): 
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);
 }
 
+/** The resources that a unit may change for an input. */
+export function writesOf(unit: UnitOfWork | BatchOfWork, input: unknown): readonly Resource[] {
+  return ('writesFor' in unit && unit.writesFor?.(input as never)) || unit.writes;
+}
+
 function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
   const inputs = calls.map(({ input }) => input as never);
   if ('all' in unit) {
@@ -42,7 +47,7 @@ function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
     const isOneCall = unit.isSeveralCalls !== true;
     return { calls, writes, isOneCall, start: (transaction) => unit.all(transaction, inputs) };
   }
-  const writes = unit.writesFor?.(inputs[0] as never) ?? unit.writes;
+  const writes = writesOf(unit, inputs[0]);
   const start = async (transaction: Transaction) => [await unit.run(transaction, inputs[0] as never)];
   return { calls, writes, isOneCall: false, start };
 }

@@ -29,8 +29,8 @@ export const operators = table(
   {
     isCounted: true,
     lookups: {
-      name: { by: ['name'], where: 'revoked_at IS NULL' },
-      token: { by: ['fingerprint'], where: 'revoked_at IS NULL' },
+      name: { by: ['name'], where: [{ name: 'revokedAt', is: null }] },
+      token: { by: ['fingerprint'], where: [{ name: 'revokedAt', is: null }] },
     },
   },
 );

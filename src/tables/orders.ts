@@ -17,7 +17,7 @@ export const orders = table(
     isCounted: true,
     indexes: [['status'], ['petId', 'status']],
     filters: ['status', 'petId'],
-    lookups: { open: { by: ['petId'], where: "status IN ('placed', 'approved')" } },
+    lookups: { open: { by: ['petId'], where: [{ name: 'status', is: ['placed', 'approved'] }] } },
     resource: 'orders',
   },
 );

@@ -123,3 +123,29 @@ export function withNumbers<Row>(found: object): Row {
   for (const name in row) if (typeof row[name] === 'bigint') row[name] = Number(row[name]);
   return row as Row;
 }
+
+/** The condition of the row that a lookup finds; `equal` writes that a column has the value searched for. */
+export function lookupCondition(
+  { lookups }: Table,
+  lookup: string,
+  equal: (column: string, index: number, name: string) => string,
+): string {
+  const { by = [], where = [] } = lookups[lookup] ?? {};
+  const others = where.map(({ name, is }) => {
+    const values = is?.map((value) => `'${value}'`).join(', ');
+    return values === undefined ? `${sqlName(name)} IS NULL` : `${sqlName(name)} IN (${values})`;
+  });
+  return [...by.map((name, index) => equal(sqlName(name), index, name)), ...others].join(' AND ');
+}
+
+/** Whether a lookup by one column finds a row for a value. */
+export function isFound(
+  { lookups }: Table,
+  lookup: string,
+  value: unknown,
+  row: Readonly<Record<string, unknown>>,
+): boolean {
+  const { by: [name = ''] = [], where = [] } = lookups[lookup] ?? {};
+  if (row[name] !== value) return false;
+  return where.every(({ name, is }) => (is === null ? row[name] == null : is.includes(String(row[name]))));
+}

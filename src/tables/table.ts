@@ -88,8 +88,8 @@ export type NewRowOf<C extends Columns> = Flat<
 /** How a row is found besides by its key: by equal values, among the rows that fulfil a condition. At most one may. */
 export interface Lookup<Name = string> {
   readonly by: readonly Name[];
-  /** SQL of both engines, worded as in the partial unique index. */
-  readonly where?: string;
+  /** Columns that are NULL, or have one of some values. In SQL it is worded as in the partial unique index. */
+  readonly where?: readonly { readonly name: Name; readonly is: null | readonly string[] }[];
 }
 
 interface Description<C extends Columns> {

@@ -9,11 +9,19 @@ import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** How many processes of the server wait for the lock of a resource. */
+async function waitingForCounters(session: SQL): Promise<number> {
+  const rows: unknown[] = await session`
+    SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE OF counters%'`;
+  return rows.length;
+}
 
 describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
   // Skipped without it.
@@ -30,7 +38,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
       aheadMs += statementTimeoutMs / 8;
       await pets.add([newPet(name)]);
     };
-    const units = { slow: { writes: ['pets'], run: slow } } as const satisfies Units;
+    const units = { slow: { writes: ['pets', 'callers'], run: slow } } as const satisfies Units;
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await using opened = await openWriters(schema.url, units, 1, statementTimeoutMs);
@@ -50,8 +58,8 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
       void Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
     };
     const units = {
-      add: { writes: ['pets'], run: add },
-      leaveBehind: { writes: ['pets'], run: leaveBehind },
+      add: { writes: ['pets', 'callers'], run: add },
+      leaveBehind: { writes: ['pets', 'callers'], run: leaveBehind },
     } as const satisfies Units;
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
@@ -66,6 +74,21 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     const stored: { name: string }[] = await session`SELECT name FROM pets ORDER BY id`;
     expect(stored.map(({ name }) => name)).toEqual(told);
     await write('add', 'later');
+  });
+
+  test('a transaction that waits for one resource has locked none that comes later in the order', async () => {
+    const both = { writes: ['pets', 'orders', 'categories', 'callers'], run: () => undefined } as const;
+    await using schema = await makeSchema();
+    await using opened = await openWriters(schema.url, { both }, 1);
+    await using session = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    await session`BEGIN`;
+    await session`SELECT FROM counters WHERE name = 'categories' FOR UPDATE`;
+    const writing = opened.writers[0]?.write('both', undefined as never);
+    await until(async () => (await waitingForCounters(observer)) > 0);
+    await observer`SELECT FROM counters WHERE name <> 'categories' FOR UPDATE NOWAIT`;
+    await session`COMMIT`;
+    await writing;
   });
 });
 

@@ -69,7 +69,7 @@ export async function openWriters<All extends Units>(
     const database = made.use(openDatabase(url, statementTimeoutMs));
     await database.migrate();
     const announce = async (resource: string, version: number) => void told.push([resource, version]);
-    const writer = new PostgresWriter(database, units, announce);
+    const writer = new PostgresWriter(database, units, announce, { secret: 'c2VjcmV0' });
     made.defer(() => writer.idle());
     writers.push(writer as Writer<All>);
   }

@@ -31,7 +31,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     const database = made.use(new PostgresDatabase(options));
     await database.migrate();
     const pets = readsOf({ run: (statement) => database.read(statement) }).pets;
-    const writer = new PostgresWriter(database, units, async () => {});
+    const writer = new PostgresWriter(database, units, async () => {}, { secret: 'c2VjcmV0' });
     const add = (name: string) => writer.write('createPet', { now: 0, body: newPet(name) }) as Promise<Pet>;
     await untilDone(() => add('first'));
     const kept = made.move();

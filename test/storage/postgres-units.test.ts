@@ -22,10 +22,13 @@ const account = {
   createdAt: 1_700_000_000_000,
 } as const;
 
+/** Units that write more than the catalogue run in a transaction. */
+const writes = ['pets', 'callers'] as const;
+
 /** What every test has, besides units of its own. */
 const common = {
-  addPet: { writes: ['pets'], all: (by: Transaction, given: readonly NewPet[]) => by.pets.add(given) },
-  addAlone: { writes: ['pets'], run: (by: Transaction, pet: NewPet) => by.pets.add([pet]) },
+  addPet: { writes, all: (by: Transaction, given: readonly NewPet[]) => by.pets.add(given) },
+  addAlone: { writes, run: (by: Transaction, pet: NewPet) => by.pets.add([pet]) },
   refuse: { writes: [], run: () => Promise.reject(new Refusal('pet_not_found')) },
 } as const satisfies Units;
 
@@ -50,7 +53,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       const database = made.use(openDatabase(proxy.url, statementTimeoutMs));
       await database.migrate();
       const announce = async (resource: string, version: number) => void told.push([resource, version]);
-      const writer = new PostgresWriter(database, { ...common, ...units }, announce);
+      const writer = new PostgresWriter(database, { ...common, ...units }, announce, { secret: 'c2VjcmV0' });
       made.defer(() => writer.idle());
       databases.push(database);
       writers.push((name, input) => writer.write(name, input));
@@ -122,7 +125,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       });
     };
     for (const name of ['addPet', 'addAlone', 'addOrRefuse']) {
-      await using store = await opened([{ addOrRefuse: { writes: ['pets'], run: addOrRefuse } }]);
+      await using store = await opened([{ addOrRefuse: { writes, run: addOrRefuse } }]);
       await store.other.unsafe(`
         CREATE SEQUENCE tries;
         CREATE FUNCTION overtaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -147,7 +150,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       over.resolve(await rejectionOf(goOn()));
       await pets.add([newPet('late')]);
     };
-    await using store = await opened([{ never: { writes: ['pets'], run: never } }], 2_000);
+    await using store = await opened([{ never: { writes, run: never } }], 2_000);
     const group = [store.write('addPet', newPet('one')), store.write('never')];
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     await untilDone(() => store.write('addAlone', newPet('two')));
@@ -197,7 +200,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     };
     const refuse = () => Promise.reject(new Refusal('pet_not_found'));
     await using store = await opened([
-      { cutOff: { writes: ['pets'], run: cutOff }, refuseBehind: { writes: ['pets'], run: refuse } },
+      { cutOff: { writes, run: cutOff }, refuseBehind: { writes, run: refuse } },
     ]);
     const group = [store.write('addPet', newPet('one')), store.write('cutOff'), store.write('refuseBehind')];
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable', 'unavailable']);
@@ -244,7 +247,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await pets.add([newPet('undone')]);
       throw new Refusal('pet_not_found');
     };
-    await using store = await opened([{ undone: { writes: ['pets'], run: undone } }]);
+    await using store = await opened([{ undone: { writes, run: undone } }]);
     expect(await rejectionOf(store.write('undone'))).toBeInstanceOf(Refusal);
     expect(await rejectionOf(Promise.all([store.write('undone'), store.write('refuse')]))).toBeInstanceOf(
       Refusal,
@@ -263,7 +266,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
       return 'as if nothing had happened';
     };
-    await using store = await opened([{ goOn: { writes: ['pets'], run: goOn } }]);
+    await using store = await opened([{ goOn: { writes, run: goOn } }]);
     expect(`${await rejectionOf(store.write('goOn'))}`).toContain('pets_status_check');
     const [one, failed] = await Promise.allSettled([
       store.write('addPet', newPet('one')),

@@ -113,7 +113,9 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await databases[0]?.migrate();
     let announced = 0;
     const announce = async () => void announced++;
-    const writers = databases.map((database) => new PostgresWriter(database, units, announce));
+    const writers = databases.map(
+      (database) => new PostgresWriter(database, units, announce, { secret: 'c2VjcmV0' }),
+    );
     const added = await Promise.all(
       Array.from(
         { length: 900 },

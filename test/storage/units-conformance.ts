@@ -194,7 +194,8 @@ function batchesConform(check: StoreTest): void {
       write('addAlone', newPet('three')),
       write('addPet', newPet('four')),
     ]);
-    expect(batches).toEqual([2, 1]);
+    // A store may run units twice.
+    expect(batches.slice(-2)).toEqual([2, 1]);
     expect(await namesIn({ pets })).toEqual(['one', 'two', 'three', 'four']);
   });
 }

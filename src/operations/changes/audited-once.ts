@@ -1,5 +1,4 @@
 import { Refusal } from '../../contract/refusal.ts';
-import type { Resource } from '../../domain/resources.ts';
 import type { Transaction, UnitOfWork } from '../../storage/transaction.ts';
 import type { AuditedInput, auditedUnit } from './audited.ts';
 import { keptForMs } from './once.ts';
@@ -28,10 +27,6 @@ const operatorsId = 0;
 
 /** Makes and records an operator's change and keeps its outcome, or returns the kept one. What changed nothing is not kept. */
 export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
-  /** Units that find and keep answers write `pets`. */
-  const writesFor = (input: AuditedOnceInput) => [
-    ...new Set<Resource>(['pets', ...audited.writesFor(input)]),
-  ];
   const run = async (
     transaction: Transaction,
     { once, ...input }: AuditedOnceInput,
@@ -50,10 +45,7 @@ export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
     }
     return { ...done, isReplayed: false };
   };
-  return { writes: audited.writes, writesFor, run } satisfies UnitOfWork<
-    AuditedOnceInput,
-    AuditedOnceOutcome
-  >;
+  return { ...audited, run } satisfies UnitOfWork<AuditedOnceInput, AuditedOnceOutcome>;
 }
 
 type Done = Omit<AuditedOnceOutcome, 'isReplayed'>;

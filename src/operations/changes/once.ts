@@ -2,7 +2,6 @@ import { type Result, resultOf } from '../../contract/operation.ts';
 import { type OperationId, operations } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { dayMs } from '../../domain/clock.ts';
-import type { Resource } from '../../domain/resources.ts';
 import type {
   AnswerKey,
   BatchOfWork,
@@ -32,10 +31,7 @@ export type OnceOutcome = OnceResult | 'idempotency_key_reused';
 
 export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  // Units that find and keep answers write `pets`, all of them (`AnswerWrites`).
-  const writesFor = ({ operationId }: OnceInput) => [
-    ...new Set<Resource>(['pets', ...(units[operationId]?.writes ?? [])]),
-  ];
+  const writesFor = ({ operationId }: OnceInput) => units[operationId]?.writes ?? [];
   const run = async (
     transaction: Transaction,
     { operationId, input, once }: OnceInput,

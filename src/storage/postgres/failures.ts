@@ -13,6 +13,9 @@ export class NoConnection extends Error {
 /** A statement timed out; if it was to write, it has not. */
 export class TooLate extends Error {}
 
+/** Another transaction was in its way, as with a serialization failure: it can be run again. */
+export class Overtaken extends Error {}
+
 /**
  * What the failure of a statement means.
  * - `unavailable`: no connection, a lock, a time-out or another transaction was in its way; nothing was done.
@@ -32,7 +35,8 @@ const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 const going = /^(57P|08)/;
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof TooLate || error instanceof NoConnection) return 'unavailable';
+  if (error instanceof TooLate || error instanceof NoConnection || error instanceof Overtaken)
+    return 'unavailable';
   if (error instanceof NoAnswer) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
   const state = stateOf(error);
@@ -43,7 +47,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 export function isOvertaken(error: unknown): boolean {
-  return overtaken.test(stateOf(error));
+  return error instanceof Overtaken || overtaken.test(stateOf(error));
 }
 
 /** The session is read-only, such as after its server became a standby. */

@@ -6,6 +6,7 @@ import {
   answersRemovedAtOnce,
 } from '../../answer-row.ts';
 import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
+import { Overtaken } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
 /** Keys and answers are JSON in one parameter: there may be as many as a group has writes. */
@@ -16,7 +17,6 @@ export class PostgresAnswerWrites implements AnswerWrites {
     this.#statements = statements;
   }
 
-  /** A statement behind the one that locks what the unit writes: it sees what was kept by who had the lock before. */
   async find(keys: readonly AnswerKey[], since: number): Promise<(KeptAnswer | undefined)[]> {
     const ids = keys.map(({ accountId, key }) => answerId(accountId, key));
     const rows = await this.#statements.run<(AnswerRow & { id: string })[]>(
@@ -37,7 +37,7 @@ export class PostgresAnswerWrites implements AnswerWrites {
       return [answerId(accountId, key), request, status, body, location, keptAt];
     });
     const most = answersRemovedAtOnce * answers.length;
-    await this.#statements.run(
+    const stored = await this.#statements.run<unknown[]>(
       (sql) => sql`
         WITH kept AS (
           SELECT value->>0 AS id, value->>1 AS request, (value->>2)::bigint AS status, value->>3 AS body,
@@ -53,8 +53,10 @@ export class PostgresAnswerWrites implements AnswerWrites {
         SELECT id, request, status, body, location, kept_at FROM kept ORDER BY id
         ON CONFLICT (id) DO UPDATE SET
           request = excluded.request, status = excluded.status, body = excluded.body,
-          location = excluded.location, kept_at = excluded.kept_at`,
+          location = excluded.location, kept_at = excluded.kept_at
+        WHERE idempotent_answers.kept_at < ${since} RETURNING 1`,
     );
+    if (stored.length < rows.length) throw new Overtaken('another transaction kept an answer under this key');
   }
 
   /** Nobody waits to remove what somebody else removes or keeps just now. */

@@ -4,6 +4,7 @@ import {
   addedRow,
   listOrder,
   listPlan,
+  lookupCondition,
   rowsReader,
   selection,
   setFilters,
@@ -25,9 +26,17 @@ import type { EntityReads, EntityWrites } from '../../entity.ts';
 import type { Runner, Versioned } from '../statements.ts';
 import { movedText, risenVersionText, versionCounter } from '../versions.ts';
 
-const casts: Readonly<Record<SqlType, string>> = { integer: 'bigint', text: 'text', boolean: 'boolean' };
+export const casts: Readonly<Record<SqlType, string>> = {
+  integer: 'bigint',
+  text: 'text',
+  boolean: 'boolean',
+};
 
 const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
+
+/** One of the values in a JSON array, the first parameter. */
+const anyOf = (type: SqlType) =>
+  `ANY (ARRAY(SELECT value::${casts[type]} FROM json_array_elements_text($1::text::json) AS value))`;
 
 interface ListText {
   readonly text: string;
@@ -52,14 +61,22 @@ class ReadTexts {
     this.ofKey = `WHERE ${this.key} = ${place(1, key?.type ?? 'integer')}`;
     this.select = `SELECT ${selection(table)} FROM ${table.name}`;
     this.find = `${this.select} ${this.ofKey}`;
-    const listed = `SELECT value::${casts[key?.type ?? 'integer']} FROM json_array_elements_text($1::text::json) AS value`;
-    this.findMany = `${this.select} WHERE ${this.key} = ANY (ARRAY(${listed}))`;
+    this.findMany = `${this.select} WHERE ${this.key} = ${anyOf(key?.type ?? 'integer')}`;
   }
 
   findBy(lookup: string): string {
-    const { by = [], where = 'true' } = this.#table.lookups[lookup] ?? {};
-    const equal = by.map((name, index) => `${sqlName(name)} = ${place(index + 1, this.#typeOf(name))} AND `);
-    return `${this.select} WHERE ${equal.join('')}${where}`;
+    return this.#lookup(
+      lookup,
+      (column, index, name) => `${column} = ${place(index + 1, this.#typeOf(name))}`,
+    );
+  }
+
+  findManyBy(lookup: string): string {
+    return this.#lookup(lookup, (column, _, name) => `${column} = ${anyOf(this.#typeOf(name))}`);
+  }
+
+  #lookup(lookup: string, equal: (column: string, index: number, name: string) => string): string {
+    return `${this.select} WHERE ${lookupCondition(this.#table, lookup, equal)}`;
   }
 
   list(filtered: readonly string[], isContinued: boolean): ListText {
@@ -147,6 +164,11 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
 
   findMany(keys: readonly KeyIn<T>[]): Promise<RowIn<T>[]> {
     return this.rows(this.texts.findMany, JSON.stringify(keys.map(String)));
+  }
+
+  /** The rows that a lookup by one column finds for these values. */
+  findManyBy(lookup: LookupIn<T>, values: readonly SqlValue[]): Promise<RowIn<T>[]> {
+    return this.rows(this.texts.findManyBy(lookup), JSON.stringify(values.map(String)));
   }
 
   async findBy(lookup: LookupIn<T>, ...values: readonly SqlValue[]): Promise<RowIn<T> | undefined> {

@@ -4,6 +4,7 @@ import {
   addedRow,
   listOrder,
   listPlan,
+  lookupCondition,
   rowsReader,
   selection,
   setFilters,
@@ -79,9 +80,8 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   findBy(lookup: LookupIn<T>, ...values: readonly SqlValue[]): RowIn<T> | undefined {
-    const { by = [], where = 'true' } = this.#table.lookups[lookup] ?? {};
-    const equal = by.map((name, index) => `${sqlName(name)} = ?${index + 1} AND `).join('');
-    return this.rows(this.prepare(`${this.select} WHERE ${equal}${where}`), ...values)[0];
+    const found = lookupCondition(this.#table, lookup, (column, index) => `${column} = ?${index + 1}`);
+    return this.rows(this.prepare(`${this.select} WHERE ${found}`), ...values)[0];
   }
 
   list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {

@@ -1,0 +1,190 @@
+import type { Resource } from '../../../domain/resources.ts';
+import { answers } from '../../../tables/answers.ts';
+import { storedValues } from '../../../tables/sql.ts';
+import type { Table } from '../../../tables/table.ts';
+import type { Component } from './components.ts';
+import type { ProvisionalIds } from './provisional-ids.ts';
+import type { Cell, GroupRows, Search } from './rows.ts';
+import { parts, type TablePart } from './statement.ts';
+import type { UnitChanges } from './unit-changes.ts';
+
+/** What a group changes, as the parameter of its statement. */
+export interface Change {
+  readonly tables: readonly TablePart[];
+  readonly hasEvents: boolean;
+  readonly resources: readonly Resource[];
+  /** The provisional ids of added rows by their counter, in the order of their real ids. */
+  readonly added: ReadonlyMap<string, readonly bigint[]>;
+  readonly json: string;
+}
+
+type Member = Readonly<Record<string, unknown>>;
+
+interface Part {
+  isRead: boolean;
+  isChanged: boolean;
+  readonly lookups: Set<string>;
+}
+
+/** Undefined if the group changes nothing, and no unit relies on several rows at once. */
+export function groupChange(
+  components: readonly Component[],
+  rows: GroupRows,
+  ids: ProvisionalIds,
+): Change | undefined {
+  const stored = components.filter(({ units }) => units.some(({ changes }) => isVerified(changes, rows)));
+  if (stored.length === 0) return undefined;
+  const builder = new ChangeBuilder(rows, ids);
+  for (const { number, units } of stored) {
+    for (const touched of new Set(units.flatMap(({ changes }) => [...changes.touched]))) {
+      builder.add(number, touched);
+    }
+    for (const { changes, outcomes } of units) {
+      if (outcomes !== undefined) builder.addEvents(number, changes);
+    }
+  }
+  return builder.change;
+}
+
+/** One row that a unit read and left as it was is its state at that moment; several could be of different moments. */
+function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean {
+  if (touched.size > 1 || events.length > 0) return true;
+  return [...touched].some((each) => 'key' in each && rows.changed.has(each));
+}
+
+const answersName = (answers as Table).name;
+
+class ChangeBuilder {
+  readonly #rows: GroupRows;
+  readonly #ids: ProvisionalIds;
+  readonly #members = new Map<string, Member[]>();
+  readonly #tables = new Map<Table, Part>();
+  readonly #added = new Map<string, bigint[]>();
+  readonly #numbers = new Map<bigint, { readonly counter: string; readonly number: number }>();
+  readonly #resources = new Set<Resource>();
+  readonly #late: (() => void)[] = [];
+  #answersSince = Number.MAX_SAFE_INTEGER;
+
+  constructor(rows: GroupRows, ids: ProvisionalIds) {
+    this.#rows = rows;
+    this.#ids = ids;
+  }
+
+  get change(): Change {
+    // Texts with provisional ids come after all rows have their numbers.
+    for (const work of this.#late) work();
+    const tables = [...this.#tables].map(([table, { isRead, isChanged, lookups }]) => {
+      return { table, isRead, isChanged, lookups: [...lookups].toSorted() };
+    });
+    const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
+    const kept = this.#members.get(`${answersName}_changed`) ?? [];
+    const given = {
+      ...Object.fromEntries(this.#members),
+      numbers,
+      answersSince: this.#answersSince,
+      answers: kept.length + (this.#members.get(`${answersName}_added`) ?? []).length,
+    };
+    return {
+      tables: tables.toSorted((one, other) => (one.table.name < other.table.name ? -1 : 1)),
+      hasEvents: this.#members.has('events'),
+      resources: [...this.#resources],
+      added: this.#added,
+      json: JSON.stringify(given, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    };
+  }
+
+  add(component: number, touched: Cell | Search): void {
+    if ('lookup' in touched) {
+      const { table, lookup, value, found } = touched;
+      this.#part(table).lookups.add(lookup);
+      this.#push(parts.searched(table, lookup), { component, value, found });
+      return;
+    }
+    const { table, stored, now } = touched;
+    const isChanged = this.#rows.changed.has(touched);
+    const isNumbered = table.isCounted && stored === undefined && isChanged;
+    // No other transaction has its new id, which it keeps even if its unit removed it again.
+    if (!isNumbered) this.#addRead(component, touched);
+    if (isNumbered || (isChanged && now !== stored)) this.#addChanged(component, touched);
+  }
+
+  addEvents(component: number, { events, answersSince }: UnitChanges): void {
+    this.#answersSince = Math.min(this.#answersSince, answersSince ?? this.#answersSince);
+    for (const { type, data, accountId, createdAt } of events) {
+      this.#late.push(() => {
+        const number = (this.#members.get('events')?.length ?? 0) + 1;
+        const event = { type, data, account_id: accountId, created_at: createdAt };
+        this.#push('events', { component, number, ...this.#hole([data]), ...event });
+      });
+    }
+  }
+
+  #addRead(component: number, { table, key, stored }: Cell): void {
+    this.#part(table).isRead = true;
+    const columns = stored === undefined ? { [table.key[0] ?? '']: key } : this.#columns(table, stored);
+    this.#push(parts.read(table), { component, is_there: stored !== undefined, ...columns });
+  }
+
+  #addChanged(component: number, cell: Cell): void {
+    const { table, key, stored, now } = cell;
+    this.#part(table).isChanged = true;
+    const { resource, raisesOnInsert } = table;
+    if (resource !== undefined && (stored !== undefined || raisesOnInsert)) {
+      this.#resources.add(resource);
+      this.#push('counters', { component, name: resource });
+    }
+    if (stored === undefined) this.#addAdded(component, cell);
+    else if (now === undefined) this.#push(parts.removed(table), { component, [table.key[0] ?? '']: key });
+    else this.#push(parts.changed(table), { component, ...this.#columns(table, now) });
+  }
+
+  #addAdded(component: number, { table, key, now }: Cell): void {
+    let number: number | undefined;
+    if (table.isCounted) {
+      const ids = this.#added.get(table.name) ?? [];
+      number = ids.push(key as bigint);
+      this.#added.set(table.name, ids);
+      this.#numbers.set(key as bigint, { counter: table.name, number });
+      if (table.resource === undefined) this.#push('counters', { component, name: table.name });
+    }
+    if (now === undefined) return;
+    const { id: _, ...others } = now as { id?: unknown };
+    this.#late.push(() => {
+      const columns = this.#columns(table, table.isCounted ? others : now);
+      this.#push(parts.added(table), {
+        component,
+        number,
+        ...this.#hole(Object.values(columns)),
+        ...columns,
+      });
+    });
+  }
+
+  /** The provisional ids in texts, of which a row may have two: the first and the last animal of an import. */
+  #hole(values: readonly unknown[]): Member {
+    const found = new Set(values.flatMap((value) => (typeof value === 'string' ? this.#ids.in(value) : [])));
+    if (found.size === 0) return {};
+    const [first = 0n, last = first, ...others] = found;
+    const [one, two] = [this.#numbers.get(first), this.#numbers.get(last)];
+    if (one === undefined || one.counter !== two?.counter || others.length > 0) {
+      throw new Error('A row refers to more than two rows that its group adds, or to different tables.');
+    }
+    return { counter: one.counter, first, first_number: one.number, last, last_number: two.number };
+  }
+
+  #columns(table: Table, row: object): Member {
+    return Object.fromEntries(storedValues(table, row).map(({ name, value }) => [name, value]));
+  }
+
+  #part(table: Table): Part {
+    const known = this.#tables.get(table) ?? { isRead: false, isChanged: false, lookups: new Set() };
+    this.#tables.set(table, known);
+    return known;
+  }
+
+  #push(name: string, member: Member): void {
+    const members = this.#members.get(name);
+    if (members === undefined) this.#members.set(name, [member]);
+    else members.push(member);
+  }
+}

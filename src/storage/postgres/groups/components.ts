@@ -1,0 +1,34 @@
+import type { SettledUnit } from './units.ts';
+
+/** Units that touched the same rows: each has seen what those before it changed, so they are stored together or not at all. */
+export interface Component {
+  readonly number: number;
+  readonly units: readonly SettledUnit[];
+}
+
+/** Divides units into the connected components of what they touched. */
+export function componentsOf(units: readonly SettledUnit[]): Component[] {
+  const parents = units.map((_, index) => index);
+  const rootOf = (index: number): number => {
+    let root = index;
+    while (parents[root] !== root) root = parents[root] as number;
+    parents[index] = root;
+    return root;
+  };
+  const first = new Map<unknown, number>();
+  for (const [index, { changes }] of units.entries()) {
+    for (const touched of changes.touched) {
+      const other = first.get(touched);
+      if (other === undefined) first.set(touched, index);
+      else parents[rootOf(index)] = rootOf(other);
+    }
+  }
+  const members = new Map<number, SettledUnit[]>();
+  for (const [index, unit] of units.entries()) {
+    const root = rootOf(index);
+    const known = members.get(root);
+    if (known === undefined) members.set(root, [unit]);
+    else known.push(unit);
+  }
+  return [...members].map(([number, its]) => ({ number, units: its }));
+}

@@ -1,0 +1,65 @@
+import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
+import { addedRow } from '../../../tables/sql.ts';
+import type { KeyIn, LookupIn, NewIn, RowIn, Table } from '../../../tables/table.ts';
+import type { EntityWrites } from '../../entity.ts';
+import type { Key, Row } from './rows.ts';
+import type { UnitChanges } from './unit-changes.ts';
+
+/** A described table, as a unit of a group reads and writes it: in memory, besides what is read first. */
+export class GroupEntity<T> implements EntityWrites<T> {
+  readonly #table: Table;
+  readonly #unit: UnitChanges;
+
+  constructor(table: T, unit: UnitChanges) {
+    this.#table = table as Table;
+    this.#unit = unit;
+  }
+
+  find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined> {
+    return this.#unit.find(this.#table, key as Key) as Awaitable<RowIn<T> | undefined>;
+  }
+
+  findBy(lookup: LookupIn<T>, ...values: readonly Key[]): Awaitable<RowIn<T> | undefined> {
+    const [value, ...others] = values;
+    if (value === undefined || others.length > 0)
+      throw unsupported(this.#table, 'a lookup by several columns');
+    return this.#unit.findBy(this.#table, lookup, value) as Awaitable<RowIn<T> | undefined>;
+  }
+
+  list(): never {
+    throw unsupported(this.#table, 'a list');
+  }
+
+  add(row: NewIn<T>): Awaitable<RowIn<T>> {
+    const { isCounted, key } = this.#table;
+    if (!isCounted) {
+      const added = row as Row;
+      return andThen(this.put(row as unknown as RowIn<T>), () => added as unknown as RowIn<T>);
+    }
+    const id = this.#unit.nextId();
+    const added: Row = { ...(addedRow(this.#table, row as object, id) as Row), [key[0] ?? '']: id };
+    this.#unit.add(this.#table, id, { ...(row as object), ...added });
+    return added as RowIn<T>;
+  }
+
+  addUnique(): never {
+    throw unsupported(this.#table, 'a unique insert');
+  }
+
+  put(row: RowIn<T>): Awaitable<void> {
+    const key = (row as Row)[this.#table.key[0] ?? ''] as Key;
+    return this.#unit.set(this.#table, key, () => row as Row);
+  }
+
+  update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void> {
+    return this.#unit.set(this.#table, key as Key, (row) => row && { ...row, ...(changes as Row) });
+  }
+
+  remove(key: KeyIn<T>): Awaitable<void> {
+    return this.#unit.set(this.#table, key as Key, () => undefined);
+  }
+}
+
+export function unsupported({ name }: { readonly name: string }, what: string): Error {
+  return new Error(`A unit that changes the catalogue used ${what} of "${name}", which needs a transaction.`);
+}

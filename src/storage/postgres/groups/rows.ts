@@ -1,0 +1,137 @@
+import type { Awaitable } from '../../../domain/awaitable.ts';
+import type { SqlValue, Table } from '../../../tables/table.ts';
+import { PostgresEntity } from '../entities/entity.ts';
+import type { Runner } from '../statements.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Key = string | bigint | number;
+
+/** A row as the database has it, and as the units of the group have left it. */
+export interface Cell {
+  readonly name: string;
+  readonly table: Table;
+  readonly key: Key;
+  /** As it was read; undefined: there was none. */
+  readonly stored: Row | undefined;
+  now: Row | undefined;
+}
+
+/** A search by a lookup of a table, and the key of the row that it found in the database. */
+export interface Search {
+  readonly name: string;
+  readonly table: Table;
+  readonly lookup: string;
+  readonly value: SqlValue;
+  readonly found: Key | undefined;
+}
+
+interface Wanted {
+  readonly table: Table;
+  readonly lookup: string | undefined;
+  /** Resolvers by key or searched value. */
+  readonly values: Map<Key, (row: Row | undefined) => void>;
+}
+
+/** The rows that a group of units reads: each once, concurrent reads of a table in one statement. */
+export class GroupRows {
+  readonly #runner: Runner;
+  readonly #cells = new Map<string, Awaitable<Cell>>();
+  readonly #searches = new Map<string, Awaitable<Search>>();
+  readonly #wanted = new Map<string, Wanted>();
+  readonly #changed = new Set<Cell>();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  /** The cells whose row the units have changed. */
+  get changed(): ReadonlySet<Cell> {
+    return this.#changed;
+  }
+
+  change(cell: Cell, row: Row | undefined): void {
+    cell.now = row;
+    this.#changed.add(cell);
+  }
+
+  /** Adds the cell of a row that is not in the database. */
+  add(table: Table, key: Key, row: Row | undefined): Cell {
+    const cell = { name: `${table.name}:${key}`, table, key, stored: undefined, now: row };
+    this.#cells.set(cell.name, cell);
+    this.#changed.add(cell);
+    return cell;
+  }
+
+  cell(table: Table, key: Key): Awaitable<Cell> {
+    const name = `${table.name}:${key}`;
+    const known = this.#cells.get(name);
+    if (known !== undefined) return known;
+    const made = this.#load(table, undefined, key).then((stored) => this.#cellOf(table, key, stored));
+    this.#cells.set(name, made);
+    return made;
+  }
+
+  search(table: Table, lookup: string, value: Key): Awaitable<Search> {
+    const name = `${table.name}.${lookup}:${value}`;
+    const known = this.#searches.get(name);
+    if (known !== undefined) return known;
+    const made = this.#load(table, lookup, value).then((row) => {
+      const found = row === undefined ? undefined : (row[table.key[0] ?? ''] as Key);
+      if (row !== undefined && found !== undefined) this.#cellOf(table, found, row);
+      const search = { name, table, lookup, value, found };
+      this.#searches.set(name, search);
+      return search;
+    });
+    this.#searches.set(name, made);
+    return made;
+  }
+
+  /** The failure of the database that ended a read: it concerns the whole group. */
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure;
+  }
+
+  #cellOf(table: Table, key: Key, stored: Row | undefined): Cell {
+    const name = `${table.name}:${key}`;
+    const known = this.#cells.get(name);
+    // A search may have found it in the meantime.
+    if (known !== undefined && !(known instanceof Promise)) return known;
+    const cell = { name, table, key, stored, now: stored };
+    this.#cells.set(name, cell);
+    return cell;
+  }
+
+  #load(table: Table, lookup: string | undefined, value: Key): Promise<Row | undefined> {
+    // Reads of all units that run at this moment go together.
+    if (this.#wanted.size === 0) setImmediate(() => this.#read());
+    const name = `${table.name}.${lookup ?? ''}`;
+    const wanted = this.#wanted.get(name) ?? { table, lookup, values: new Map() };
+    this.#wanted.set(name, wanted);
+    return new Promise((resolve, reject) => {
+      wanted.values.set(value, (row) => (this.#failure ? reject(this.#failure.error) : resolve(row)));
+    });
+  }
+
+  #read(): void {
+    const reads = [...this.#wanted.values()];
+    this.#wanted.clear();
+    for (const wanted of reads) void this.#answer(wanted);
+  }
+
+  async #answer({ table, lookup, values }: Wanted): Promise<void> {
+    const entity = new PostgresEntity(table, this.#runner);
+    const keys = [...values.keys()];
+    const [by = ''] = lookup === undefined ? table.key : (table.lookups[lookup]?.by ?? []);
+    let rows: readonly Row[] = [];
+    try {
+      rows = (await (lookup === undefined
+        ? entity.findMany(keys as never)
+        : entity.findManyBy(lookup as never, keys))) as readonly Row[];
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+    const found = new Map(rows.map((row) => [String(row[by]), row]));
+    for (const [value, resolve] of values) resolve(found.get(String(value)));
+  }
+}

@@ -1,0 +1,186 @@
+import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
+import type { Table } from '../../../tables/table.ts';
+import { answersRemovedAtOnce } from '../../answer-row.ts';
+import { casts } from '../entities/entity.ts';
+import { risenVersionText } from '../versions.ts';
+
+/** What a group has of a table, and so what its statement does with it. */
+export interface TablePart {
+  readonly table: Table;
+  readonly isRead: boolean;
+  readonly isChanged: boolean;
+  /** The lookups that found a row or none. */
+  readonly lookups: readonly string[];
+}
+
+/** Names of the relations that the statement makes of its one parameter, and of the members that they are made of. */
+export const parts = {
+  read: ({ name }: Table) => `${name}_read`,
+  changed: ({ name }: Table) => `${name}_changed`,
+  removed: ({ name }: Table) => `${name}_removed`,
+  added: ({ name }: Table) => `${name}_added`,
+  searched: ({ name }: Table, lookup: string) => `${name}_${lookup}`,
+} as const;
+
+/** A row of the outcome: a counter with its last number before the group, or a component that was left out. */
+export interface GroupRow {
+  readonly name: string | null;
+  readonly before: bigint | null;
+  readonly version: bigint | null;
+  readonly component: number | null;
+}
+
+const isStored = (alias: string) => `${alias}.component <> ALL (ARRAY(SELECT component FROM conflicts))`;
+
+/** Where rows may contain provisional ids. */
+const hole = 'counter text, first text, first_number bigint, last text, last_number bigint';
+
+/** Members of a JSON array as rows. */
+function relation(member: string, columns: string, alias: string): string {
+  return `input, jsonb_to_recordset(given->'${member}') AS ${alias} (component integer, ${columns})`;
+}
+
+const typed = (columns: readonly { name: string; type: keyof typeof casts }[]) =>
+  columns.map(({ name, type }) => `${name} ${casts[type]}`).join(', ');
+
+const named = (columns: readonly { name: string }[], alias: string) =>
+  columns.map(({ name }) => `${alias}.${name}`).join(', ');
+
+/** The value of a text column in which provisional ids are replaced by the ids that the counter gives. */
+const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${column} ELSE
+  replace(replace(new.${column}, new.first, (source.before + new.first_number)::text),
+    new.last, (source.before + new.last_number)::text) END`;
+
+/**
+ * Locks the rows that were read, without waiting for another transaction: a row that is locked counts as changed. Then
+ * every component whose rows are as they were read is stored, and every other one is left out. The counters come last,
+ * since every transaction that changes the same resource waits for them.
+ */
+export function groupText(tables: readonly TablePart[], hasEvents: boolean, hasAnswers: boolean): string {
+  const read = tables.filter(({ isRead }) => isRead);
+  const changed = tables.filter(({ isChanged }) => isChanged);
+  const conflicts = tables.flatMap((part) => [
+    ...(part.isRead ? [rowConflicts(part.table)] : []),
+    ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
+  ]);
+  const done = changed.flatMap(({ table }) => [parts.changed(table), parts.removed(table)]);
+  const first = done.map((name) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
+  return `WITH ${[
+    'input AS MATERIALIZED (SELECT $1::text::jsonb AS given)',
+    ...read.flatMap(({ table }) => lockedRows(table)),
+    ...tables.flatMap(({ table, lookups }) => lookups.map((lookup) => searched(table, lookup))),
+    `conflicts AS MATERIALIZED (${conflicts.length > 0 ? conflicts.join(' UNION ') : 'SELECT 0 AS component WHERE false'})`,
+    ...changed.flatMap(({ table }) => [changedRows(table), removedRows(table)]),
+    `counted AS MATERIALIZED (
+      SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
+        SELECT used.name FROM ${relation('counters', 'name text', 'used')} WHERE ${isStored('used')}
+      )) ORDER BY name FOR UPDATE)`,
+    `moved AS (
+      UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${risenVersionText}
+      FROM counted, input WHERE counters.name = counted.name
+      RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
+    ...changed.map(({ table }) => addedRows(table)),
+    ...(hasEvents ? [recordedEvents] : []),
+    ...(hasAnswers ? [expiredAnswers] : []),
+  ].join(',\n')}
+  SELECT name, before, version, NULL::integer AS component FROM moved
+  UNION ALL SELECT NULL, NULL, NULL, component FROM conflicts`;
+}
+
+function lockedRows(table: Table): string[] {
+  const columns = sqlColumns(table);
+  const name = parts.read(table);
+  const [key] = sqlKey(table);
+  return [
+    `${name} AS MATERIALIZED (SELECT old.* FROM ${relation(name, `is_there boolean, ${typed(columns)}`, 'old')})`,
+    `${name}_now AS MATERIALIZED (
+      SELECT ${named(columns, table.name)} FROM ${table.name}
+      WHERE ${key?.name} = ANY (ARRAY(SELECT ${key?.name} FROM ${name} WHERE is_there)) FOR UPDATE SKIP LOCKED)`,
+  ];
+}
+
+/** A row that another transaction adds at this moment violates the primary key, which fails the statement. */
+function rowConflicts(table: Table): string {
+  const [key, ...others] = sqlColumns(table);
+  const name = parts.read(table);
+  const differs =
+    others.length === 0 ? 'false' : `(${named(others, 'now')}) IS DISTINCT FROM (${named(others, 'old')})`;
+  return `
+    SELECT component FROM ${name} AS old LEFT JOIN ${name}_now AS now ON now.${key?.name} = old.${key?.name}
+    WHERE old.is_there AND (now.${key?.name} IS NULL OR ${differs})
+    UNION SELECT component FROM ${name} AS old
+    WHERE NOT old.is_there AND EXISTS (SELECT FROM ${table.name} AS it WHERE it.${key?.name} = old.${key?.name})`;
+}
+
+function searched(table: Table, lookup: string): string {
+  const member = parts.searched(table, lookup);
+  const [key] = sqlKey(table);
+  const columns = `value ${searchedType(table, lookup)}, found ${casts[key?.type ?? 'integer']}`;
+  return `${member} AS MATERIALIZED (SELECT search.* FROM ${relation(member, columns, 'search')})`;
+}
+
+/**
+ * Searches again, with what was committed before the statement began. A row added later is noticed by the row it refers to:
+ * an order changes its animal, which is locked here.
+ */
+function searchConflicts(table: Table, lookup: string): string {
+  const [key] = sqlKey(table);
+  const condition = lookupCondition(table, lookup, (column) => `it.${column} = search.value`);
+  return `
+    SELECT component FROM ${parts.searched(table, lookup)} AS search
+    WHERE (SELECT it.${key?.name} FROM ${table.name} AS it WHERE ${condition}) IS DISTINCT FROM search.found`;
+}
+
+function searchedType(table: Table, lookup: string): string {
+  const [by = ''] = table.lookups[lookup]?.by ?? [];
+  return casts[table.columns[by]?.type ?? 'integer'];
+}
+
+function changedRows(table: Table): string {
+  const [key, ...others] = sqlColumns(table);
+  const name = parts.changed(table);
+  const assignments = others.map((column) => `${column.name} = new.${column.name}`).join(', ');
+  return `${name} AS (
+    UPDATE ${table.name} AS it SET ${assignments} FROM ${relation(name, typed(sqlColumns(table)), 'new')}
+    WHERE it.${key?.name} = new.${key?.name} AND ${isStored('new')} RETURNING 1)`;
+}
+
+function removedRows(table: Table): string {
+  const [key] = sqlKey(table);
+  const name = parts.removed(table);
+  return `${name} AS (
+    DELETE FROM ${table.name} AS it USING ${relation(name, typed(sqlKey(table)), 'old')}
+    WHERE it.${key?.name} = old.${key?.name} AND ${isStored('old')} RETURNING 1)`;
+}
+
+function addedRows(table: Table): string {
+  const columns = sqlColumns(table);
+  const name = parts.added(table);
+  const isNumbered = (column: string) => table.isCounted && column === sqlKey(table)[0]?.name;
+  const values = columns.map(({ name: column, type }) => {
+    if (isNumbered(column)) return 'own.before + new.number';
+    // Rows of clients have no provisional ids in their texts.
+    return type === 'text' && table.resource === undefined ? filled(column) : `new.${column}`;
+  });
+  const counter = table.isCounted ? `JOIN moved AS own ON own.name = '${table.name}'` : '';
+  const given = columns.filter((column) => !isNumbered(column.name));
+  return `${name}_stored AS (
+    INSERT INTO ${table.name} (${columns.map((column) => column.name)})
+    SELECT ${values.join(', ')} FROM ${relation(name, `number bigint, ${hole}, ${typed(given)}`, 'new')}
+    ${counter} LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')})`;
+}
+
+const recordedEvents = `recorded AS (
+  INSERT INTO unnumbered_events (type, data, account_id, created_at)
+  SELECT new.type, ${filled('data')}, new.account_id, new.created_at
+  FROM ${relation('events', `number bigint, ${hole}, type text, data text, account_id bigint, created_at bigint`, 'new')}
+  LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')} ORDER BY new.number)`;
+
+/** Those that the group replaces stay: one statement changes a row once. */
+const expiredAnswers = `expired AS (
+  DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
+    SELECT id FROM idempotent_answers, input
+    WHERE kept_at < (given->>'answersSince')::bigint
+      AND id NOT IN (SELECT id FROM ${relation('idempotent_answers_changed', 'id text', 'new')})
+    ORDER BY kept_at LIMIT (SELECT ${answersRemovedAtOnce} * (given->>'answers')::bigint FROM input)
+    FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;

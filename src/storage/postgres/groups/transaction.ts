@@ -1,0 +1,135 @@
+import type { NewPet, Pet } from '../../../contract/pets.ts';
+import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
+import { answers } from '../../../tables/answers.ts';
+import type { NewEvent } from '../../../tables/events.ts';
+import { pets } from '../../../tables/pets.ts';
+import type { Table } from '../../../tables/table.ts';
+import { answerId } from '../../answer-row.ts';
+import { entitiesOf } from '../../entity.ts';
+import {
+  type AddedEvents,
+  type AnswerKey,
+  type AnswerWrites,
+  type EntityTransaction,
+  type EventWrites,
+  type KeptAnswer,
+  type PetWrites,
+  type Transaction,
+  written,
+} from '../../transaction.ts';
+import { GroupEntity, unsupported } from './entity.ts';
+import type { UnitChanges } from './unit-changes.ts';
+
+/** The transaction of one unit of a group: it reads what the units before it have left, and changes nothing but memory. */
+export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Transaction {
+  const needsTransaction = (name: string) =>
+    new Proxy({} as never, {
+      get: () => {
+        throw unsupported({ name }, 'a statement');
+      },
+    });
+  return {
+    ...entitiesOf<EntityTransaction>(written, (table) => new GroupEntity(table, unit)),
+    pets: new GroupPets(unit, recordsEvents),
+    answers: new GroupAnswers(unit),
+    events: new GroupEvents(unit, recordsEvents),
+    deliveries: needsTransaction('deliveries'),
+    sessions: needsTransaction('sessions'),
+    usage: needsTransaction('usage'),
+  };
+}
+
+class GroupPets implements PetWrites {
+  readonly #pets: GroupEntity<typeof pets>;
+  readonly #unit: UnitChanges;
+  readonly #recordsEvents: boolean;
+
+  constructor(unit: UnitChanges, recordsEvents: boolean) {
+    this.#pets = new GroupEntity(pets, unit);
+    this.#unit = unit;
+    this.#recordsEvents = recordsEvents;
+  }
+
+  add(added: readonly NewPet[], events?: AddedEvents): Pet[] {
+    return added.map((pet) => {
+      const id = this.#unit.nextId();
+      const row = { id, ...pet };
+      this.#unit.add(pets as Table, id, row);
+      if (events !== undefined && this.#recordsEvents) {
+        const { type, createdAt, jsonBehindId } = events;
+        this.#unit.events.push({ type, createdAt, data: `{"id":${id}${jsonBehindId(pet)}` });
+      }
+      return row;
+    });
+  }
+
+  find(id: bigint): Awaitable<Pet | undefined> {
+    return this.#pets.find(id);
+  }
+
+  replace({ id }: Pet, after: Pet): Awaitable<void> {
+    return this.#pets.update(id, after);
+  }
+
+  remove({ id }: Pet): Awaitable<void> {
+    return this.#pets.remove(id);
+  }
+}
+
+class GroupEvents implements EventWrites {
+  readonly #unit: UnitChanges;
+  readonly #isOn: boolean;
+
+  constructor(unit: UnitChanges, isOn: boolean) {
+    this.#unit = unit;
+    this.#isOn = isOn;
+  }
+
+  add(event: NewEvent): void {
+    if (this.#isOn) this.#unit.events.push(event);
+  }
+
+  prune(): never {
+    throw unsupported({ name: 'events' }, 'a removal');
+  }
+
+  skip(): never {
+    throw unsupported({ name: 'events' }, 'a gap');
+  }
+}
+
+type StoredAnswer = Omit<KeptAnswer, 'accountId' | 'key'> & { readonly id: string };
+
+/** Answers are rows like others: one that another transaction keeps before the commit is a conflict. */
+class GroupAnswers implements AnswerWrites {
+  readonly #unit: UnitChanges;
+
+  constructor(unit: UnitChanges) {
+    this.#unit = unit;
+  }
+
+  find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]> {
+    const found = keys.map(({ accountId, key }) =>
+      andThen(this.#unit.find(answers as Table, answerId(accountId, key)), (row) => {
+        const answer = row as StoredAnswer | undefined;
+        return answer && answer.keptAt >= since ? { ...answer, accountId, key } : undefined;
+      }),
+    );
+    return found.some((each) => each instanceof Promise)
+      ? Promise.all(found)
+      : (found as (KeptAnswer | undefined)[]);
+  }
+
+  keep(kept: readonly KeptAnswer[], since: number): Awaitable<void> {
+    this.#unit.answersSince = since;
+    const done = kept.map(({ accountId, key, request, status, body, location, keptAt }) => {
+      const id = answerId(accountId, key);
+      return this.#unit.set(answers as Table, id, () => ({ id, request, status, body, location, keptAt }));
+    });
+    return done.some((each) => each instanceof Promise) ? Promise.all(done).then(() => undefined) : undefined;
+  }
+
+  prune(): never {
+    throw unsupported({ name: 'idempotent_answers' }, 'a removal');
+  }
+}

@@ -1,0 +1,95 @@
+import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
+import { answers } from '../../../tables/answers.ts';
+import type { NewEvent } from '../../../tables/events.ts';
+import { isFound } from '../../../tables/sql.ts';
+import type { Table } from '../../../tables/table.ts';
+import type { ProvisionalIds } from './provisional-ids.ts';
+import type { Cell, GroupRows, Key, Row, Search } from './rows.ts';
+
+/** A unit read what another unit of its group adds, whose id is not known before the commit. It runs with the next group. */
+export class ReadsUncommitted extends Error {}
+
+/** What one unit of a group has read and changed. Its changes are in the group's rows once it has succeeded. */
+export class UnitChanges {
+  readonly touched = new Set<Cell | Search>();
+  readonly events: NewEvent[] = [];
+  /** Answers from before this instant (Unix ms) may be removed. */
+  answersSince: number | undefined;
+  readonly #rows: GroupRows;
+  readonly #ids: ProvisionalIds;
+  readonly #own = new Map<Cell, Row | undefined>();
+  readonly #added: Cell[] = [];
+
+  constructor(rows: GroupRows, ids: ProvisionalIds) {
+    this.#rows = rows;
+    this.#ids = ids;
+  }
+
+  nextId(): bigint {
+    return this.#ids.next();
+  }
+
+  get addsRows(): boolean {
+    return this.#added.length > 0;
+  }
+
+  find(table: Table, key: Key): Awaitable<Row | undefined> {
+    const added = this.#added.find((cell) => cell.table === table && cell.key === key);
+    if (added !== undefined) return added.now;
+    return andThen(this.#rows.cell(table, key), (cell) => this.#read(cell));
+  }
+
+  /** The row in the database, unless the group changed it, or one that the group has changed so that it is found. */
+  findBy(table: Table, lookup: string, value: Key): Awaitable<Row | undefined> {
+    return andThen(this.#rows.search(table, lookup, value), (search) => {
+      this.touched.add(search);
+      const { found } = search;
+      if (found === undefined) return this.#changedBy(search);
+      return andThen(this.find(table, found), (row) =>
+        row !== undefined && isFound(table, lookup, value, row) ? row : this.#changedBy(search),
+      );
+    });
+  }
+
+  add(table: Table, key: Key, row: Row): void {
+    this.#added.push({ name: `${table.name}:${key}`, table, key, stored: undefined, now: row });
+  }
+
+  set(table: Table, key: Key, change: (row: Row | undefined) => Row | undefined): Awaitable<void> {
+    const added = this.#added.find((cell) => cell.table === table && cell.key === key);
+    if (added !== undefined) {
+      added.now = change(added.now);
+      return;
+    }
+    return andThen(this.#rows.cell(table, key), (cell) => {
+      const row = change(this.#read(cell));
+      if (row !== undefined || cell.stored !== undefined) this.#own.set(cell, row);
+    });
+  }
+
+  /** Leaves the changes in the group's rows. */
+  keep(): void {
+    for (const [cell, row] of this.#own) this.#rows.change(cell, row);
+    for (const { table, key, now } of this.#added) this.touched.add(this.#rows.add(table, key, now));
+  }
+
+  #read(cell: Cell): Row | undefined {
+    this.touched.add(cell);
+    if (this.#own.has(cell)) return this.#own.get(cell);
+    const isOfGroup = this.#rows.changed.has(cell);
+    // An answer of the group may contain an id that is not known yet.
+    if (isOfGroup && (cell.stored === undefined || cell.table === (answers as Table)))
+      throw new ReadsUncommitted();
+    return cell.now;
+  }
+
+  #changedBy({ table, lookup, value }: Search): Row | undefined {
+    const isIt = (row: Row | undefined) => row !== undefined && isFound(table, lookup, value, row);
+    for (const { table: its, now } of this.#added) if (its === table && isIt(now)) return now;
+    for (const [cell, row] of this.#own) if (cell.table === table && isIt(row)) return row;
+    for (const cell of this.#rows.changed) {
+      if (cell.table === table && !this.#own.has(cell) && isIt(cell.now)) return this.#read(cell);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,297 @@
+/** Changes of the catalogue by several instances on PostgreSQL: they are run in memory, and stored if what they read is still so. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { Pet, PetStatus } from '../../src/contract/pets.ts';
+import { Refusal } from '../../src/contract/refusal.ts';
+import { units } from '../../src/operations/units.ts';
+import { readsOf } from '../../src/storage/cluster.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { lockers, openDatabase, openSession, openWriters } from './postgres-kit.ts';
+import { newPet } from './samples.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const now = 1_800_000_000_000;
+const preconditions = {};
+
+const orderFor = (petId: bigint) => ({ body: { petId }, now });
+const rename = (petId: bigint, name: string) => ({ params: { petId }, body: { name }, preconditions, now });
+const onceFor = (key: string) => ({ accountId: 1, key, request: 'r' });
+const refusalOf = (done: Promise<unknown> | undefined) =>
+  done?.then(
+    () => 'done',
+    (error) => (error instanceof Refusal ? error.code : error),
+  );
+
+describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  async function opened<All extends Units>(registry: All, instances = 2) {
+    await using made = new AsyncDisposableStack();
+    const schema = made.use(await makeSchema());
+    const store = made.use(await openWriters(schema.url, { ...units, ...registry }, instances));
+    const session = made.use(openSession(schema.url));
+    const database = made.use(openDatabase(schema.url));
+    const [first, second = first] = store.writers;
+    if (first === undefined || second === undefined) throw new Error('There is no writer.');
+    const add = async (...names: string[]) => {
+      const added = names.map((name) => first.write('createPet', { body: newPet(name), now } as never));
+      return ((await Promise.all(added)) as Pet[]).map(({ id }) => id);
+    };
+    const reads = readsOf({ run: (statement) => database.read(statement) });
+    const kept = made.move();
+    return {
+      first,
+      second,
+      session,
+      reads,
+      add,
+      told: store.told,
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  /** A unit that waits between what it reads and what it changes, the first time it runs. */
+  function pausing<Input>(
+    run: (by: Transaction, input: Input, pause: () => Promise<void>) => Promise<unknown>,
+  ) {
+    const reached = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    let runs = 0;
+    const pause = () => {
+      runs++;
+      reached.resolve();
+      return goOn.promise;
+    };
+    const unit = {
+      writes: ['pets', 'orders', 'categories'],
+      run: (by: Transaction, input: Input) => run(by, input, pause),
+    } as const;
+    return { unit, reached: reached.promise, goOn: goOn.resolve, runs: () => runs };
+  }
+
+  test('a unit runs again when another instance has changed the animal since it was read', async () => {
+    const slow = pausing(async ({ pets }, id: bigint, pause) => {
+      const pet = await pets.find(id);
+      await pause();
+      if (pet !== undefined) await pets.replace(pet, { ...pet, name: `${pet.name}!` });
+    });
+    await using store = await opened({ slow: slow.unit });
+    const [id = 0n] = await store.add('Rex');
+    const slowly = store.first.write('slow', id as never);
+    await slow.reached;
+    await store.second.write('updatePet', rename(id, 'Max') as never);
+    slow.goOn();
+    await slowly;
+    expect(await store.reads.pets.find(id)).toMatchObject({ name: 'Max!' });
+    expect(slow.runs()).toBe(2);
+  });
+
+  test('no lock is held between what a unit reads and its commit', async () => {
+    const slow = pausing(async ({ pets }, id: bigint, pause) => {
+      const pet = await pets.find(id);
+      await pause();
+      if (pet !== undefined) await pets.replace(pet, { ...pet, name: 'renamed' });
+    });
+    await using store = await opened({ slow: slow.unit });
+    const [id = 0n] = await store.add('Rex');
+    const slowly = store.first.write('slow', id as never);
+    await slow.reached;
+    expect(await lockers(store.session)).toEqual([]);
+    slow.goOn();
+    await slowly;
+  });
+
+  test('of many orders for one animal at two instances, one is placed', async () => {
+    await using store = await opened({});
+    const [id = 0n] = await store.add('Rex');
+    const writers = [store.first, store.second];
+    const orders = Array.from({ length: 40 }, (_, index) =>
+      refusalOf(writers[index % 2]?.write('placeOrder', orderFor(id) as never)),
+    );
+    const outcomes = await Promise.all(orders);
+    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
+    expect(new Set(outcomes)).toEqual(new Set(['done', 'pet_not_available']));
+    expect(await store.reads.orders.list()).toHaveLength(1);
+  });
+
+  test('an animal that another transaction has locked delays no other animal of its group', async () => {
+    await using store = await opened({}, 1);
+    const [locked = 0n, free = 0n] = await store.add('locked', 'free');
+    await store.session`BEGIN`;
+    await store.session`SELECT FROM pets WHERE id = ${locked} FOR UPDATE`;
+    let isDone = false;
+    const waiting = store.first.write('placeOrder', orderFor(locked) as never).then(() => {
+      isDone = true;
+    });
+    await store.first.write('placeOrder', orderFor(free) as never);
+    expect(isDone).toBe(false);
+    await store.session`COMMIT`;
+    await waiting;
+    expect(await store.reads.orders.list()).toHaveLength(2);
+  });
+
+  test('of two instances that create the same category, one finds that of the other', async () => {
+    const put = { params: { categoryId: 7n }, preconditions: { isNew: true }, now } as const;
+    const slow = pausing(async (by, name: string, pause) => {
+      const before = await by.categories.find(7n);
+      await pause();
+      if (before !== undefined) throw new Refusal('precondition_failed');
+      await by.categories.put({ id: 7n, name });
+    });
+    await using store = await opened({ slow: slow.unit });
+    const slowly = refusalOf(store.first.write('slow', 'Dogs' as never));
+    await slow.reached;
+    await store.second.write('putCategory', { ...put, body: { name: 'Cats' } } as never);
+    slow.goOn();
+    expect(await slowly).toBe('precondition_failed');
+    expect(await store.reads.categories.list()).toEqual([{ id: 7n, name: 'Cats' }]);
+  });
+
+  test('an order placed since a unit looked for the open order of an animal makes the unit run again', async () => {
+    const slow = pausing(async ({ orders, categories }, petId: bigint, pause) => {
+      const open = await orders.findBy('open', petId);
+      await pause();
+      await categories.put({ id: 1n, name: open === undefined ? 'free' : 'reserved' });
+    });
+    await using store = await opened({ slow: slow.unit });
+    const [id = 0n] = await store.add('Rex');
+    const slowly = store.first.write('slow', id as never);
+    await slow.reached;
+    await store.second.write('placeOrder', orderFor(id) as never);
+    slow.goOn();
+    await slowly;
+    expect(await store.reads.categories.find(1n)).toEqual({ id: 1n, name: 'reserved' });
+  });
+
+  test('a request that is repeated at another instance before its commit is made once', async () => {
+    await using store = await opened({});
+    const [id = 0n] = await store.add('Rex');
+    const input = { operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') };
+    const writers = [store.first, store.second];
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => writers[index % 2]?.write('once', input as never)),
+    );
+    const bodies = answers.map((answer) => (answer as unknown as { body: string }).body);
+    expect(new Set(bodies).size).toBe(1);
+    expect(bodies[0]).toStartWith('{"id":1,');
+    expect(
+      answers.filter((answer) => !(answer as unknown as { isReplayed: boolean }).isReplayed),
+    ).toHaveLength(1);
+    expect(await store.reads.orders.list()).toHaveLength(1);
+  });
+
+  test('outcomes, events, kept answers and audit entries have the ids that were stored', async () => {
+    await using store = await opened({}, 1);
+    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
+    const audited = { unit: 'createPet', input: { body: newPet('Ida'), now }, actor: 'operator:1', at: now };
+    const [order, kept, pet] = await Promise.all([
+      store.first.write('placeOrder', orderFor(one) as never),
+      store.first.write('once', {
+        operationId: 'placeOrder',
+        input: orderFor(two),
+        once: onceFor('k'),
+      } as never),
+      store.first.write('audited', audited as never),
+    ]);
+    const orders = await store.reads.orders.list();
+    expect(order).toEqual(orders.find(({ petId }) => petId === one) as never);
+    const second = orders.find(({ petId }) => petId === two);
+    expect(kept).toMatchObject({ location: `/orders/${second?.id}` });
+    expect((kept as unknown as { body: string }).body).toStartWith(`{"id":${second?.id},`);
+    const { id } = pet as unknown as Pet;
+    expect(await store.reads.pets.find(id)).toEqual({ id, ...newPet('Ida') });
+    const [entry] = await store.session`SELECT object, before, after FROM audit`;
+    expect(entry).toMatchObject({ object: `pet:${id}`, before: null });
+    expect(JSON.parse(entry.after)).toMatchObject({ id: Number(id) });
+    const events = await store.reads.events.list(0n, 100);
+    const placed = events
+      .filter(({ type }) => type === 'order.placed')
+      .map(({ data }) => JSON.parse(data).id);
+    expect(placed.toSorted()).toEqual(orders.map((each) => Number(each.id)).toSorted());
+    const replayed = await store.first.write('once', {
+      operationId: 'placeOrder',
+      input: orderFor(two),
+      once: onceFor('k'),
+    } as never);
+    const { status, body, location } = kept as unknown as { status: number; body: string; location: string };
+    expect(replayed).toMatchObject({ status, body, location, isReplayed: true });
+  });
+
+  test('a unit that reads a row which its group adds runs after the commit', async () => {
+    const put = {
+      writes: ['categories'],
+      run: ({ categories }: Transaction) => categories.put({ id: 1n, name: 'Dogs' }),
+    } as const;
+    const look = {
+      writes: ['categories'],
+      run: ({ categories }: Transaction) => categories.find(1n),
+    } as const;
+    await using store = await opened({ put, look }, 1);
+    const [, found] = await Promise.all([
+      store.first.write('put', undefined as never),
+      store.first.write('look', undefined as never),
+    ]);
+    expect(found).toEqual({ id: 1n, name: 'Dogs' } as never);
+  });
+
+  test('values that the database rejects fail their own unit, and no other of its group', async () => {
+    const spoil = {
+      writes: ['pets'],
+      run: async ({ pets }: Transaction, id: bigint) => {
+        const pet = await pets.find(id);
+        if (pet !== undefined) await pets.replace(pet, { ...pet, status: 'lost' as PetStatus });
+      },
+    } as const;
+    await using store = await opened({ spoil }, 1);
+    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
+    const [spoilt, renamed] = await Promise.allSettled([
+      store.first.write('spoil', one as never),
+      store.first.write('updatePet', rename(two, 'Moritz') as never),
+    ]);
+    expect(spoilt).toMatchObject({ status: 'rejected', reason: { constraint: 'pets_status_check' } });
+    expect(renamed.status).toBe('fulfilled');
+    expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Rex', 'Moritz']);
+  });
+
+  test('a refusal that rests on several rows is verified like a change', async () => {
+    const slow = pausing(async ({ pets, categories }, id: bigint, pause) => {
+      const pet = await pets.find(id);
+      await pause();
+      const category = await categories.find(1n);
+      if ((pet?.name === 'Max') !== (category !== undefined)) throw new Refusal('pet_not_found');
+    });
+    await using store = await opened({ slow: slow.unit });
+    const [id = 0n] = await store.add('Rex');
+    const slowly = refusalOf(store.first.write('slow', id as never));
+    await slow.reached;
+    const category = { params: { categoryId: 1n }, body: { name: 'Dogs' }, preconditions, now };
+    await store.second.write('updatePet', rename(id, 'Max') as never);
+    await store.second.write('putCategory', category as never);
+    slow.goOn();
+    expect(await slowly).toBe('done');
+  });
+
+  test('the versions of what was stored are announced, and none of what was refused', async () => {
+    await using store = await opened({}, 1);
+    const [id = 0n] = await store.add('Rex');
+    store.told.length = 0;
+    expect(await refusalOf(store.first.write('placeOrder', orderFor(id + 1n) as never))).not.toBe('done');
+    expect(store.told).toEqual([]);
+    await store.first.write('placeOrder', orderFor(id) as never);
+    const versions: { name: string; version: bigint }[] = await store.session`
+      SELECT name, version FROM counters WHERE name IN ('orders', 'pets') ORDER BY name`;
+    await until(() => store.told.length === 2);
+    expect(store.told.toSorted()).toEqual(versions.map(({ name, version }) => [name, Number(version)]));
+  });
+
+  test('a list in a unit of the catalogue is a mistake that names the table', async () => {
+    const list = { writes: ['orders'], run: ({ orders }: Transaction) => orders.list() } as const;
+    await using store = await opened({ list }, 1);
+    const failure = await store.first.write('list', undefined as never).catch(String);
+    expect(failure).toContain('a list of "orders"');
+  });
+});
