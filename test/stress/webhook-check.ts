@@ -14,7 +14,7 @@ const calmChanges = 60;
 const jitter = 0.1;
 const patienceMs = 120_000;
 
-/** While nobody is killed and no receiver fails, each event is sent exactly once. */
+/** Without kills and with receivers that accept everything, each event is sent exactly once. */
 export async function checkCalm({ place, store, feed, receivers, writing, failures }: Proof): Promise<void> {
   for (const receiver of receivers.all) receiver.isCalm = true;
   const from = (await feed.update(place)).at(-1)?.id ?? 0;
@@ -101,7 +101,7 @@ function compareAttempts(
     const found = left.findIndex((one) => one.status === listed && one.sentAt === Math.floor(at / 1_000));
     const [given] = found === -1 ? [] : left.splice(found, 1);
     if (given === undefined)
-      failures.add(what, `An attempt is listed with ${listed}, which nobody responded.`);
+      failures.add(what, `An attempt is listed with ${listed}, which the receiver did not respond.`);
     else dueAt = Math.max(dueAt, at + given.retryAfterMs);
   }
   const last = attempts.at(-1)?.status;

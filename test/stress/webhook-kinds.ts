@@ -16,7 +16,7 @@ export interface ReceiverKind {
   readonly types: readonly EventSelector[];
   /** Every event has to reach it; the others are disabled sooner or later. */
   readonly isDurable: boolean;
-  /** `trap` is a URL that nobody may follow. */
+  /** `trap` is a URL that a redirect may lead to, and that must not be requested. */
   reply(chance: Chance, trap: string): Reply;
 }
 
@@ -34,7 +34,7 @@ const garbage = [
   `HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(40_000)}\r\nContent-Length: 0\r\n\r\n`,
 ];
 
-/** Accepts the event unless chance has it do something else. */
+/** Accepts most events, and does something else with a random part of them. */
 function mostly(part: number, otherwise: (chance: Chance, trap: string) => Reply): ReceiverKind['reply'] {
   return (chance, trap) => (chance.often(part) ? otherwise(chance, trap) : accepted);
 }
