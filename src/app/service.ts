@@ -83,6 +83,7 @@ function contextOf(
     ...parts,
     admission: admissionTo(storage, clock, parts.log),
     pageCache: watch.pageCache,
+    changedIds: storage.changedIds,
     clock,
     publicUrl,
     corsOrigins,
@@ -115,8 +116,8 @@ export async function startService(
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage } = admin;
-  const { clock } = runtime;
-  const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
+  const { clock, randomBytes } = runtime;
+  const watch = started.use(new ServiceWatch({ config, store: storage, clock, randomBytes, log, worker }));
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   const webhooks = webhookParts(config, runtime);

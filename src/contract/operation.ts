@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { IdSpan } from '../domain/changed-ids.ts';
 import type { Resource, Unversioned } from '../domain/resources.ts';
 import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -189,6 +190,8 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
+  /** The page stays the same while no row with an id in this span changes. */
+  readonly span?: IdSpan;
 }
 
 export function ok<Outcome>(
@@ -258,6 +261,7 @@ export interface Result {
   readonly location: string | undefined;
   readonly next: string | undefined;
   readonly stream?: StreamSource | undefined;
+  readonly span?: IdSpan | undefined;
 }
 
 export function resultOf({ success, paginated, feed }: Operation, outcome: unknown): Result {
@@ -270,5 +274,6 @@ export function resultOf({ success, paginated, feed }: Operation, outcome: unkno
     location: location?.(its),
     next: paginated || feed ? (outcome as Page<unknown>).next : undefined,
     stream: success.stream && (outcome as StreamSource),
+    span: paginated ? (outcome as Page<unknown>).span : undefined,
   };
 }

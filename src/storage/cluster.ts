@@ -17,8 +17,9 @@
  * How much is admitted over the limit: while Redis is away, at most one limit per window and instance, for none knows
  * of the others. After Redis lost its memory, in the running windows at most what was admitted since the last snapshot
  * (every 10 s) and since the last request of the account on the instance that meets it first. Strikes are lost then,
- * bans are not: an account Redis does not know is checked when PostgreSQL has said what there was of it. Without its
- * answer the account is decided from what the instance knows, or told to come again (503).
+ * bans are not: an account Redis does not know is checked when PostgreSQL has said what there was of it, and instances
+ * put back a ban that PostgreSQL got later. Without its answer the account is decided from what the instance knows, or
+ * told to come again (503).
  *
  * Requests are numbered, so that one that Redis counted and did not answer is charged once. More requests than Redis can
  * be asked in time wait, and are told to come again after a second; they are not counted alone.
@@ -35,6 +36,7 @@ import { entities } from '../tables/tables.ts';
 import type { StoreFacts } from './admin.ts';
 import { entitiesOf } from './entity.ts';
 import { PeriodicTask } from './periodic-task.ts';
+import { PostgresChangedIds } from './postgres/changed-ids.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresAccounts } from './postgres/entities/accounts.ts';
 import { PostgresAudit } from './postgres/entities/audit.ts';
@@ -102,10 +104,12 @@ export async function openCluster(
   );
   opened.defer(() => writer.idle());
   const kept = opened.move();
+  const runner: Runner = { run: (statement) => database.read(statement) };
   return {
     encryption,
-    ...readsOf({ run: (statement) => database.read(statement) }),
+    ...readsOf(runner),
     limits,
+    changedIds: new PostgresChangedIds(runner, () => versions.now),
     facts: async () => {
       const [postgres, redis] = await Promise.all([factsOf(database), redisFactsOf(limits)]);
       return { engine: 'PostgreSQL and Redis', encryption, ...postgres, ...redis, ...writer.facts };

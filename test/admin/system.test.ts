@@ -8,6 +8,7 @@ import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { newPet } from '../support/pets.ts';
+import { newReport } from '../support/usage.ts';
 
 async function asOperator(app: TestApp) {
   const { token } = await addOperator(app, 'admin');
@@ -89,7 +90,7 @@ describe('concerns', () => {
     const { storage } = app.app.admin;
     const note = (name: string, seenAt: number) =>
       storage.write('recordUsage', {
-        ...{ minutes: [], keys: [] },
+        ...{ minutes: [], keys: [], number: newReport(app.clock.now()) },
         instance: { name, version: '1.0.0', startedAt: 1, seenAt },
       });
     await note('gone', app.clock.now());

@@ -154,6 +154,16 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(nearTo(key), 401);
   });
 
+  test('applies a ban lifted by a command that cannot reach Redis', async () => {
+    const { key, keyId } = await issueKey({ perMinute: 1, perDay: 1_000 });
+    await isBanned(nearTo(key), keyId);
+    await using command = start([process.execPath, 'src/main.ts', 'bans', 'lift', String(keyId)], {
+      environment: { DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' },
+    });
+    expect(await command.exited).toBe(0);
+    expect((await nearTo(key).get(list)).text).not.toContain('api_key_banned');
+  });
+
   test('the command line reports when every instance applies a change', async () => {
     const { keyId } = await issueKey();
     await using command = start([process.execPath, 'src/main.ts', 'keys', 'revoke', String(keyId)], {

@@ -60,6 +60,7 @@ function report(from: number) {
   return {
     minutes: ['ok', 'Z', '_'].map((code) => ({ minute: from, operation: 'listPets', code, requests: 7 })),
     keys: [1, 2].map((keyId) => ({ ...counts, keyId, accountId: keyId, hour: from })),
+    number: { process: 'one', number: from, reportedAt: from },
     instance: { name: `from ${from}`, version: '1', startedAt: from, seenAt: from },
   };
 }
@@ -181,7 +182,7 @@ const operatorCalls: readonly Call[] = [
   ['addSession', { ...sessionOf(1, 'u'), lastFour: 'abcd' }],
   ['recordUsage', report(day - 86_400_000)],
   ['recordUsage', report(day)],
-  ['pruneUsage', { minutes: day, hours: day, days: day, instances: day }],
+  ['pruneUsage', { minutes: day, hours: day, days: day, reports: day, instances: day }],
 ];
 
 const written = [...shopCallsBefore, ...shopCallsAfter].map(([name]) => name);

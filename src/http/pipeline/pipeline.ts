@@ -1,6 +1,7 @@
 import { basePath, isRead } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
+import type { IdSpan } from '../../domain/changed-ids.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
 import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
@@ -68,23 +69,37 @@ function afterAdmission(
 
 function answerTo(
   context: RequestContext,
-  { request, path, keep }: IncomingRequest,
+  incoming: IncomingRequest,
   { operation }: RoutedOperation,
   admission: Authenticated,
 ): Awaitable<Answer> {
-  const target = targetOf(request.url);
-  const held = context.pageCache.get(operation, target, admission.versions);
-  if (held !== undefined) return held;
+  const { pageCache, changedIds } = context;
+  const read = { operation, target: targetOf(incoming.request.url), versions: admission.versions };
+  return andThen(pageCache.get(read, changedIds), (cached) => {
+    if (cached !== undefined) return cached;
+    const keepAnswer = pageCache.keeper(read, changedIds);
+    return andThen(performed(context, incoming, operation, admission), ({ answer, span }) => {
+      keepAnswer(answer, span);
+      return maySee(operation, admission) ? answer : unseen(answer);
+    });
+  });
+}
+
+function performed(
+  context: RequestContext,
+  { request, path, keep }: IncomingRequest,
+  operation: RoutedOperation['operation'],
+  admission: Authenticated,
+): Awaitable<{ readonly answer: Answer; readonly span: IdSpan | undefined }> {
   if (!isRead(operation)) keep();
   return andThen(readInput(operation, request, path), (read) => {
     const once = onceOf(read, request.method, request.url, admission);
     const { input, preconditions } = read;
-    const performed = context.operations.perform(operation, { input, preconditions, once, admission });
-    return andThen(performed, (result) => {
+    const whole = { input, preconditions, once, admission };
+    return andThen(context.operations.perform(operation, whole), (result) => {
       const base = (context.publicUrl ?? '') + basePath;
       const answer = successAnswer(operation, input.query, result, { base, params: input.params });
-      context.pageCache.keep(operation, target, admission.versions, answer);
-      return maySee(operation, admission) ? answer : unseen(answer);
+      return { answer, span: result.span };
     });
   });
 }
