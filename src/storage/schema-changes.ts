@@ -1,6 +1,6 @@
-/** A change of the schema, as SQL of each engine. */
+/** A change of the schema, as SQL of each engine that it concerns. */
 interface SchemaChange {
-  readonly sqlite: string;
+  readonly sqlite?: string;
   readonly postgres: string;
 }
 
@@ -166,8 +166,7 @@ export const schemaChanges: readonly SchemaChange[] = [
     `,
   },
   {
-    // The store of one machine shows a change to all its processes at once, and caches pages by the version alone.
-    sqlite: '',
+    // The embedded store reads a page again in less time than it takes to find out whether it changed.
     postgres: `
     -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
     -- can miss it, such as an instance of an older version.
@@ -181,7 +180,7 @@ export const schemaChanges: readonly SchemaChange[] = [
     CREATE FUNCTION note_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO changed_ranges (resource, range, version)
       SELECT TG_ARGV[0], ranges.range, counters.version
-      FROM (SELECT DISTINCT id / 1024 AS range FROM changed) AS ranges, counters WHERE counters.name = TG_ARGV[0]
+      FROM (SELECT DISTINCT id / 128 AS range FROM changed) AS ranges, counters WHERE counters.name = TG_ARGV[0]
       ON CONFLICT (resource, range) DO UPDATE SET version = excluded.version;
       RETURN NULL;
     END $$;

@@ -3,9 +3,9 @@ import type { Resource, Versions } from '../../domain/resources.ts';
 import type { Runner } from './statements.ts';
 
 /** Ids in one range of `changed_ranges`, as its triggers divide them. */
-const rangeIds = 1_024n;
+const rangeIds = 128n;
 /** Most ranges of one span: a longer one counts as changed. */
-const mostRanges = 64n;
+const mostRanges = 256n;
 /** Most ranges that are remembered. When there are more, all count as changed. */
 const mostRemembered = 100_000;
 
