@@ -18,11 +18,13 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
 export interface DeliveryBacklog {
   /** Pending deliveries, 10,000 at most. */
   readonly pending: number;
-  /** When the oldest of them was made; undefined if there is none. */
+  /** When the oldest of enabled webhooks was made; undefined if there is none. Disabled webhooks keep theirs. */
   readonly oldestAt: number | undefined;
 }
 
+/** Bounds of the reads for metrics. */
 export const mostCountedPending = 10_000;
+export const mostWebhooksLookedAt = 1_000;
 
 export interface TakeRequest {
   readonly now: number;

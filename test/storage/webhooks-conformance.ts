@@ -178,6 +178,22 @@ export function webhooksConform(check: StoreTest): void {
     expect([await left(now), await left(now + 1)]).toEqual([2, 1]);
   });
 
+  check('the backlog has the age of the oldest pending delivery to an enabled webhook', async ({ store }) => {
+    const first = await create(store);
+    expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
+    await addPets(store, 1);
+    await take(store);
+    const second = await create(store);
+    await take(store, 0, now + 1);
+    const disable = ({ id: webhookId }: { readonly id: bigint }) =>
+      store.write('disableWebhook', { webhookId, reason: 'Gone.', since: undefined, now });
+    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now });
+    await disable(first);
+    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now + 1 });
+    await disable(second);
+    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: undefined });
+  });
+
   check('deliveries are deleted with their webhook, and no others', async ({ store }) => {
     const [{ id: webhookId }, other] = [await create(store), await create(store)];
     await addPets(store, 1);

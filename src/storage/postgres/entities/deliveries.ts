@@ -3,6 +3,7 @@ import {
   type DeliveryBacklog,
   mostCountedPending,
   mostPending,
+  mostWebhooksLookedAt,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
@@ -40,11 +41,18 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
                   SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
                   ORDER BY status, id LIMIT ${mostCountedPending}
                 ) AS counted) AS pending,
-               (SELECT created_at FROM deliveries
-                WHERE (status, id) >= ('pending', 0) ORDER BY status, id LIMIT 1) AS "oldestAt"`,
+               (SELECT min(oldest.created_at) FROM (
+                  SELECT id FROM webhooks WHERE (enabled, id) >= (true, 0) AND enabled
+                  ORDER BY enabled, id LIMIT ${mostWebhooksLookedAt}
+                ) AS webhook CROSS JOIN LATERAL (
+                  SELECT created_at FROM deliveries WHERE webhook_id = webhook.id AND status = 'pending'
+                  ORDER BY webhook_id, status, id LIMIT 1
+                ) AS oldest) AS "oldestAt"`,
     );
-    const oldestAt = row === undefined || row.pending === 0n ? undefined : Number(row.oldestAt);
-    return { pending: Number(row?.pending ?? 0), oldestAt };
+    return {
+      pending: Number(row?.pending ?? 0),
+      oldestAt: row?.oldestAt == null ? undefined : Number(row.oldestAt),
+    };
   }
 }
 

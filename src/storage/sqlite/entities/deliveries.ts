@@ -4,6 +4,7 @@ import {
   type DeliveryBacklog,
   mostCountedPending,
   mostPending,
+  mostWebhooksLookedAt,
   type SettledDelivery,
   type Taken,
   type TakenDelivery,
@@ -37,15 +38,21 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
 
   constructor(database: Database, read: ReadIn) {
     super(database, deliveries, { read });
-    this.#oldest = this.prepare(`${this.select} WHERE status = 'pending' ORDER BY id LIMIT 1`);
+    this.#oldest = database.query<{ oldestAt: bigint | null }, []>(
+      `SELECT min((SELECT created_at ${pendingOf} ORDER BY id LIMIT 1)) AS oldestAt
+       FROM (SELECT id FROM webhooks WHERE enabled = 1 ORDER BY id LIMIT ${mostWebhooksLookedAt}) AS webhooks`,
+    );
     this.#pending = this.prepare(
       `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${mostCountedPending}`,
     );
   }
 
   backlog(): DeliveryBacklog {
-    const pending = this.read(() => this.#pending.all().length);
-    return { pending, oldestAt: this.rows(this.#oldest)[0]?.createdAt };
+    return this.read(() => {
+      const [row] = this.#oldest.all();
+      const oldestAt = row?.oldestAt == null ? undefined : Number(row.oldestAt);
+      return { pending: this.#pending.all().length, oldestAt };
+    });
   }
 }
 
