@@ -154,8 +154,8 @@ describe('the URL', () => {
         expect(answer.error.message).toContain('shop.example resolves to one that is private');
         expect(answer.text).not.toContain('10.0.0.1');
       }
-      const notice = { host: 'shop.example', address: '10.0.0.1', reason: 'private' };
-      expect(logged.map((line) => JSON.parse(line))).toMatchObject([notice, notice]);
+      const notice = 'refused the URL of a webhook: shop.example leads to 10.0.0.1, which is private';
+      expect(logged.map((line) => JSON.parse(line).msg)).toEqual([notice, notice]);
       expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: false }))).status).toBe(200);
       expect((await owner.call('POST', '/webhooks', options)).text).toBe(first.text);
     } finally {
