@@ -22,7 +22,7 @@ test('webhooks test sends a request and prints its outcome without the response'
   expect(blocked.stdout).toMatch(/^The URL .* \(\d+ ms\)\.\n$/);
 });
 
-test('webhooks redeliver says what will be sent, and that nothing is sent to a disabled webhook', async () => {
+test('webhooks redeliver says what will be sent, and refuses to send to a disabled webhook', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const url = `sqlite:${place.path('store.db')}`;
@@ -33,5 +33,7 @@ test('webhooks redeliver says what will be sent, and that nothing is sent to a d
   const { stdout } = await place.run(['webhooks', 'redeliver-delivery', '1', '1']);
   expect(stdout).toMatch(/^ID .*\n2 +1 +order\.placed +pending +0 /);
   await place.run(['webhooks', 'disable', '1', '--reason', 'Overloaded.']);
-  expect((await place.run(redeliver)).stdout).toStartWith('Webhook 1 is disabled: nothing is sent to it.');
+  const refused = await place.run(redeliver);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toContain('The webhook is disabled. Enable it first.');
 });

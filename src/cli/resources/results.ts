@@ -74,10 +74,7 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
     },
   },
   redeliverAccountEvents: {
-    text: ({ id, enabled }: Exact<AccountWebhook>) =>
-      enabled
-        ? `The events will be sent to webhook ${id} again.`
-        : `Webhook ${id} is disabled: nothing is sent to it. Enable it, then repeat this command.`,
+    text: ({ id }: Exact<AccountWebhook>) => `The events will be sent to webhook ${id} again.`,
   },
   deletePet: { text: ({ petId }: { readonly petId: bigint }) => `Removed animal ${petId}.` },
   deleteCategory: {

@@ -15,7 +15,8 @@ type StoredWebhook = RowIn<typeof table>;
 
 interface WebhookServices extends OperatorContext {
   readonly sendTest: SendTest;
-  readonly feed: EventFeed;
+  /** Of a process that serves; the command line has none. */
+  readonly feed?: EventFeed | undefined;
 }
 
 export const webhookHandlers = {
@@ -60,7 +61,7 @@ export const webhookHandlers = {
     const { store, clock, feed } = services;
     const redelivering = { params, body, events: await store.events.bounds(), now: clock.now() };
     await writeAs(services, 'redeliverAccountEvents', redelivering);
-    feed.tail.nudge();
+    feed?.tail.nudge();
     return findShown(store, params.webhookId);
   },
   redeliverAccountDelivery: async (services, { params }) => {
@@ -68,7 +69,7 @@ export const webhookHandlers = {
       params,
       now: services.clock.now(),
     });
-    services.feed.tail.nudge();
+    services.feed?.tail.nudge();
     return delivery;
   },
 } satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
