@@ -167,7 +167,7 @@ async function availableIds({ storage }: AdminServices, most = Number.POSITIVE_I
   }
 }
 
-/** The ids of up to so many animals that can be ordered, after the orders of the last run are cancelled. */
+/** The ids of animals that can be ordered, up to a number, after the orders of the last run are cancelled. */
 export async function orderableIds(admin: AdminServices, most?: number): Promise<bigint[]> {
   await cancelOrders(admin);
   return await availableIds(admin, most);

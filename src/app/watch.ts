@@ -8,7 +8,7 @@ import type { RandomBytes } from '../domain/key.ts';
 import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
-import { SystemOperations } from '../operations/admin/system.ts';
+import { type ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
@@ -147,10 +147,16 @@ export function systemOf(
     store,
     clock,
     backups,
-  }: { readonly store: Store; readonly clock: Clock; readonly backups: BackupOperations },
+    secrets,
+  }: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly backups: BackupOperations;
+    readonly secrets: ConcernSource;
+  },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, events },
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, secrets, events },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

@@ -130,6 +130,8 @@ export interface Operation<Outcome = never> {
   readonly repeatable?: false;
   /** Whether it changes nothing in the store, although it is a `POST`. */
   readonly isEffect?: true;
+  /** Whether deliveries may be due afterwards without a new event. */
+  readonly sends?: true;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
   readonly deprecation?: Deprecation;

@@ -1,6 +1,7 @@
 /** No ban is lost while any instance or server knows it, and a lifted ban ends everywhere. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { WriteUncertain } from '../../src/storage/storage.ts';
+import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { ban, caller, type LimitBench, type LimitInstance, limitBench, take } from './limit-bench.ts';
@@ -30,6 +31,17 @@ async function lockBans({ sql }: LimitBench): Promise<AsyncDisposable> {
   };
 }
 
+/** Cuts it off from Redis, so that it learns of no ban there. */
+async function cutOff({ redis, notices }: LimitInstance): Promise<void> {
+  await redis.cut();
+  await until(() => notices.some((text) => text.startsWith('degraded: Redis')));
+}
+
+async function reconnect({ redis, notices }: LimitInstance): Promise<void> {
+  await redis.heal();
+  await until(() => notices.includes('Redis available again'));
+}
+
 /** As if its process were killed: it reaches nothing any more. */
 async function kill({ redis, postgres }: LimitInstance): Promise<void> {
   await Promise.all([redis.cut(), postgres.cut()]);
@@ -48,9 +60,10 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await using _ = bench;
     {
       await using _locked = await lockBans(bench);
+      await cutOff(other);
       await ban(one, bench.clock);
       await bench.empty();
-      await isBanned(other);
+      await reconnect(other);
       await until(() => isBanned(other), soonMs);
     }
     await until(() => isSaved(bench), soonMs);
@@ -62,14 +75,16 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await using _ = bench;
     {
       await using _locked = await lockBans(bench);
+      await cutOff(other);
       await ban(one, bench.clock);
       // It cannot put the ban back before the save.
-      await one.redis.cut();
+      await cutOff(one);
       await bench.empty();
+      await reconnect(other);
       expect(await isBanned(other)).toBe(false);
     }
     await until(() => isSaved(bench), soonMs);
-    await one.redis.heal();
+    await reconnect(one);
     await until(() => isBanned(other), soonMs);
     expect((await other.store.limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
   });
@@ -148,14 +163,12 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
   test('is done where Redis cannot be reached, and every instance applies it', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
-    await one.redis.cut();
-    await until(() => one.notices.length > 0);
+    await cutOff(one);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
     // The command waited as long as the others may take.
     expect(await isAdmitted(other)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
-    await one.redis.heal();
-    await until(() => one.notices.includes('Redis available again'));
+    await reconnect(one);
     expect(await isAdmitted(one)).toBe(true);
     expect(await other.store.limits.bans()).toEqual([]);
   });
@@ -178,8 +191,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     expect(await isAdmitted(one)).toBe(true);
     // It cannot know.
     expect(await isBanned(other)).toBe(true);
-    await one.redis.heal();
-    await until(() => one.notices.includes('Redis available again'));
+    await reconnect(one);
     await until(() => isAdmitted(other), soonMs);
   });
 
@@ -190,7 +202,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await session`BEGIN`;
     await session`SELECT FROM counters WHERE name = 'keys' FOR UPDATE`;
     const outcome = Promise.resolve(one.store.limits.lift(caller.keyId)).catch((error) => error);
-    await until(async () => (await session`SELECT FROM pg_locks WHERE NOT granted`).length > 0);
+    await lockAwaited(session);
     one.postgres.hold('answers');
     await session`COMMIT`;
     session.release();
@@ -217,8 +229,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => isSaved(bench, 2));
     await using third = await bench.open();
     await kill(other);
-    await one.redis.cut();
-    await until(() => one.notices.length > 0);
+    await cutOff(one);
     expect(await one.store.limits.lift(second.keyId)).toBe(true);
     // It has applied every lift.
     await until(async () => (await take(third.store, second)).refusal !== 'api_key_banned');

@@ -36,6 +36,7 @@ test('every unit of an operator names its subject', () => {
       'disableWebhook',
       'releaseDeliveries',
       'pruneDeliveries',
+      'resealWebhooks',
     ],
     ...Object.keys(webhookUnits),
   ];

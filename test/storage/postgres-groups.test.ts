@@ -11,7 +11,7 @@ import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
-import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
+import { lockAwaited, openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -164,7 +164,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
       const { tables } = new PostgresTransaction(async (statement) => statement(sql), new Map());
       await units.recordUsage.run(tables, report);
       const again = instances.writers[0]?.write('recordUsage', report);
-      await until(async () => (await observer`SELECT FROM pg_locks WHERE NOT granted`).length > 0);
+      await lockAwaited(observer);
       return { again };
     });
     await reported.again;

@@ -131,7 +131,7 @@ const newWebhook = {
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {} };
+const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {}, fast: [] };
 const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,
@@ -150,11 +150,23 @@ const webhookCalls: readonly Call[] = [
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
   ['releaseDeliveries', now],
   ['redeliver', { ...write, caller, params: { webhookId: 1n, deliveryId: 1n } }],
+  ['redeliverAccountDelivery', { ...write, params: { webhookId: 1n, deliveryId: 1n } }],
   ['pruneDeliveries', now + 1],
   ['disableWebhook', { webhookId: 2n, reason: 'gone', since: undefined, now }],
   ['updateWebhook', { ...webhook(2n), endpoint, events: bounds, body: { enabled: true } }],
   ['redeliverEvents', { ...webhook(2n), events: bounds, body: { after: 3n } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
+  [
+    'resealWebhooks',
+    [
+      {
+        id: 2n,
+        before: { secret: 'other', formerSecret: 'sealed' },
+        after: { secret: 'again', formerSecret: undefined },
+      },
+    ],
+  ],
+  ['redeliverAccountEvents', { ...write, params: { webhookId: 2n }, events: bounds, body: { after: 2n } }],
   ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['pruneEvents', now + 1],

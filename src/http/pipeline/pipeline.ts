@@ -3,6 +3,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
+import { CallerChanged } from '../../operations/admission/caller-changed.ts';
 import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
@@ -18,18 +19,23 @@ import type { RoutedOperation } from './routes.ts';
 export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
-  const answer = () => {
+  const answer = (isAgain = false) => {
     if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
       return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
-    return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {
-      admission = admitted;
-      return afterAdmission(context, incoming, admitted, isFree);
-    });
+    return andThen(
+      context.admission.admit(credentialOf(request.headers), network, isFree || isAgain),
+      (admitted) => {
+        admission = admitted;
+        return afterAdmission(context, incoming, admitted, isFree);
+      },
+    );
   };
+  const refused = (error: unknown) => refuse(context, incoming, admission, error);
   return orElse(answer, (error) =>
     orElse(
-      () => refuse(context, incoming, admission, error),
+      // It has been counted.
+      () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
         // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';

@@ -113,6 +113,18 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     }
   }
 
+  /** Resolves when every instance has the versions that this one has from PostgreSQL, or has had the time to read them there. */
+  async spread(): Promise<void> {
+    const { redis, postgres } = this.#context.versions;
+    if (resources.every((resource) => postgres[resource] <= redis[resource])) return;
+    try {
+      await this.#exchangeVersions((...command) => this.link.run(...command));
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      await sleep(staleAtMostMs);
+    }
+  }
+
   async versions(): Promise<Versions> {
     return this.link.shared(
       () => this.#exchangeVersions((...command) => this.link.ask(...command)),
