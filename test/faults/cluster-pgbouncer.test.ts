@@ -66,7 +66,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: creations get 503 meanwhile, and nothing acknowledged is lost`, async () => {
+    test(`${name}: creations get 503, and nothing acknowledged is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);

@@ -58,7 +58,7 @@ export function isReadOnly(error: unknown): boolean {
 /** The server, the database, the role or a pooler allows no further connection. */
 export function isOutOfConnections(error: unknown): boolean {
   const cause = error instanceof NoConnection ? error.cause : error;
-  // PgBouncer has only words for it: its SQLSTATE is that of any error of its own.
+  // PgBouncer gives all of its errors the same SQLSTATE.
   return stateOf(cause) === '53300' || /^no more connections allowed/.test(postgresReason(cause));
 }
 
