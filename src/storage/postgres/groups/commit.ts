@@ -34,7 +34,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
   const rows = new GroupRows({ run: (statement) => database.read(statement) });
   const components = componentsOf(await runUnits(runs, { rows, ids, recordsEvents }));
   const settled = new Map<Run, Outcomes>();
-  const store = async (its: readonly Component[]) => {
+  const store = async (its: readonly Component<SettledUnit>[]) => {
     const stored = await storeComponents(its, rows, options);
     for (const { number, units } of its) {
       if (stored?.conflicts.has(number) !== false) continue;
@@ -78,14 +78,16 @@ interface Stored {
 
 /** Undefined if another transaction added a row that was not there: nothing is stored then. */
 async function storeComponents(
-  components: readonly Component[],
+  components: readonly Component<SettledUnit>[],
   rows: GroupRows,
   { database, ids, moved, dueAt }: GroupOptions,
 ): Promise<Stored | undefined> {
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
   const { tables, hasEvents, json } = change;
-  const hasAnswers = tables.some(({ table, isChanged }) => isChanged && table === (answers as Table));
+  const hasAnswers = tables.some(
+    ({ table, isAdded, isChanged }) => (isAdded || isChanged) && table === (answers as Table),
+  );
   const text = groupText(tables, hasEvents, hasAnswers);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);
