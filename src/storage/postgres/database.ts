@@ -61,15 +61,15 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#options.statementTimeoutMs;
   }
 
-  /** Runs a read-only statement. Rejects with `StorageUnavailable` within the time-out. */
-  read<T>(statement: Statement<T>): Promise<T> {
+  /** Runs a read-only statement. Rejects with `StorageUnavailable` at `dueAt` (`performance.now()`). */
+  read<T>(statement: Statement<T>, dueAt?: number): Promise<T> {
     return this.#run(
-      () => this.#pool.read(statement),
+      () => this.#pool.read(statement, dueAt),
       () => StorageUnavailable,
     );
   }
 
-  /** Cancelled at `dueAt` (`performance.now()`). `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
+  /** Cancelled at `dueAt`. `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
   write<T>(
     statement: Statement<T>,
     dueAt = performance.now() + this.#options.statementTimeoutMs,

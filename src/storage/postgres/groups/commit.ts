@@ -30,8 +30,8 @@ type Outcomes = (Settled<never> | undefined)[];
  * round trip. Units without an outcome conflicted with another transaction, or need an outcome of the group: they run again.
  */
 export async function commitGroup(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
-  const { database, ids, recordsEvents } = options;
-  const rows = new GroupRows({ run: (statement) => database.read(statement) });
+  const { database, ids, recordsEvents, dueAt } = options;
+  const rows = new GroupRows({ run: (statement) => database.read(statement, dueAt) });
   const components = componentsOf(await runUnits(runs, { rows, ids, recordsEvents }));
   const settled = new Map<Run, Outcomes>();
   const store = async (its: readonly Component[]) => {
