@@ -115,6 +115,24 @@ describe.skipIf(servers === undefined)('the time-out', () => {
     expect(store.notices).toEqual([]);
   });
 
+  test('a group whose outcome is unknown is not stored again', async () => {
+    await using store = await opened();
+    const { add, writer, pets, proxy, clock } = store;
+    const group = (name: string) => [add(name), writer.write('updatePet', renamed), add(name)];
+    await add('first');
+    // Prepares its statement.
+    await Promise.all(group('before'));
+    proxy.holdAnswersTo('unanswered');
+    const outcomes = group('unanswered').map(outcomeOf);
+    await proxy.answerHeld();
+    await clock.pass(timeoutMs * 1.2);
+    expect(await Promise.all(outcomes)).toEqual(['uncertain', 'uncertain', 'uncertain']);
+    await proxy.heal();
+    await untilDone(() => pets.list(0n, 1));
+    const names = (await pets.list(0n, 10)).map(({ name }) => name);
+    expect(names).toEqual(['Rex', 'before', 'before', 'unanswered', 'unanswered']);
+  });
+
   test('a stall of most of it refuses no write that waited for it', async () => {
     await using store = await opened();
     const { add, pets, proxy, clock } = store;

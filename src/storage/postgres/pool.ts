@@ -28,7 +28,7 @@ export interface PoolFacts {
 
 /** Most statements waiting for a connection; further ones are refused at once. */
 const longestQueue = 10_000;
-const looksPerTimeout = 40;
+const looksPerTimeout = 80;
 /** Part of the time-out in which the server may confirm that it canceled a write, before its outcome counts as unknown. */
 const confirmationPart = 0.05;
 
@@ -121,6 +121,7 @@ export class Pool {
   #add<T>(exclusive: boolean, dueAt: number, send: (connection: Connection) => Sent<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new TooLate('the store is closed');
+      if (dueAt < performance.now()) throw new TooLate(`not sent within ${this.#timeoutMs} ms`);
       const start = (connection: Connection) => {
         this.connections.sent(connection, exclusive);
         const startedAt = performance.now();
