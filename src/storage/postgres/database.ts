@@ -12,7 +12,7 @@ import type { Execute, Statement } from './statements.ts';
 export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** How long a statement may take from its arrival, in milliseconds; a silent server gets half as long again. */
+  /** How long a statement may take from its arrival, in milliseconds; a connection that is silent for half as long again is closed. */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
