@@ -10,8 +10,8 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-
 
 const loadNames = scenarios.map(({ name }) => name);
 
-/** What is measured: the service against others, how its cost grows, with filters too, what a slow disk does, or what more workers or instances add. */
-export type Measurement = 'comparison' | 'growth' | 'filters' | 'disk' | 'workers' | 'scaling';
+/** What is measured: the service against others, how its cost grows, with filters as well, what a slow disk or distant servers do, or what more workers or instances add. */
+export type Measurement = 'comparison' | 'growth' | 'filters' | 'disk' | 'workers' | 'scaling' | 'distance';
 
 export interface Options {
   /** One after the other. */
@@ -44,6 +44,8 @@ Writes bench/results/ and the figures in docs/performance.md.
                   with strace)
   --scaling       measures instead what more workers of one service add and take, each held to a quarter of a core
                   (as root, on Linux); with --postgres and --redis, what more instances add
+  --distance      measures instead writes of one and three instances whose PostgreSQL and Redis (--postgres and --redis)
+                  respond 0, 2 and 10 ms later
   --quick         one round of one second each, without care, written nowhere: a smoke check
   --rounds N      rounds (default 4)
   --seconds S     length of each run in whole seconds (default 2)
@@ -67,6 +69,7 @@ export function readOptions(argv: string[]): Options | undefined {
       filters: { type: 'boolean', default: false },
       disk: { type: 'boolean', default: false },
       scaling: { type: 'boolean', default: false },
+      distance: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
@@ -99,6 +102,7 @@ function measurementsOf(values: {
   filters: boolean;
   disk: boolean;
   scaling: boolean;
+  distance: boolean;
   postgres?: string | undefined;
 }): Measurement[] {
   const several = values.postgres === undefined ? 'workers' : 'scaling';
@@ -109,6 +113,7 @@ function measurementsOf(values: {
     [values.filters, 'filters'],
     [values.disk, 'disk'],
     [values.scaling, several],
+    [values.distance, 'distance'],
   ];
   const wanted = named.filter(([isWanted]) => isWanted).map(([, measurement]) => measurement);
   return wanted.length > 0 ? wanted : ['comparison'];

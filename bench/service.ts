@@ -142,8 +142,7 @@ function orderingOn(store: StoreSettings, key: string): Ordering {
     key,
     async orderable() {
       await using admin = await openAdminServices(readConfig(store));
-      await cancelOrders(admin);
-      return await availableIds(admin);
+      return await orderableIds(admin);
     },
   };
 }
@@ -159,11 +158,17 @@ async function cancelOrders({ storage }: AdminServices): Promise<void> {
   }
 }
 
-async function availableIds({ storage }: AdminServices): Promise<bigint[]> {
+async function availableIds({ storage }: AdminServices, most = Number.POSITIVE_INFINITY): Promise<bigint[]> {
   const ids: bigint[] = [];
   for (;;) {
     const page = await storage.pets.list(ids.at(-1) ?? 0n, pageLength, { status: 'available' });
     ids.push(...page.map(({ id }) => id));
-    if (page.length < pageLength) return ids;
+    if (page.length < pageLength || ids.length >= most) return ids.slice(0, most);
   }
+}
+
+/** The ids of animals that can be ordered, up to a number, after the orders of the last run are cancelled. */
+export async function orderableIds(admin: AdminServices, most?: number): Promise<bigint[]> {
+  await cancelOrders(admin);
+  return await availableIds(admin, most);
 }

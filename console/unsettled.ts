@@ -4,7 +4,9 @@
  */
 
 /** Each makes something that a repetition finds in another way, or nothing. */
-const withoutKey: ReadonlySet<string> = new Set(['/session', '/backups', '/backups/verify']);
+const withoutKey: ReadonlySet<string> = new Set([
+  ...['/session', '/backups', '/backups/verify', '/webhooks/{webhookId}/test'],
+]);
 
 /** The key of each, by what it asks for. */
 const unsettled = new Map<string, string>();

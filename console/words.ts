@@ -196,6 +196,9 @@ const changes: Readonly<Record<string, string>> = {
   downloadBackup: 'Downloaded {}',
   disableWebhookByOperator: 'Disabled {}',
   enableWebhookByOperator: 'Enabled {}',
+  testAccountWebhook: 'Sent a test event to {}',
+  redeliverAccountEvents: 'Sent events again to {}',
+  redeliverAccountDelivery: 'Sent a delivery again to {}',
   updateLogging: 'Changed what is logged: {}',
 };
 

@@ -56,14 +56,10 @@ function keep(kind: string, resources: readonly Resource[]): void {
   for (const resource of resources) put.run(kind, resource.id, jsonOf(resource));
 }
 
-/** Several instances of a service may take a second until their lists show a change whose event is there. */
-const settled = () => Bun.sleep(1_000);
-
 /** Brings the copy to the state behind an event. */
 async function apply(event: Event): Promise<void> {
   const [kind = '', change] = event.type.split('.');
   if (event.type === 'pets.imported') {
-    await settled();
     const { firstId: minId, lastId: maxId } = event.data;
     const imported = await store.pets.list({ minId, maxId }).toArray();
     copy.transaction(() => {
@@ -82,7 +78,6 @@ async function apply(event: Event): Promise<void> {
 /** Reads everything. If the program ends before this does, the file stays as it was. */
 async function readAll(): Promise<void> {
   const { next: start } = await store.events.list({ order: 'desc', limit: 1 });
-  await settled();
   copy.run('BEGIN IMMEDIATE');
   try {
     copy.run('DELETE FROM resources');

@@ -24,11 +24,13 @@ import { soak } from '../test/stress/soak.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { upgrade } from '../test/stress/upgrade.ts';
 import { walkTests } from '../test/stress/walk.ts';
+import { webhookTests } from '../test/stress/webhooks.ts';
 
 const stressTests: readonly StressTest[] = [
   ...faultTests,
   ...onceTests,
   ...eventTests,
+  ...webhookTests,
   ...walkTests,
   ...limitsTests,
   limitLaw,

@@ -50,7 +50,7 @@ export class Webhooks {
   }
 
   /** Replaces the secret. For 24 hours, requests are signed with both. */
-  rotateSecret(id: Int64, options?: PostOptions): Call<IssuedWebhook> {
+  rotateSecret(id: Int64, options?: PostOptions & ChangeOptions): Call<IssuedWebhook> {
     return this.#call({ method: 'POST', id, step: 'rotate-secret', options });
   }
 

@@ -1,13 +1,15 @@
 /** The deliveries of a webhook, with their attempts. */
 import { useState } from 'preact/hooks';
-import { callPage } from '../api.ts';
+import { call, callPage } from '../api.ts';
 import type { InputOf, SentDelivery } from '../contract.ts';
 import { counted, grouped, instant } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
-import { Button } from '../parts/button.tsx';
+import { Button, ChangeButton } from '../parts/button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ChoiceFilter, Filters } from '../parts/filters.tsx';
+import type { Ends } from '../parts/form-dialog.tsx';
 import { Card } from '../parts/layout.tsx';
 import { Paged } from '../parts/pages.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -24,6 +26,7 @@ const everyMs = 5_000;
 export function Deliveries({ webhookId }: { webhookId: number }) {
   const { query } = place.value;
   const [opened, setOpened] = useState<SentDelivery>();
+  const [chosen, setChosen] = useState<SentDelivery>();
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', {
       params: { webhookId },
@@ -38,16 +41,27 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
       <Paged
         label="Deliveries"
         loaded={loaded}
-        columns={columnsOf(setOpened)}
+        columns={columnsOf(setOpened, setChosen)}
         keyOf={({ id }) => String(id)}
         empty={query.has('status') ? 'No delivery has this status.' : 'No event was sent to this webhook.'}
       />
       {opened && <Attempts of={opened} onClose={() => setOpened(undefined)} />}
+      {chosen && (
+        <Redeliver
+          webhookId={webhookId}
+          delivery={chosen}
+          onClose={() => setChosen(undefined)}
+          onDone={loaded.reload}
+        />
+      )}
     </Card>
   );
 }
 
-function columnsOf(open: (delivery: SentDelivery) => void): readonly Column<SentDelivery>[] {
+function columnsOf(
+  open: (delivery: SentDelivery) => void,
+  choose: (delivery: SentDelivery) => void,
+): readonly Column<SentDelivery>[] {
   return [
     {
       title: 'Event',
@@ -59,23 +73,37 @@ function columnsOf(open: (delivery: SentDelivery) => void): readonly Column<Sent
       ),
     },
     { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
-    { title: 'Status', show: ({ status }) => <Badge word={deliveryStatusWords[status]} /> },
-    { title: 'Last attempt', show: ({ attempts }) => <LastAttempt attempt={attempts.at(-1)} /> },
     {
-      title: 'Next attempt',
-      show: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '–' : <Time at={nextAttemptAt} />),
+      title: 'Status',
+      show: ({ status, nextAttemptAt }) => (
+        <>
+          <Badge word={deliveryStatusWords[status]} />
+          {nextAttemptAt !== undefined && (
+            <span class="under">
+              Next attempt <Time at={nextAttemptAt} />
+            </span>
+          )}
+        </>
+      ),
     },
+    { title: 'Last attempt', show: ({ attempts }) => <LastAttempt attempt={attempts.at(-1)} /> },
     {
       title: 'Actions',
       kind: 'actions',
       show: (delivery) => {
         const { attempts, id } = delivery;
-        if (attempts.length === 0) return null;
         const made = counted(attempts.length, 'attempt');
         return (
-          <Button label={`${made} of delivery ${id}`} onClick={() => open(delivery)}>
-            {made}
-          </Button>
+          <>
+            {attempts.length > 0 && (
+              <Button label={`${made} of delivery ${id}`} onClick={() => open(delivery)}>
+                {made}
+              </Button>
+            )}
+            <ChangeButton label={`Redeliver delivery ${id}`} onClick={() => choose(delivery)}>
+              Redeliver
+            </ChangeButton>
+          </>
         );
       },
     },
@@ -110,5 +138,27 @@ function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery
       <p>Attempts to send event {String(eventId)}. Only the account sees the responses.</p>
       <Table label="Attempts" columns={attemptColumns} items={attempts} keyOf={({ at }) => at} />
     </Dialog>
+  );
+}
+
+interface RedeliverProps extends Ends {
+  readonly webhookId: number;
+  readonly delivery: SentDelivery;
+}
+
+function Redeliver({ webhookId, delivery: { id, eventId, status }, ...ends }: RedeliverProps) {
+  const redeliver = async () => {
+    const params = { webhookId, deliveryId: id };
+    await call('POST /webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', { params });
+    return `Event ${eventId} is sent again.`;
+  };
+  return (
+    <Confirm {...ends} title={`Redeliver event ${eventId}?`} act="Redeliver" onConfirm={redeliver}>
+      <p>
+        {status === 'pending'
+          ? 'Its delivery is pending. The next attempt is made now.'
+          : 'The event is sent again, as a new delivery.'}
+      </p>
+    </Confirm>
   );
 }

@@ -10,7 +10,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { Time } from '../parts/time.tsx';
-import { WebhookButton, WebhookDialog } from '../parts/webhook-dialog.tsx';
+import { type WebhookAct, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
 import { named } from '../text.ts';
 import { webhookStateWord } from '../words.ts';
 import { Deliveries } from './deliveries.tsx';
@@ -24,21 +24,21 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
   const load = () => call('GET /webhooks/{webhookId}', { params: { webhookId } });
   const loaded = useLoaded(webhookId, load, { everyMs });
   const { data: webhook, failure } = loaded;
-  const [chosen, setChosen] = useState<Webhook>();
+  const [chosen, setChosen] = useState<WebhookAct>();
   return (
     <Page
       title={`Webhook ${webhookId}`}
       above={above}
       badge={webhook && <Badge word={webhookStateWord(webhook)} />}
       about={webhook && <span class="long">{named(webhook.url)}</span>}
-      actions={webhook && <WebhookButton webhook={webhook} onClick={() => setChosen(webhook)} />}
+      actions={
+        webhook && <WebhookButtons webhook={webhook} others={['test', 'redeliver']} onChoose={setChosen} />
+      }
     >
       <LoadFailure loaded={loaded} />
       {webhook === undefined && failure === undefined && <Waiting lines={10} />}
       {webhook && <Shown webhook={webhook} />}
-      {chosen && (
-        <WebhookDialog webhook={chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />
-      )}
+      {chosen && <WebhookDialog {...chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />}
     </Page>
   );
 }

@@ -4,11 +4,12 @@ import { callPage } from '../api.ts';
 import type { InputOf, Webhook } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
+import { accountColumn } from '../parts/caller-columns.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Paged } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
-import { WebhookButton, WebhookDialog } from '../parts/webhook-dialog.tsx';
+import { type WebhookAct, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
 import { place } from '../router.ts';
 import { named } from '../text.ts';
 import { webhookStateWord, webhookStateWords } from '../words.ts';
@@ -22,7 +23,7 @@ export function WebhooksPage() {
   const query = Object.fromEntries(place.value.query) as Query;
   const load = () => callPage('GET /webhooks', { query });
   const loaded = useLoaded(place.value.query.toString(), load, { everyMs });
-  const [chosen, setChosen] = useState<Webhook>();
+  const [chosen, setChosen] = useState<WebhookAct>();
   return (
     <Page title="Webhooks" about="Endpoints to which the events of accounts are sent.">
       <Filters>
@@ -40,14 +41,12 @@ export function WebhooksPage() {
             : 'There are no webhooks yet. Clients create them with POST /v1/webhooks.'
         }
       />
-      {chosen && (
-        <WebhookDialog webhook={chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />
-      )}
+      {chosen && <WebhookDialog {...chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />}
     </Page>
   );
 }
 
-function columnsOf(choose: (webhook: Webhook) => void): readonly Column<Webhook>[] {
+function columnsOf(choose: (chosen: WebhookAct) => void): readonly Column<Webhook>[] {
   return [
     {
       title: 'Endpoint',
@@ -63,14 +62,7 @@ function columnsOf(choose: (webhook: Webhook) => void): readonly Column<Webhook>
         </>
       ),
     },
-    {
-      title: 'Account',
-      show: ({ accountId, accountName }) => (
-        <a class="long" href={`#/accounts/${accountId}`}>
-          {named(accountName)}
-        </a>
-      ),
-    },
+    accountColumn,
     { title: 'Types', show: ({ types }) => <EventTypes types={types} /> },
     {
       title: 'State',
@@ -86,7 +78,7 @@ function columnsOf(choose: (webhook: Webhook) => void): readonly Column<Webhook>
     {
       title: 'Actions',
       kind: 'actions',
-      show: (webhook) => <WebhookButton webhook={webhook} onClick={() => choose(webhook)} />,
+      show: (webhook) => <WebhookButtons webhook={webhook} others={['test']} onChoose={choose} />,
     },
   ];
 }

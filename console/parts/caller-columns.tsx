@@ -10,6 +10,15 @@ interface Caller {
   readonly accountName: string;
 }
 
+export const accountColumn: Column<Pick<Caller, 'accountId' | 'accountName'>> = {
+  title: 'Account',
+  show: ({ accountId, accountName }) => (
+    <a class="long" href={`#/accounts/${accountId}`}>
+      {named(accountName)}
+    </a>
+  ),
+};
+
 export const callerColumns: readonly Column<Caller>[] = [
   {
     title: 'Key',
@@ -22,12 +31,5 @@ export const callerColumns: readonly Column<Caller>[] = [
       </>
     ),
   },
-  {
-    title: 'Account',
-    show: ({ accountId, accountName }) => (
-      <a class="long" href={`#/accounts/${accountId}`}>
-        {named(accountName)}
-      </a>
-    ),
-  },
+  accountColumn,
 ];

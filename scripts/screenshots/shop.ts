@@ -1,6 +1,7 @@
 /** A shop with all that the pictures show: accounts, keys, animals, orders, operators, and a month of requests. */
 import { adminBasePath } from '../../src/contract/admin/operations.ts';
 import type { TestConsole } from '../../test/support/console.ts';
+import { newReport } from '../../test/support/usage.ts';
 import {
   addDeliveries,
   addWebhook,
@@ -165,5 +166,5 @@ async function pastRequests({ app }: TestConsole): Promise<void> {
     };
   });
   const instance = { name: 'web-1', version: '1.1.0', startedAt: now, seenAt: 0 };
-  await app.admin.storage.write('recordUsage', { minutes: [], keys, instance });
+  await app.admin.storage.write('recordUsage', { minutes: [], keys, number: newReport(now), instance });
 }

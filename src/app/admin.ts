@@ -16,10 +16,11 @@ import type { Outages } from '../http/logs/outages.ts';
 import { requestIds } from '../http/pipeline/head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
-import type { SystemOperations } from '../operations/admin/system.ts';
+import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
 import { troublesOf } from '../operations/observability/concerns.ts';
+import type { SendTest } from '../operations/resources/webhooks.ts';
 import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
 import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
@@ -37,6 +38,8 @@ export interface AdminOptions {
   readonly watch: Watch;
   readonly backups: BackupOperations;
   readonly feed: EventFeed;
+  readonly sendTest: SendTest;
+  readonly secrets: ConcernSource;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -83,7 +86,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
 
 function contextOf(
   { admin, events: eventSettings }: Config,
-  { store, clock, randomBytes, log, outages, watch, backups, feed }: AdminOptions,
+  { store, clock, randomBytes, log, outages, watch, backups, feed, sendTest }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
 ): AdminContext {
@@ -94,7 +97,7 @@ function contextOf(
     failedSignIns: new FailedSignIns(clock),
     recentTokens: new RecentTokens(clock),
     operations: new AdminOperations({
-      ...{ store, clock, randomBytes, system, backups, logging: watch.logging },
+      ...{ store, clock, randomBytes, sendTest, system, backups, logging: watch.logging },
       ...{ importList: new ImportList(clock), feed, eventSettings },
     }),
     troubles: () => troublesOf(store),

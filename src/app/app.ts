@@ -3,8 +3,8 @@
  *
  * 1. `app.ts`: the service in one process, or in several under a supervisor.
  * 2. `service.ts`: one process that answers requests.
- * 3. `services.ts` and `store.ts`: the store, and what operators can do to it without serving it.
- * 4. `admin.ts`, `watch.ts`, `backups.ts`: the admin listener, observability and scheduled backups.
+ * 3. `services.ts` and `store.ts`: the store, and what operators can do to it without serving it; `runtime.ts`: clock, randomness.
+ * 4. `admin.ts`, `watch.ts`, `backups.ts`, `secrets.ts`: the admin listener, observability, scheduled backups, and the encryption of secrets.
  * 5. `writer-thread.ts`: the thread that writes to an embedded store.
  */
 import type { Logger } from 'pino';
@@ -19,21 +19,18 @@ import type { Port } from '../storage/storage.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { startBackups } from './backups.ts';
+import { systemRuntime } from './runtime.ts';
+import { startSealing } from './secrets.ts';
 import { type OpenapiOf, startService, supervisorPoolSize, withPoolOf } from './service.ts';
-import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
+import { type AdminServices, openAdminServices } from './services.ts';
 import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 
 export { listeningAddress } from '../http/listener/host.ts';
 export { isStoreFile } from '../storage/sqlite/files.ts';
 export { WorkerEnded } from '../supervisor/worker-process.ts';
+export { type Runtime, systemRuntime } from './runtime.ts';
 export { type OpenapiOf, type Service, startService } from './service.ts';
-export {
-  type AdminServices,
-  type OpenOptions,
-  openAdminServices,
-  type Runtime,
-  systemRuntime,
-} from './services.ts';
+export { type AdminServices, type OpenOptions, openAdminServices } from './services.ts';
 export { openCopy } from './store.ts';
 
 export interface App extends AsyncDisposable {
@@ -67,9 +64,10 @@ export async function startApp(
   await checkHost(config.host);
   await using started = new AsyncDisposableStack();
   const { url, admin, feed, outages, watch } = started.use(await startService(config, openapi, log, runtime));
-  const { storage: store } = admin;
+  const { storage: store, sendTest, webhooks } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
-  const parts = { ...runtime, store, outages, backups, feed, log, watch };
+  const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
+  const parts = { ...runtime, store, sendTest, outages, backups, secrets, feed, log, watch };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const kept = started.move();
@@ -114,10 +112,11 @@ export async function startWorkers(
   const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
   const watch = watchWorkers(supervisor, config, log, { startedAt, port });
-  const { storage: store } = admin;
+  const { storage: store, sendTest, webhooks } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
   const feed = started.use(new EventFeed(store.events, runtime.clock));
-  const parts = { ...runtime, store, outages, backups, feed, log, watch };
+  const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
+  const parts = { ...runtime, store, sendTest, outages, backups, secrets, feed, log, watch };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const { encryption } = admin.storage;

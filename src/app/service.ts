@@ -17,9 +17,10 @@ import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type AdminServices, openAdminServices, type Runtime, systemRuntime } from './services.ts';
+import { type Runtime, systemRuntime } from './runtime.ts';
+import { type AdminServices, openAdminServices } from './services.ts';
 import { ServiceWatch } from './watch.ts';
-import { startSending, webhookParts } from './webhooks.ts';
+import { startSending } from './webhooks.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
@@ -83,6 +84,7 @@ function contextOf(
     ...parts,
     admission: admissionTo(storage, clock, parts.log),
     pageCache: watch.pageCache,
+    changedIds: storage.changedIds,
     clock,
     publicUrl,
     corsOrigins,
@@ -114,13 +116,11 @@ export async function startService(
   const outages = started.use(new Outages(log));
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
-  const { storage } = admin;
-  const { clock } = runtime;
-  const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
+  const { storage, webhooks } = admin;
+  const { clock, randomBytes } = runtime;
+  const watch = started.use(new ServiceWatch({ config, store: storage, clock, randomBytes, log, worker }));
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
-  const webhooks = webhookParts(config, runtime);
-  started.use(webhooks.sender);
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
   let draining = false;
   const isDraining = () => draining;

@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { RandomBytes } from '../domain/key.ts';
 import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
-import { SystemOperations } from '../operations/admin/system.ts';
+import { type ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
@@ -34,6 +35,7 @@ export interface ServiceWatchOptions {
   readonly config: Config;
   readonly store: Store;
   readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
   readonly log: Logger;
   /** Of several processes of an instance: which one this is, and when the instance started. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
@@ -84,13 +86,13 @@ export class ServiceWatch implements Watch, AsyncDisposable {
 
   /** Records usage from now on, in the name of the instance that listens there. */
   begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
-    const { config, store, clock, log, worker } = this.#options;
+    const { config, store, clock, randomBytes, log, worker } = this.#options;
     this.#inFlight = inFlight;
     this.#openStreams = openStreams;
     this.#eventListeners = eventListeners;
     this.#port = port;
     this.#recorder = new UsageRecorder({
-      ...{ store, clock, counter: this.counter },
+      ...{ store, clock, randomBytes, counter: this.counter },
       instance: {
         name: this.instance,
         version: packageJson.version,
@@ -145,10 +147,16 @@ export function systemOf(
     store,
     clock,
     backups,
-  }: { readonly store: Store; readonly clock: Clock; readonly backups: BackupOperations },
+    secrets,
+  }: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly backups: BackupOperations;
+    readonly secrets: ConcernSource;
+  },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, events },
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, secrets, events },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

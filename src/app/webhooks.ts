@@ -6,20 +6,26 @@ import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import { isEmbedded } from '../storage/open.ts';
+import type { Notice } from '../storage/outage.ts';
 import { sendWith } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
-import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
-import { openSecret, sealSecret } from '../webhooks/secrets.ts';
+import { type Inward, mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
+import { openSecret, renewSecret, sealSecret } from '../webhooks/secrets.ts';
 import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
 import { sendTest, type TestedWebhook } from '../webhooks/test-event.ts';
-import type { Runtime } from './services.ts';
+import type { Runtime } from './runtime.ts';
+
+export type WebhookParts = ReturnType<typeof webhookParts>;
 
 /** What the operations of webhooks, and the sending of events, take from outside the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
+  notice?: Notice,
 ) {
+  const noticed = ({ host, address, reason }: Inward) =>
+    notice?.(`refused the URL of a webhook: ${host} leads to ${address}, which is ${reason}`);
   const sender = new Sender({ resolve, allowed, now: () => clock.now() });
   const secrets = {
     make: () => makeWebhookSecret(randomBytes),
@@ -28,8 +34,9 @@ export function webhookParts(
   };
   const send = aroundSend(sendWith(sender, secrets.open));
   return {
-    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }),
+    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }, noticed),
     secrets,
+    renewSecret: (stored: string) => renewSecret(stored, keys, randomBytes),
     sender,
     send,
     sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock }),
@@ -39,7 +46,7 @@ export function webhookParts(
 interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly store: Store;
   readonly tail: EventTail;
-  readonly webhooks: ReturnType<typeof webhookParts>;
+  readonly webhooks: WebhookParts;
   readonly log: Logger;
   readonly counter: TrafficCounter;
   /** The number of this worker; undefined for the only process of an instance. */
@@ -48,9 +55,8 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
 
 /** Sends the events of a store to webhooks: on an embedded store from one process, on servers from all. */
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
-  const { areSent, secretsKeys } = config.webhooks;
+  const { areSent } = config.webhooks;
   const { clock, log, store, worker = 1, webhooks, counter } = parts;
-  if (secretsKeys.length === 0 && worker === 1) void warnOfSecrets(store, log);
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
     store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
@@ -88,15 +94,6 @@ function follower({ events }: Store, tail: EventTail): (wake: () => void) => Pro
     const end = () => {
       isListening = false;
     };
-    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, take: wake, end });
+    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, isOwn: true, take: wake, end });
   };
-}
-
-async function warnOfSecrets({ webhooks }: Store, log: Logger): Promise<void> {
-  try {
-    if ((await webhooks.list(undefined, 1)).length === 0) return;
-    log.warn('the store reveals the secrets of webhooks: set SECRETS_KEY to encrypt them');
-  } catch {
-    // The store has logged its outage.
-  }
 }

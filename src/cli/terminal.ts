@@ -17,7 +17,10 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
   if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
-  return `The store is temporarily unavailable (${reason}). Try again.`;
+  if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
+  // The sentences after the first one are about headers of responses.
+  const [outcome] = error.message.split(/(?<=\.) /);
+  return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
 
 /** Why an operation refuses, in the words a client gets, and where to look. */

@@ -22,6 +22,12 @@ const DeliveryStatusName = enumOf(deliveryStatuses).meta({
   description: '`pending` until the receiver accepts the event, or the last attempt fails.',
 });
 
+const outcomeMembers = {
+  status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
+  milliseconds: count.meta({ description: 'How long the attempt took.' }),
+  error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+};
+
 export const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
   id: assignedId('Unique ID'),
   eventId: int64('ID of the event.', 1),
@@ -31,9 +37,7 @@ export const Delivery = shape('Delivery', 'An event that is sent to a webhook.',
     .array(
       z.object({
         at: instant('When the request was sent, UTC.'),
-        status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
-        milliseconds: count.meta({ description: 'How long the attempt took.' }),
-        error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+        ...outcomeMembers,
       }),
     )
     .meta({ description: 'The attempts so far, the first one first.' }),
@@ -83,15 +87,22 @@ export const Redelivery = bodyShape('Redelivery', 'Which events to send again.',
   after: int64('The events behind this id are sent again.', 0),
 });
 
+const { error, ...withResponse } = outcomeMembers;
+
 export const WebhookTest = shape('WebhookTest', 'The outcome of a request to a receiver.', {
-  status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
-  milliseconds: count.meta({ description: 'How long the attempt took.' }),
+  ...withResponse,
   body: z
     .string()
     .meta({ description: 'The first 1,024 bytes of the response.', examples: ['ok'] })
     .optional(),
-  error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+  error,
 });
+
+export const AccountWebhookTest = shape(
+  'AccountWebhookTest',
+  'The outcome of a request to a receiver. Only the account sees the body of the response.',
+  outcomeMembers,
+);
 
 export interface WebhookTest {
   readonly status?: number | undefined;
@@ -102,4 +113,9 @@ export interface WebhookTest {
 
 export function webhookTestJson({ status, milliseconds, body, error }: WebhookTest): string {
   return JSON.stringify({ status, milliseconds, body, error });
+}
+
+/** Without the body of the response, which only the account sees. */
+export function accountWebhookTestJson({ status, milliseconds, error }: WebhookTest): string {
+  return JSON.stringify({ status, milliseconds, error });
 }

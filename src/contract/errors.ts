@@ -43,6 +43,7 @@ export const clientErrors = {
     status: 409,
     message: 'The account has 16 webhooks, which is the limit. Delete one first.',
   },
+  webhook_disabled: { status: 409, message: 'The webhook is disabled. Enable it first.' },
   idempotency_key_in_use: {
     status: 409,
     message: 'A request with this Idempotency-Key is still being processed. Retry after a second.',

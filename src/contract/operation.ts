@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { IdSpan } from '../domain/changed-ids.ts';
 import type { Resource, Unversioned } from '../domain/resources.ts';
 import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -129,6 +130,8 @@ export interface Operation<Outcome = never> {
   readonly repeatable?: false;
   /** Whether it changes nothing in the store, although it is a `POST`. */
   readonly isEffect?: true;
+  /** Whether deliveries may be due afterwards without a new event. */
+  readonly sends?: true;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
   readonly deprecation?: Deprecation;
@@ -189,6 +192,8 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
+  /** The page stays the same while no row with an id in this span changes. */
+  readonly span?: IdSpan;
 }
 
 export function ok<Outcome>(
@@ -258,6 +263,7 @@ export interface Result {
   readonly location: string | undefined;
   readonly next: string | undefined;
   readonly stream?: StreamSource | undefined;
+  readonly span?: IdSpan | undefined;
 }
 
 export function resultOf({ success, paginated, feed }: Operation, outcome: unknown): Result {
@@ -270,5 +276,6 @@ export function resultOf({ success, paginated, feed }: Operation, outcome: unkno
     location: location?.(its),
     next: paginated || feed ? (outcome as Page<unknown>).next : undefined,
     stream: success.stream && (outcome as StreamSource),
+    span: paginated ? (outcome as Page<unknown>).span : undefined,
   };
 }

@@ -203,6 +203,7 @@ export const webhookOperations = rowsOf(
         'changes nothing. Enabling a webhook that the service disabled removes the reason. Events that occurred while it was disabled are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'events'],
+      sends: true,
       preconditions: ['If-Match'],
       success: ok(Webhook, webhookJson, 'The webhook as it is now.'),
     },
@@ -225,6 +226,7 @@ export const webhookOperations = rowsOf(
       params,
       body: noMembers,
       needs: ['caller', 'secret'],
+      preconditions: ['If-Match'],
       success: ok(IssuedWebhook, issuedWebhookJson, 'The webhook with its new `secret`.'),
     },
     testWebhook: {
@@ -248,12 +250,13 @@ export const webhookOperations = rowsOf(
       summary: 'Send events again',
       description:
         'Sends all events behind an id to the webhook, those of its types, whether they were delivered or not: for a receiver ' +
-        'that was down. Enable a disabled webhook first.',
+        'that was down. A disabled webhook has to be enabled first.',
       params,
       body: { schema: Redelivery },
       needs: ['caller', 'events'],
+      sends: true,
       success: accepted(Webhook, webhookJson, 'The events will be sent.'),
-      errors: ['events_expired'],
+      errors: ['webhook_disabled', 'events_expired'],
     },
     redeliver: {
       method: 'POST',
@@ -264,6 +267,7 @@ export const webhookOperations = rowsOf(
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       needs: ['caller'],
+      sends: true,
       success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),
     },
     listDeliveries: {

@@ -18,11 +18,13 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
 export interface DeliveryBacklog {
   /** Pending deliveries, 10,000 at most. */
   readonly pending: number;
-  /** When the oldest of them was made; undefined if there is none. */
+  /** When the oldest of enabled webhooks was made; undefined if there is none. Disabled webhooks keep theirs. */
   readonly oldestAt: number | undefined;
 }
 
+/** Bounds of the reads for metrics. */
 export const mostCountedPending = 10_000;
+export const mostWebhooksLookedAt = 1_000;
 
 export interface TakeRequest {
   readonly now: number;
@@ -32,6 +34,8 @@ export interface TakeRequest {
   readonly room: number;
   /** How many the process takes of webhooks of which it holds some, by id: no other process takes those. */
   readonly held: Readonly<Record<string, number>>;
+  /** Other webhooks whose receivers responded quickly of late. */
+  readonly fast: readonly bigint[];
   /** The last webhook of the round before; 0 for none. */
   readonly after: bigint;
 }
@@ -78,7 +82,12 @@ export interface SettledDelivery {
 }
 
 /** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
-const mostTaken = 32;
+const mostTaken = 64;
+
+/** How many deliveries of a webhook a process takes, of one that it does not hold only if no other process does. */
+export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
+  return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
+}
 
 /**
  * How many deliveries of a webhook a process takes. One while half of the process is occupied, so that receivers that hang

@@ -8,6 +8,7 @@ import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
 import type { EventFeed } from './events/feed.ts';
+import type { WatchStore } from './events/key-watch.ts';
 import type { EventStreams } from './events/streams.ts';
 import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
 import type { Needed, ReadStore } from './resources/rows.ts';
@@ -28,7 +29,7 @@ type ClientOperation = Operation & { readonly operationId: OperationId };
 
 /** `src/app/` puts them together. */
 interface ClientParts {
-  readonly store: ReadStore & Pick<Store, 'write' | 'events'>;
+  readonly store: ReadStore & Pick<Store, 'write' | 'events'> & WatchStore;
   readonly events: EventFeed;
   readonly streams: EventStreams;
   readonly clock: Clock;
@@ -82,14 +83,17 @@ export class ClientOperations {
   ): Promise<Performed> {
     const { store, clock, events } = this.#parts;
     const unit = { params, body, preconditions, now: clock.now(), ...needed };
-    const { operationId } = operation;
+    const { operationId, sends } = operation;
     const performed =
       once === undefined
         ? store
             .write(operationId as keyof typeof clientUnits, unit as never)
             .then((outcome) => resultOf(operation, outcome))
         : this.#writeOnce(operationId, unit, once);
-    return performed.finally(() => events.tail.wake());
+    return performed.finally(() => {
+      events.tail.wake();
+      if (sends) events.tail.nudge();
+    });
   }
 
   async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {

@@ -10,7 +10,7 @@ import { deliveryUnits } from './units/deliveries.ts';
 import { firstKeyUnits, keyUnits } from './units/keys.ts';
 import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
-import { operatorWebhookUnits } from './units/webhooks.ts';
+import { operatorWebhookUnits, sealingUnits } from './units/webhooks.ts';
 
 /** The changes that operators ask for, by the name that the audit log has. */
 const auditedUnits = {
@@ -37,6 +37,7 @@ export const units = {
   ...sessionUnits,
   ...recordUnits,
   ...deliveryUnits,
+  ...sealingUnits,
 } as const satisfies Units;
 
 export type Store = Storage<typeof units>;

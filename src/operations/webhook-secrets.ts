@@ -1,3 +1,5 @@
+import { Refusal } from '../contract/refusal.ts';
+
 /** The secrets of webhooks, which stores have sealed. */
 export interface WebhookSecrets {
   /** Makes a new secret, in the form of Standard Webhooks. */
@@ -10,7 +12,10 @@ export interface WebhookSecrets {
 /** The last member of a response that shows a secret. */
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
-/** Opens the secret of a response, as it was kept or just made. Its entity tag is that of the resource, without the secret. */
+/**
+ * Opens the secret of a response, as it was kept or just made. Its entity tag is that of the resource, without the secret. Refuses
+ * `service_unavailable` for a kept response whose key is no longer known.
+ */
 export function revealed<Kept extends { readonly body: string | undefined }>(
   kept: Kept,
   { open }: WebhookSecrets,
@@ -19,6 +24,16 @@ export function revealed<Kept extends { readonly body: string | undefined }>(
   const [member, sealed] = secretMember.exec(body) ?? [];
   if (member === undefined) throw new Error('The response has no secret.');
   const rest = body.slice(0, -member.length);
-  const secret = JSON.stringify(open(JSON.parse(sealed ?? '')));
+  const secret = JSON.stringify(opened(JSON.parse(sealed ?? ''), open));
   return { ...kept, body: `${rest},"secret":${secret}}`, tagged: `${rest}}` };
+}
+
+function opened(sealed: string, open: WebhookSecrets['open']): string {
+  try {
+    return open(sealed);
+  } catch (cause) {
+    const message =
+      'The secret in this response cannot be decrypted. The webhook exists: rotate its secret to get a new one.';
+    throw new Refusal('service_unavailable', { message, cause });
+  }
 }

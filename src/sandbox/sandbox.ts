@@ -63,7 +63,9 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const ending = new AbortController();
   let around: Around = ({ answer }) => answer();
   const faults = new Faults();
-  const webhookFaults = new WebhookFaults(faults, clock, ending.signal);
+  let admin: AdminServices | undefined;
+  const webhooks = () => admin?.storage.webhooks;
+  const webhookFaults = new WebhookFaults({ faults, webhooks, clock, ending: ending.signal });
   const runtime = {
     ...systemRuntime(),
     clock,
@@ -80,7 +82,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
     start({ ...options, port: 0 }, { start: files.start, accounts, onRequest });
   const stores = parent === undefined ? started.use(new Stores(open, () => performance.now())) : undefined;
   const { onRequest } = parent ?? {};
-  const { admin } = app;
+  admin = app.admin;
   around = aroundOf({
     config,
     clock,

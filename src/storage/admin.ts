@@ -1,7 +1,7 @@
 /** What a store keeps for operators: who they are, what they did, and who used how much. */
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { AuditEntry, sessions } from '../tables/operators.ts';
-import type { Instance } from '../tables/usage.ts';
+import type { Instance, ReportNumber } from '../tables/usage.ts';
 import type { EntityWrites } from './entity.ts';
 
 export interface AuditFilter {
@@ -84,6 +84,8 @@ export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
   /** By key; `hour` is the Unix ms of the beginning of the hour. */
   readonly keys: readonly (KeyUsage & { readonly hour: number })[];
+  /** A report that is sent again has the same number. */
+  readonly number: ReportNumber;
   readonly instance: Instance;
 }
 
@@ -92,6 +94,8 @@ export interface UsageBounds {
   readonly minutes: number;
   readonly hours: number;
   readonly days: number;
+  /** A process that sends a report again after its last number was removed is counted twice. */
+  readonly reports: number;
   readonly instances: number;
 }
 
@@ -103,7 +107,9 @@ export interface SessionWrites extends EntityWrites<typeof sessions> {
 }
 
 export interface UsageWrites {
-  add(report: UsageReport): Awaitable<void>;
+  /** Records the number of a report; returns whether it is new. Waits for another transaction that has it. */
+  isNew(number: ReportNumber): Awaitable<boolean>;
+  add(report: Pick<UsageReport, 'minutes' | 'keys'>): Awaitable<void>;
   /** Removes some of what is older than the bounds; tells whether there may be more. */
   prune(bounds: UsageBounds): Awaitable<boolean>;
 }

@@ -5,6 +5,10 @@
  * that makes it, is then announced (Redis is told that version), then acknowledged. Every request asks Redis anyway, to
  * be counted; the answer brings the versions, and a page or caller read under another one is read again.
  *
+ * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new ones therefore
+ * reads the versions after them, and announces those that Redis lacks, before it returns them; without Redis, it waits
+ * `staleAtMostMs`. So a list that is requested after an event shows its change, on every instance.
+ *
  * Redis may not be told: it is away for who made the change, or the answer of the commit was lost. So every instance
  * also looks at the versions in PostgreSQL several times a second, and tells Redis what it does not know. Nothing
  * acknowledged is hidden for longer than `staleAtMostMs` from an instance that reaches PostgreSQL, or that reaches Redis
@@ -17,8 +21,9 @@
  * How much is admitted over the limit: while Redis is away, at most one limit per window and instance, for none knows
  * of the others. After Redis lost its memory, in the running windows at most what was admitted since the last snapshot
  * (every 10 s) and since the last request of the account on the instance that meets it first. Strikes are lost then,
- * bans are not: an account Redis does not know is checked when PostgreSQL has said what there was of it. Without its
- * answer the account is decided from what the instance knows, or told to come again (503).
+ * bans are not: an account Redis does not know is checked when PostgreSQL has said what there was of it, and instances
+ * put back a ban that PostgreSQL got later. Without its answer the account is decided from what the instance knows, or
+ * told to come again (503).
  *
  * Requests are numbered, so that one that Redis counted and did not answer is charged once. More requests than Redis can
  * be asked in time wait, and are told to come again after a second; they are not counted alone.
@@ -35,12 +40,13 @@ import { entities } from '../tables/tables.ts';
 import type { StoreFacts } from './admin.ts';
 import { entitiesOf } from './entity.ts';
 import { PeriodicTask } from './periodic-task.ts';
+import { PostgresChangedIds } from './postgres/changed-ids.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresAccounts } from './postgres/entities/accounts.ts';
 import { PostgresAudit } from './postgres/entities/audit.ts';
 import { PostgresDeliveries } from './postgres/entities/deliveries.ts';
 import { PostgresEntity } from './postgres/entities/entity.ts';
-import { PostgresEvents } from './postgres/entities/events.ts';
+import { PostgresEvents, type Spread } from './postgres/entities/events.ts';
 import { PostgresImports } from './postgres/entities/imports.ts';
 import { PostgresKeys } from './postgres/entities/keys.ts';
 import { PostgresPets } from './postgres/entities/pets.ts';
@@ -75,7 +81,9 @@ export async function openCluster(
   const encryption = await database.encryption();
   const identity = await identify(database, options.redisPrefix, { serving, notice });
   const versions = new SharedVersions();
-  if (serving) opened.use(await watch(database, versions));
+  const runner: Runner = { run: (statement) => database.read(statement) };
+  const look = () => hearVersions(runner, versions);
+  if (serving) opened.use(await watch(look));
   const snapshots = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({
@@ -104,8 +112,9 @@ export async function openCluster(
   const kept = opened.move();
   return {
     encryption,
-    ...readsOf({ run: (statement) => database.read(statement) }),
+    ...readsOf(runner, serving ? () => look().then(() => limits.spread()) : undefined),
     limits,
+    changedIds: new PostgresChangedIds(runner, () => versions.now),
     facts: async () => {
       const [postgres, redis] = await Promise.all([factsOf(database), redisFactsOf(limits)]);
       return { engine: 'PostgreSQL and Redis', encryption, ...postgres, ...redis, ...writer.facts };
@@ -122,14 +131,14 @@ export async function openCluster(
   };
 }
 
-export function readsOf(runner: Runner) {
+export function readsOf(runner: Runner, spread?: Spread) {
   return {
     ...entitiesOf<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
     pets: new PostgresPets(pets, runner),
     accounts: new PostgresAccounts(accounts, runner),
     keys: new PostgresKeys(keys, runner),
     deliveries: new PostgresDeliveries(runner),
-    events: new PostgresEvents(runner),
+    events: new PostgresEvents(runner, spread),
     imports: new PostgresImports(imports, runner),
     sessions: new PostgresEntity(sessions, runner),
     audit: new PostgresAudit(runner),
@@ -146,11 +155,12 @@ async function redisFactsOf({ link }: RedisLimits): Promise<StoreFacts> {
   };
 }
 
-async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<PeriodicTask> {
-  const look = async () => {
-    const askedAt = performance.now();
-    versions.hearPostgres(await readVersions({ run: (statement) => database.read(statement) }), askedAt);
-  };
+async function hearVersions(runner: Runner, versions: SharedVersions): Promise<void> {
+  const askedAt = performance.now();
+  versions.hearPostgres(await readVersions(runner), askedAt);
+}
+
+async function watch(look: () => Promise<void>): Promise<PeriodicTask> {
   // That it fails now is no reason not to start: /readyz says so.
   await look().catch(() => undefined);
   return new PeriodicTask(lookEveryMs, look);

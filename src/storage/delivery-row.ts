@@ -17,8 +17,6 @@ export interface ReadyWebhook {
   readonly formerSecretUntil: bigint | null;
   readonly position: bigint;
   readonly isBehind: bigint | boolean;
-  /** How many of its deliveries may be taken. */
-  readonly room: bigint | number;
 }
 
 export interface LeasedRow {
@@ -29,29 +27,22 @@ export interface LeasedRow {
   readonly createdAt: bigint;
 }
 
-/** A range of events that become deliveries: those behind `after`, up to `until`. */
+/** Events that may become deliveries: some of those behind `after`. */
 interface Portion {
   readonly after: bigint;
-  readonly until: bigint;
   readonly types: readonly string[];
 }
 
-/** `oldest` and `last` bound the retained events. */
+/** `oldest` is the oldest retained event. */
 export function portionOf(
   { position, types }: Pick<ReadyWebhook, 'position' | 'types'>,
-  { oldest, last }: { readonly oldest: bigint; readonly last: bigint },
+  { oldest }: { readonly oldest: bigint },
 ): Portion {
   const after = position < oldest - 1n ? oldest - 1n : position;
-  const end = after + BigInt(atOnce.events);
-  const selected = selectedTypes(types.split(' ') as EventSelector[]);
-  return { after, until: end < last ? end : last, types: [...selected] };
+  return { after, types: [...selectedTypes(types.split(' ') as EventSelector[])] };
 }
 
-export function takenOf(
-  row: LeasedRow,
-  webhook: Omit<ReadyWebhook, 'room'>,
-  leasedUntil: number,
-): TakenDelivery {
+export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): TakenDelivery {
   const { url, secret, formerSecret, formerSecretUntil } = webhook;
   const accountId = Number(webhook.accountId);
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);

@@ -1,6 +1,6 @@
-/** A change of the schema, as SQL of each engine. */
+/** A change of the schema, as SQL of each engine that it concerns. */
 interface SchemaChange {
-  readonly sqlite: string;
+  readonly sqlite?: string;
   readonly postgres: string;
 }
 
@@ -145,6 +145,57 @@ export const schemaChanges: readonly SchemaChange[] = [
     CREATE INDEX finished_deliveries ON deliveries (finished_at, id) WHERE finished_at IS NOT NULL;
 
     INSERT INTO counters (name, last) VALUES ('webhooks', 0), ('deliveries', 0);
+    `,
+  },
+  {
+    sqlite: `
+    CREATE TABLE usage_reports (
+      process     TEXT    NOT NULL PRIMARY KEY,
+      number      INTEGER NOT NULL,
+      reported_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    `,
+    postgres: `
+    CREATE TABLE usage_reports (
+      process     text   PRIMARY KEY,
+      number      bigint NOT NULL,
+      reported_at bigint NOT NULL
+    );
+
+    CREATE INDEX lifted_bans ON ban_snapshots (lifted_until) WHERE lifted_until > 0;
+    `,
+  },
+  {
+    // The embedded store reads a page again in less time than it takes to find out whether it changed.
+    postgres: `
+    -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
+    -- can miss it, such as an instance of an older version.
+    CREATE TABLE changed_ranges (
+      resource text   NOT NULL,
+      range    bigint NOT NULL,
+      version  bigint NOT NULL,
+      PRIMARY KEY (resource, range)
+    );
+    CREATE INDEX changed_ranges_by_version ON changed_ranges (resource, version);
+    CREATE FUNCTION note_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO changed_ranges (resource, range, version)
+      SELECT TG_ARGV[0], ranges.range, counters.version
+      FROM (SELECT DISTINCT id / 128 AS range FROM changed) AS ranges, counters WHERE counters.name = TG_ARGV[0]
+      ON CONFLICT (resource, range) DO UPDATE SET version = excluded.version;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER noted_insert AFTER INSERT ON pets
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
+    CREATE TRIGGER noted_update AFTER UPDATE ON pets
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
+    CREATE TRIGGER noted_delete AFTER DELETE ON pets
+      REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
+    CREATE TRIGGER noted_insert AFTER INSERT ON orders
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
+    CREATE TRIGGER noted_update AFTER UPDATE ON orders
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
+    CREATE TRIGGER noted_delete AFTER DELETE ON orders
+      REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
     `,
   },
 ];

@@ -3,6 +3,7 @@ import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
+import type { ChangedIds } from '../domain/changed-ids.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { DeliveryBacklog } from '../domain/delivery.ts';
 import type { LimitRules, Verdict, WindowState } from '../domain/limit.ts';
@@ -190,6 +191,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly limits: LimitStore;
+  readonly changedIds?: ChangedIds;
   readonly imports: ImportStore;
   readonly deliveries: DeliveryStore;
   readonly events: EventStore & Pick<EntityReads<typeof events>, 'findMany'>;

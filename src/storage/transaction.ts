@@ -14,7 +14,7 @@ import type { deliveries } from '../tables/webhooks.ts';
 import type { SessionWrites, UsageWrites } from './admin.ts';
 import type { EntityWrites } from './entity.ts';
 
-/** What a unit reads stays unchanged until the commit, because no other changes a resource that the unit writes. */
+/** What a unit reads of the resources it writes is unchanged at its commit: they are locked, or it runs again if they changed. */
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
   readonly answers: AnswerWrites;

@@ -2,6 +2,12 @@ import type { EventType } from '../domain/event-type.ts';
 import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
 
 /**
+ * Ids that a restore skips: more than the replaced store can have recorded since the backup. With the ids that its readers
+ * have seen, new events would be skipped by readers, and dropped as duplicates by receivers of webhooks.
+ */
+export const restoreGap = 1_000_000_000;
+
+/**
  * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order without gaps, so
  * that a reader recognizes events that were removed. Only the oldest ones ever are.
  */

@@ -8,7 +8,7 @@ import { audit, operators, sessions } from './operators.ts';
 import { orders } from './orders.ts';
 import { pets } from './pets.ts';
 import { int64, integer, type Table, table, text } from './table.ts';
-import { instances, usageDays, usageHours, usageMinutes } from './usage.ts';
+import { instances, usageDays, usageHours, usageMinutes, usageReports } from './usage.ts';
 import { deliveries, webhooks } from './webhooks.ts';
 
 /** The highest id that each table gave out. First, so that `copy` never gives out the id of a removed row again. */
@@ -38,6 +38,7 @@ export const tables: readonly Table[] = [
   usageMinutes,
   usageHours,
   usageDays,
+  usageReports,
   sessions,
   instances,
   inventory,

@@ -1,4 +1,4 @@
-import { integer, table, text } from './table.ts';
+import { integer, type RowIn, table, text } from './table.ts';
 
 const keyCounts = {
   keyId: integer,
@@ -20,6 +20,15 @@ export const usageMinutes = table(
 export const usageHours = table('usage_hours', { hour: integer, ...keyCounts }, { key: ['hour', 'keyId'] });
 
 export const usageDays = table('usage_days', { day: integer, ...keyCounts }, { key: ['day', 'keyId'] });
+
+/** The number of a process's last report, so that a report sent again after an uncertain outcome counts once. */
+export const usageReports = table(
+  'usage_reports',
+  { process: text, number: integer, reportedAt: integer },
+  { key: ['process'], notCopied: 'no process reports to both stores' },
+);
+
+export type ReportNumber = RowIn<typeof usageReports>;
 
 /** A process of the service, with its workers. */
 export interface Instance {

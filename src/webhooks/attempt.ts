@@ -8,6 +8,9 @@ import { signedHeaders } from './signature.ts';
 
 const longestError = 200;
 
+/** How long a delivery waits whose secret cannot be decrypted: another process may have the key, or this one after a restart. */
+const secretRetryMs = 60_000;
+
 /** The secrets of a webhook, sealed. */
 type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
 
@@ -29,20 +32,32 @@ export function sendWith(sender: Sender, openSecret: (sealed: string) => string)
       return await sender.send({ ...requestOf(message, nowMs, openSecret), ...(signal && { signal }) });
     } catch (error) {
       if (!(error instanceof SecretUnreadable)) throw error;
-      return { error: 'secret', message: error.message, milliseconds: 0 };
+      return { error: 'secret', message: unreadable, milliseconds: 0 };
     }
   };
 }
 
-/** Throws `SecretUnreadable`. */
+const unreadable =
+  'The service cannot decrypt the secret of this webhook. The account can rotate it, or the operator can restore SECRETS_KEY.';
+
+/** Throws `SecretUnreadable`. A former secret that cannot be decrypted is left out. */
 function requestOf(
   { url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
   nowMs: number,
   openSecret: (sealed: string) => string,
 ): Delivery {
   const isSignedTwice = formerSecret !== null && nowMs < (formerSecretUntil ?? 0);
-  const secrets = isSignedTwice ? [secret, formerSecret] : [secret];
-  return { url, body, headers: signedHeaders({ eventId, body, nowMs }, secrets.map(openSecret)) };
+  const former = isSignedTwice ? ifReadable(formerSecret, openSecret) : [];
+  return { url, body, headers: signedHeaders({ eventId, body, nowMs }, [openSecret(secret), ...former]) };
+}
+
+function ifReadable(sealed: string, openSecret: (sealed: string) => string): string[] {
+  try {
+    return [openSecret(sealed)];
+  } catch (error) {
+    if (!(error instanceof SecretUnreadable)) throw error;
+    return [];
+  }
 }
 
 /** Why no request was made: the event has expired, or a secret cannot be decrypted. */
@@ -62,13 +77,13 @@ interface Instants {
 
 interface Judged {
   readonly settled: SettledDelivery;
-  /** Undefined for an aborted attempt. */
+  /** Undefined where no attempt was made. */
   readonly counted?: AttemptOutcome;
   /** Why the webhook has to be disabled, unless a delivery succeeded since then (Unix ms). */
   readonly disabled?: { readonly reason: string; readonly since: number | undefined };
 }
 
-/** What becomes of a delivery. One whose attempt was aborted is due again. */
+/** The result of a delivery. One whose attempt was aborted is due again; one whose secret cannot be decrypted waits. */
 export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
   const { now, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
@@ -77,6 +92,8 @@ export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, in
     return { settled: { ...lease, status: 'pending', attempts, nextAttemptAt, finishedAt: null } };
   };
   if ('error' in outcome && outcome.error === 'aborted') return pending(delivery.attempts, now);
+  if ('error' in outcome && outcome.error === 'secret')
+    return pending(delivery.attempts, now + secretRetryMs);
   const made = [...(JSON.parse(delivery.attempts) as DeliveryAttempt[]), attemptOf(outcome, instants.at)];
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };

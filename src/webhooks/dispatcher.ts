@@ -124,7 +124,8 @@ export class Dispatcher {
     this.#isWoken = false;
     const now = clock.now();
     const room = this.#isStopping ? 0 : this.#lanes.room;
-    const request = { now, leasedUntil: now + leaseMs, room, after: this.#after, held: this.#lanes.held };
+    const { held, fast } = this.#lanes;
+    const request = { now, leasedUntil: now + leaseMs, room, after: this.#after, held, fast };
     const taken = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;

@@ -24,18 +24,34 @@ export const systemResolve: Resolve = async (hostname) => {
   return found.sort((a, b) => a.family - b.family).map(({ address }) => address);
 };
 
-/** What is wrong with the URL of a webhook, as a text that follows its name ("must be …"); undefined if nothing is. */
-export async function mistakeInEndpoint(text: string, routes: Routes): Promise<string | undefined> {
+/** A host name that leads to an address that is not public. */
+export interface Inward {
+  readonly host: string;
+  readonly address: string;
+  readonly reason: string;
+}
+
+/**
+ * What is wrong with the URL of a webhook, as a text that follows its name ("must be …"); undefined if nothing is.
+ * `noticed` gets the address that the text does not name.
+ */
+export async function mistakeInEndpoint(
+  text: string,
+  routes: Routes,
+  noticed?: (inward: Inward) => void,
+): Promise<string | undefined> {
   const url = parseEndpoint(text);
   if (typeof url === 'string') return url;
   const located = await locate(url, routes);
-  return 'addresses' in located ? undefined : located.message;
+  if ('addresses' in located) return undefined;
+  if (located.inward !== undefined) noticed?.(located.inward);
+  return located.message;
 }
 
 type Located =
   | { readonly addresses: readonly string[] }
-  /** The message follows the name of the URL ("must …"). */
-  | { readonly error: 'dns' | 'blocked'; readonly message: string };
+  /** The message follows the name of the URL ("must …"). It is for clients, and names no address of an internal name. */
+  | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: Inward };
 
 /** Resolves the host, and returns its addresses only if every one of them may be connected to. */
 export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Located> {
@@ -50,11 +66,13 @@ export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Lo
       return { error: 'dns', message: `must have a host that can be resolved (${host}: ${code ?? message})` };
     }
   }
-  const inward = addresses.find((address) => reasonAgainst(address, allowed) !== undefined);
-  if (inward !== undefined) {
-    const named = inward === host ? host : `${host} resolves to ${inward}`;
-    const message = `must lead to public addresses only: ${named} (${reasonAgainst(inward, allowed)})`;
-    return { error: 'blocked', message };
+  for (const address of addresses) {
+    const reason = reasonAgainst(address, allowed);
+    if (reason === undefined) continue;
+    const rule = 'must lead to public addresses only';
+    if (address === host) return { error: 'blocked', message: `${rule}: ${host} (${reason})` };
+    const message = `${rule}: ${host} resolves to one that is ${reason}`;
+    return { error: 'blocked', message, inward: { host, address, reason } };
   }
   if (url.protocol === 'http:' && !addresses.every((address) => isAllowed(address, allowed))) {
     return { error: 'blocked', message: 'must be an https URL' };

@@ -10,12 +10,18 @@ export interface Loaded {
 interface Lane {
   inFlight: number;
   readonly waiting: Loaded[];
-  /** Whether the last attempt succeeded within a second. */
-  isFast: boolean;
 }
+
+/** Fast receivers that are remembered. */
+const mostFast = 100;
 
 export class Lanes {
   readonly #lanes = new Map<bigint, Lane>();
+  /**
+   * Webhooks whose last attempt succeeded within a second, the latest last. They outlive the lanes: a lane that is empty
+   * whenever deliveries are taken would never get more than four at once.
+   */
+  readonly #fast = new Set<bigint>();
   /** Deliveries in flight and waiting. */
   #taken = 0;
 
@@ -26,15 +32,20 @@ export class Lanes {
   /** How many more deliveries there is room for, of the webhooks of which there are some. */
   get held(): Record<string, number> {
     const { room } = this;
-    const rooms = [...this.#lanes].map(([id, { inFlight, waiting, isFast }]) => {
-      return [id, Math.max(0, takenOfWebhook(room, isFast) - inFlight - waiting.length)];
+    const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {
+      return [id, Math.max(0, takenOfWebhook(room, this.#fast.has(id)) - inFlight - waiting.length)];
     });
     return Object.fromEntries(rooms);
   }
 
+  /** The other webhooks whose receivers responded quickly of late. */
+  get fast(): bigint[] {
+    return [...this.#fast].filter((id) => !this.#lanes.has(id));
+  }
+
   add(loaded: Loaded): void {
     const { webhookId } = loaded.delivery;
-    const lane = this.#lanes.get(webhookId) ?? { inFlight: 0, waiting: [], isFast: false };
+    const lane = this.#lanes.get(webhookId) ?? { inFlight: 0, waiting: [] };
     this.#lanes.set(webhookId, lane);
     lane.waiting.push(loaded);
     this.#taken++;
@@ -55,7 +66,10 @@ export class Lanes {
     if (lane === undefined) return;
     this.#taken--;
     lane.inFlight--;
-    lane.isFast = isFast;
+    this.#fast.delete(webhookId);
+    if (isFast) this.#fast.add(webhookId);
+    if (this.#fast.size > mostFast)
+      for (const oldest of this.#fast.values().take(1)) this.#fast.delete(oldest);
     if (lane.inFlight + lane.waiting.length === 0) this.#lanes.delete(webhookId);
   }
 }

@@ -26,10 +26,8 @@ export function sealSecret(secret: string, [key]: SecretKeys, randomBytes: Rando
 /** Throws `SecretUnreadable` for an encrypted secret that no key opens. */
 export function openSecret(stored: string, keys: SecretKeys): string {
   if (!stored.startsWith(prefix)) return stored;
-  for (const key of keys) {
-    const secret = decrypted(stored, key);
-    if (secret !== undefined) return secret;
-  }
+  const secret = decryptedWithAny(stored, keys);
+  if (secret !== undefined) return secret;
   throw new SecretUnreadable(
     keys.length === 0
       ? 'A webhook secret is encrypted, and SECRETS_KEY is not set. Set it to the key that encrypted the secret.'
@@ -37,9 +35,22 @@ export function openSecret(stored: string, keys: SecretKeys): string {
   );
 }
 
-/** Whether sealing a stored secret again would protect it better: it is not encrypted, or not with the first key. */
-export function needsSealing(stored: string, [key]: SecretKeys): boolean {
-  return key !== undefined && (!stored.startsWith(prefix) || decrypted(stored, key) === undefined);
+/** A stored secret sealed with the first key, the same text if it is already; undefined if no key opens it. */
+export function renewSecret(stored: string, keys: SecretKeys, randomBytes: RandomBytes): string | undefined {
+  const [first] = keys;
+  const isSealed = stored.startsWith(prefix);
+  if (first === undefined) return isSealed ? undefined : stored;
+  if (isSealed && decrypted(stored, first) !== undefined) return stored;
+  const secret = isSealed ? decryptedWithAny(stored, keys) : stored;
+  return secret === undefined ? undefined : sealSecret(secret, keys, randomBytes);
+}
+
+function decryptedWithAny(stored: string, keys: SecretKeys): string | undefined {
+  for (const key of keys) {
+    const secret = decrypted(stored, key);
+    if (secret !== undefined) return secret;
+  }
+  return undefined;
 }
 
 function decrypted(stored: string, key: Uint8Array): string | undefined {

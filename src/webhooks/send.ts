@@ -97,7 +97,7 @@ export class Sender {
     const url = parseEndpoint(text);
     if (typeof url === 'string') return { error: 'url', message: url };
     const located = await Promise.race([locate(url, this.#options), ended(ending)]);
-    if ('error' in located) return located;
+    if ('error' in located) return { error: located.error, message: located.message };
     let result: Result = { error: 'connect', message: 'no address' };
     for (const address of located.addresses.slice(0, mostAddresses)) {
       result = await this.#sendTo(address, url, message, ending);
@@ -135,7 +135,9 @@ export class Sender {
     };
     const result = await exchange({ ...options, agent: this.#agentOf(url) }, body, ending);
     const isStale = 'error' in result && result.error === 'response' && result.isReused;
-    return isStale ? exchange({ ...options, agent: false }, body, ending) : result;
+    const last = isStale ? await exchange({ ...options, agent: false }, body, ending) : result;
+    // The owner of a webhook does not learn where an internal name leads.
+    return 'error' in last ? { ...last, message: last.message.replaceAll(address, host) } : last;
   }
 
   /** The connections to reuse, by address, port and name; none while many endpoints have idle ones. */

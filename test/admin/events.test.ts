@@ -1,7 +1,9 @@
 /** Events as operators read them: of all types and accounts. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
+import { restoreGap } from '../../src/tables/events.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
@@ -55,6 +57,24 @@ test('a page that waits has the next event, and metrics count it while it waits'
   await until(async () => /^animal_store_event_listeners 1$/m.test((await get('root:/metrics')).text));
   await app.call('POST', '/pets', { body: newPet() });
   expect(ids(await waiting)).toEqual([Number(end) + 1]);
+});
+
+test('the events per hour do not include the ids that restores skipped', async () => {
+  await using app = await startTestApp();
+  const get = await viewerOf(app);
+  const addPets = async (count: number) => {
+    for (let pet = 0; pet < count; pet++) await app.call('POST', '/pets', { body: newPet() });
+  };
+  await addPets(3);
+  for (let restored = 0; restored < 2; restored++) {
+    using database = new Database(app.config.databaseUrl.replace('sqlite:', ''));
+    database.run('PRAGMA busy_timeout = 10000');
+    database.run("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'events'", [restoreGap]);
+    await addPets(4);
+  }
+  app.clock.advance(3_600);
+  const newest = { id: 2 * restoreGap + 11 };
+  expect((await get('/event-log')).body).toMatchObject({ perHour: 11, oldest: { id: 1 }, newest });
 });
 
 test('the oldest and the newest event, and how many there are in an hour, are in the API and the metrics', async () => {

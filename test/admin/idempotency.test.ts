@@ -121,6 +121,7 @@ describe('an Idempotency-Key', () => {
       'importPets',
       'previewImport',
       'stopImport',
+      'testAccountWebhook',
       'verifyBackup',
     ]);
   });

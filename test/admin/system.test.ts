@@ -8,6 +8,8 @@ import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { newPet } from '../support/pets.ts';
+import { newReport } from '../support/usage.ts';
+import { addDeliveries, addWebhook, pendingDelivery } from '../support/webhooks.ts';
 
 async function asOperator(app: TestApp) {
   const { token } = await addOperator(app, 'admin');
@@ -89,7 +91,7 @@ describe('concerns', () => {
     const { storage } = app.app.admin;
     const note = (name: string, seenAt: number) =>
       storage.write('recordUsage', {
-        ...{ minutes: [], keys: [] },
+        ...{ minutes: [], keys: [], number: newReport(app.clock.now()) },
         instance: { name, version: '1.0.0', startedAt: 1, seenAt },
       });
     await note('gone', app.clock.now());
@@ -100,6 +102,22 @@ describe('concerns', () => {
       'Instance gone was last seen at 2027-01-15T10:00:00.000Z, and was not stopped in good order.',
     ]);
     expect((await operator.system()).instances.map(({ name }) => name)).toEqual(['here', 'gone']);
+  });
+
+  test('name the age of a delivery that has been pending for 6 hours, while its webhook is enabled', async () => {
+    await using app = await startTestApp();
+    const operator = await asOperator(app);
+    await addWebhook(app.config.databaseUrl, { accountId: 1 });
+    await addDeliveries(app.config.databaseUrl, [pendingDelivery(1n, 1n, app.clock.now())]);
+    app.clock.advance(6 * 3_600 - 1);
+    expect((await operator.overview()).concerns).toEqual([]);
+    app.clock.advance(3_601);
+    expect(whats((await operator.overview()).concerns)).toEqual([
+      'The oldest pending delivery to an enabled webhook is 7 hours old.',
+    ]);
+    await app.operator.storage.write('disableWebhookByOperator', { id: 1n, reason: 'Gone.', now: 0 });
+    app.clock.advance(laterSeconds);
+    expect((await operator.overview()).concerns).toEqual([]);
   });
 
   test('name a deprecated operation that is still called within 60 days of its end', async () => {

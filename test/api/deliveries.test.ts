@@ -29,7 +29,7 @@ async function withDeliveries(count: number) {
   const now = app.clock.now();
   await storage.write('dispatchDeliveries', {
     settled: [],
-    take: { now, leasedUntil: now, room: 0, after: 0n, held: {} },
+    take: { now, leasedUntil: now, room: 0, after: 0n, held: {}, fast: [] },
   });
   const events = Array.from({ length: count }, (_, at) => last + BigInt(at + 1));
   return { owner, events, list: `/webhooks/${webhookId}/deliveries` };

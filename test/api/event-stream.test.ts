@@ -1,8 +1,9 @@
 /** The stream of events, read by an independent parser. Its bounds are in event-stream-bounds.test.ts. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { parseJson } from '../../src/contract/json.ts';
-import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { EventSource } from '../support/event-source.ts';
+import { keyLosses, keyLossNames, losingKey } from '../support/key-losses.ts';
 import { newPet } from '../support/pets.ts';
 import { until } from '../support/wait.ts';
 
@@ -161,40 +162,16 @@ describe('types', () => {
 });
 
 describe('the end', () => {
-  const ends = {
-    'its key is revoked': ({ keyId }: Tenant) => app.operator.keys.revoke(keyId),
-    'its account is closed': ({ account }: Tenant) => app.operator.accounts.close(account.id),
-    'its key loses events:read': ({ keyId }: Tenant) => app.operator.keys.setScopes(keyId, ['pets:read']),
-    'its key loses the scope of a type': ({ keyId }: Tenant) =>
-      app.operator.keys.setScopes(keyId, ['pets:read', 'events:read']),
-    'its key expires': () => app.clock.advance(3_600),
-    'its key is banned': async ({ key }: Tenant) => {
-      const banned = async () => (await app.call('GET', '/pets', { key })).error.code === 'api_key_banned';
-      // What is refused in the first second of an episode is no strike.
-      for (let sent = 0; sent < 1_200 && !(await nextIs(banned)); sent++);
-    },
-  };
-  const nextIs = async (condition: () => Promise<boolean>) => {
-    app.clock.advance(0.02);
-    return condition();
-  };
-
-  test.each(Object.keys(ends) as (keyof typeof ends)[])(
-    'comes when %s, and only of its streams',
-    async (what) => {
-      const { account } = await app.tenant('enterprise', { perMinute: 2, perDay: 1_000 });
-      const scopes = ['pets:read', 'orders:read', 'events:read'] as const;
-      const issued = await app.app.admin.keys.create(account.id, 'till', 1_800_000, scopes);
-      const other = await app.app.admin.keys.create((await wealthy()).account.id, 'other', undefined, scopes);
-      await using source = await open('', issued);
-      await using others = await open('', other);
-      await ends[what]({ account, key: issued.key, keyId: issued.id });
-      await until(() => source.hasEnded);
-      await addPet();
-      await until(() => others.events.length === 1);
-      expect(source.events).toEqual([]);
-    },
-  );
+  test.each(keyLossNames)('comes when %s, and only of its streams', async (what) => {
+    const losing = await losingKey(app, what);
+    await using source = await open('', losing);
+    await using others = await open('', await wealthy());
+    await keyLosses[what](app, losing);
+    await until(() => source.hasEnded);
+    await addPet();
+    await until(() => others.events.length === 1);
+    expect(source.events).toEqual([]);
+  });
 
   test('does not come when a key loses the scope of types that are not streamed', async () => {
     const { key, keyId } = await wealthy();

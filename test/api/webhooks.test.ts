@@ -1,6 +1,7 @@
 /** Webhooks beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
+import pino from 'pino';
 import { mostWebhooks } from '../../src/contract/webhooks.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
@@ -10,7 +11,9 @@ import { faulty } from '../support/pets.ts';
 
 /** Where host names lead. */
 let address = '1.1.1.1';
-const app = await startTestApp({ WEBHOOK_ALLOWED_NETWORKS: '' }, undefined, async () => [address]);
+const logged: string[] = [];
+const log = pino({ level: 'warn' }, { write: (line) => logged.push(line) });
+const app = await startTestApp({ WEBHOOK_ALLOWED_NETWORKS: '' }, log, async () => [address]);
 afterAll(() => app[Symbol.asyncDispose]());
 const { storage } = app.operator;
 
@@ -148,13 +151,29 @@ describe('the URL', () => {
         await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ url })),
       ]) {
         expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
-        expect(answer.error.message).toContain('shop.example resolves to 10.0.0.1 (private)');
+        expect(answer.error.message).toContain('shop.example resolves to one that is private');
+        expect(answer.text).not.toContain('10.0.0.1');
       }
+      const notice = 'refused the URL of a webhook: shop.example leads to 10.0.0.1, which is private';
+      expect(logged.map((line) => JSON.parse(line).msg)).toEqual([notice, notice]);
       expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: false }))).status).toBe(200);
       expect((await owner.call('POST', '/webhooks', options)).text).toBe(first.text);
     } finally {
       address = '1.1.1.1';
     }
+  });
+});
+
+describe('a disabled webhook', () => {
+  test('is sent no events again before it is enabled', async () => {
+    const owner = await buyerOf(app);
+    const { id } = await created(owner);
+    const enable = (enabled: boolean) => owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled }));
+    const redeliver = () => owner.call('POST', `/webhooks/${id}/redeliver`, bodyOf({ after: 0 }));
+    await enable(false);
+    expect((await redeliver()).error.code).toBe('webhook_disabled');
+    await enable(true);
+    expect((await redeliver()).status).toBe(202);
   });
 });
 

@@ -14,7 +14,7 @@ import type { AuditEntry } from '../../src/tables/operators.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
-import { addWebhook } from '../support/webhooks.ts';
+import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
 /** The commands of operations from whose rows none follows, or the reason why there is none. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
@@ -110,6 +110,9 @@ const writtenChanges: readonly Change[] = [
   ['categories remove', ['3'], ['deleteCategory']],
   ['webhooks disable', ['1', '--reason', 'Overloaded.'], ['disableWebhookByOperator']],
   ['webhooks enable', ['1'], ['enableWebhookByOperator']],
+  ['webhooks test', ['1'], ['testAccountWebhook']],
+  ['webhooks redeliver', ['1', '--after', '0'], ['redeliverAccountEvents']],
+  ['webhooks redeliver-delivery', ['1', '1'], ['redeliverAccountDelivery']],
   ['backup', ['store.backup'], ['createBackup']],
 ];
 
@@ -135,14 +138,20 @@ const changes = [...writtenChanges, ...otherChanges];
 /** The result of each change, and the entries of the log that it left. */
 const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
 
+/** A webhook with a delivery, to which nothing may be sent. */
+async function addBlockedWebhook(): Promise<void> {
+  const { databaseUrl } = readConfig(settingsIn(place.folder));
+  await addWebhook(databaseUrl, { accountId: 1, url: 'https://127.0.0.1/' });
+  await addDeliveries(databaseUrl, [failedDelivery(1n, 1n, Date.now())]);
+}
+
 beforeAll(async () => {
   await place.write('pets.csv', 'name,categoryId,status\nA,1,available\nB,1,available\n');
   await using operator = await operatorOf(place.folder);
   let last = 0n;
   for (const [command, args] of changes) {
     if (command === 'bans lift') banIn(limitFileIn(place.folder), 1, Math.floor(Date.now() / 1_000) + 3_600);
-    if (command === 'webhooks disable')
-      await addWebhook(readConfig(settingsIn(place.folder)).databaseUrl, { accountId: 1 });
+    if (command === 'webhooks disable') await addBlockedWebhook();
     const answer = await place.json(...command.split(' '), ...args);
     const all = await operator.audit.list(undefined, 100, {});
     const entries = all.filter(({ id }) => id > last).reverse();

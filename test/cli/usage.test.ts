@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
+import { newReport } from '../support/usage.ts';
 
 const counts = { ok: 5, refused: 4, limited: 3, failed: 2 };
 const instance = { name: 'one', version: '1.1.0', startedAt: 1_000 };
@@ -18,7 +19,12 @@ beforeAll(async () => {
     { minute, operation: 'listPets', code: 'invalid_parameter', requests: 4 },
   ];
   const keys = [{ keyId: 1, accountId: 1, hour, ...counts, deprecated: 1, lastUsedAt: minute }];
-  await operator.storage.write('recordUsage', { minutes, keys, instance: { ...instance, seenAt: now } });
+  await operator.storage.write('recordUsage', {
+    minutes,
+    keys,
+    number: newReport(now),
+    instance: { ...instance, seenAt: now },
+  });
 });
 afterAll(() => place[Symbol.asyncDispose]());
 

@@ -126,6 +126,7 @@ const classOf = (error: AnimalStoreError): string => {
     case 'pet_not_available':
     case 'order_transition_not_allowed':
     case 'idempotency_key_in_use':
+    case 'webhook_disabled':
     case 'missing_api_key':
     case 'invalid_api_key':
     case 'precondition_failed':

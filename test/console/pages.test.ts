@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { named } from '../../console/text.ts';
 import type { TestConsole } from '../support/console.ts';
+import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
 import { addDeliveries, addWebhook, failedDelivery, pendingDelivery } from '../support/webhooks.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
@@ -92,7 +93,7 @@ async function recordUsage({ app }: TestConsole, owner: { keyId: number; account
   const counts = { ok: 1, refused: 1, limited: 1, failed: 1, deprecated: 1 };
   const instance = { name: harmful, version: '0.0.0', startedAt: hour, seenAt: now - 120_000 };
   const keys = [{ ...owner, ...counts, hour, lastUsedAt: now }];
-  await app.admin.storage.write('recordUsage', { minutes: [], keys, instance });
+  await app.admin.storage.write('recordUsage', { minutes: [], keys, number: newReport(now), instance });
 }
 
 interface AxeResults {

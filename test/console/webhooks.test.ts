@@ -1,5 +1,6 @@
 /** What operators see and change of webhooks. */
 import { expect } from 'bun:test';
+import { until } from '../support/wait.ts';
 import {
   addDeliveries,
   addWebhook,
@@ -7,16 +8,20 @@ import {
   pendingDelivery,
   succeededDelivery,
 } from '../support/webhooks.ts';
+import { response, startReceiver } from '../webhooks/receiver.ts';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
-const given = consoleOfTests();
+const given = consoleOfTests({ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1', WEBHOOKS: 'off' });
 
 /** A webhook of a new account with some deliveries, and its id. */
-async function stocked(name: string) {
+async function stocked(name: string, endpoint?: string) {
   const { app, storePath, addAccount } = await given();
   const url = `sqlite:${storePath}`;
   const { account } = await addAccount(name, 'business');
-  await addWebhook(url, { accountId: account.id, description: `For ${name}` });
+  await addWebhook(url, {
+    ...{ accountId: account.id, description: `For ${name}` },
+    ...(endpoint !== undefined && { url: endpoint }),
+  });
   const [webhook] = await app.admin.storage.webhooks.list(undefined, 1, { accountId: account.id });
   const id = webhook?.id ?? expect.unreachable();
   const now = Date.now();
@@ -89,4 +94,63 @@ testInBrowser('an admin disables a webhook with a reason, and enables it again',
     .getByRole('link', { name: `webhook ${id}` })
     .first()
     .waitFor();
+});
+
+testInBrowser(
+  'an admin tests a webhook, and sees the outcome of each test without the response',
+  async () => {
+    const { signedIn, addOperator } = await given();
+    const statuses = ['204 No Content', '503 Unavailable'];
+    await using receiver = await startReceiver((socket) =>
+      socket.write(response(statuses.shift() ?? '', statuses.length === 1 ? '' : 'private')),
+    );
+    const { id, accountId } = await stocked('emil', `http://127.0.0.1:${receiver.port}/`);
+    const page = await signedIn(await addOperator('tester', 'admin'), `/webhooks?accountId=${accountId}`);
+    await page.getByRole('button', { name: `Test webhook ${id}` }).click();
+    const dialog = page.getByRole('dialog');
+    const outcome = dialog.getByRole('status');
+    await dialog.getByRole('button', { name: 'Send test event' }).click();
+    await outcome.getByText('The receiver responded with 204 after').waitFor();
+    await dialog.getByRole('button', { name: 'Send test event' }).click();
+    await outcome.getByText('The receiver responded with 503 after').waitFor();
+    expect(await dialog.innerText()).not.toContain('private');
+    await receiver[Symbol.asyncDispose]();
+    await dialog.getByRole('button', { name: 'Send test event' }).click();
+    await outcome.getByText('ECONNREFUSED').waitFor();
+    expect(receiver.requests).toHaveLength(2);
+    await dialog.getByRole('button', { name: 'Close' }).first().click();
+    await dialog.waitFor({ state: 'detached' });
+  },
+);
+
+testInBrowser('an admin sends one event again, and all behind an id', async () => {
+  const { app, signedIn, addOperator } = await given();
+  const { id } = await stocked('finn');
+  const page = await signedIn(await addOperator('sender', 'admin'), `/webhooks/${id}?status=failed`);
+  const { storage } = app.admin;
+  const pending = async () => {
+    const listed = await storage.deliveries.list(undefined, 10, { webhookId: id, status: 'pending' });
+    return listed.map(({ eventId }) => eventId);
+  };
+  await page.getByRole('button', { name: 'Redeliver delivery', exact: false }).click();
+  await page.getByText('as a new delivery').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByRole('status').getByText('Event 4 is sent again.').waitFor();
+  expect(await pending()).toEqual([4n, 5n]);
+  await page.getByRole('button', { name: `Redeliver webhook ${id}` }).click();
+  await page.getByRole('textbox', { name: 'After event' }).fill('0');
+  await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByRole('status').getByText(`Events behind 0 are sent to webhook ${id} again.`).waitFor();
+  await until(async () => ((await storage.webhooks.find(id))?.position ?? 0n) < 2n ** 60n);
+});
+
+testInBrowser('a viewer learns why nothing can be sent', async () => {
+  const { signedIn, addOperator } = await given();
+  const { id } = await stocked('gina');
+  const page = await signedIn(await addOperator('onlooker', 'viewer'), `/webhooks/${id}?status=failed`);
+  for (const name of [`Test webhook ${id}`, `Redeliver webhook ${id}`, 'Redeliver delivery']) {
+    await page.getByRole('button', { name }).press('Enter');
+    await page.getByRole('status').getByText('You are signed in as a viewer').first().waitFor();
+  }
+  expect(await page.getByRole('dialog').count()).toBe(0);
 });

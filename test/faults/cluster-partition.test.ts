@@ -59,6 +59,30 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await shows(nearTo(key), 'from far');
   });
 
+  test.each(['writes', 'writes and reads'])(
+    'cut off from Redis: a list anywhere shows the changes whose events it %s',
+    async (role) => {
+      await using far = await distant();
+      await using other = await distant();
+      const { key, keyId } = await issueKey();
+      await operator.keys.setScopes(keyId, ['pets:read', 'pets:create', 'events:read']);
+      const clients = { far: clientOf(far.url, key), near: nearTo(key), other: clientOf(other.url, key) };
+      const reader = role === 'writes' ? clients.near : clients.far;
+      let next = (await reader.get('/events?order=desc&limit=1')).headers.get('link');
+      await far.toRedis.cut();
+      await far.says(troubles.redis);
+      for (let round = 0; round < 8; round++) {
+        const name = `${role} ${round}`;
+        await clients.other.get(list);
+        expect((await clients.far.add(name)).status).toBe(201);
+        const events = await reader.get(`/events${/\/events([^>]*)/.exec(next ?? '')?.[1]}`);
+        next = events.headers.get('link');
+        expect(events.text).toContain(`"${name}"`);
+        expect((await clients.other.get(list)).text).toContain(`"${name}"`);
+      }
+    },
+  );
+
   test('cut off from Redis: it applies a revocation and a lifted ban, also after it reconnects', async () => {
     await using far = await distant();
     const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
@@ -152,6 +176,16 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using misled = await openAdminServices(readConfig(settings));
     await misled.keys.revoke(keyId);
     await answers(nearTo(key), 401);
+  });
+
+  test('applies a ban lifted by a command that cannot reach Redis', async () => {
+    const { key, keyId } = await issueKey({ perMinute: 1, perDay: 1_000 });
+    await isBanned(nearTo(key), keyId);
+    await using command = start([process.execPath, 'src/main.ts', 'bans', 'lift', String(keyId)], {
+      environment: { DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' },
+    });
+    expect(await command.exited).toBe(0);
+    expect((await nearTo(key).get(list)).text).not.toContain('api_key_banned');
   });
 
   test('the command line reports when every instance applies a change', async () => {

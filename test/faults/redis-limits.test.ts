@@ -1,98 +1,22 @@
 /** What Redis and PostgreSQL lose, delay and repeat, limits and bans survive; each through a proxy of the test's own. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
-import { type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';
-import { callerWith } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
-import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
+import { ban, caller, limitBench, take, takes } from './limit-bench.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
-
-/** Instances of one store, each behind proxies of its own. */
-interface Bench extends AsyncDisposable {
-  readonly clock: FakeClock;
-  open(timeouts?: { redisTimeoutMs?: number; statementTimeoutMs?: number }): Promise<Instance>;
-  /** Deletes everything of this store in Redis. */
-  empty(): Promise<void>;
-}
-
-interface Instance extends AsyncDisposable {
-  readonly store: Storage;
-  readonly redis: TcpProxy;
-  readonly postgres: TcpProxy;
-  /** What operators were told. */
-  readonly notices: string[];
-}
-
 describe.skipIf(servers === undefined)('limits and bans', () => {
   // Skipped without them.
   const there = servers ?? ({} as NonNullable<typeof servers>);
-
-  async function bench(): Promise<Bench> {
-    await using made = new AsyncDisposableStack();
-    const schema = made.use(await there.makeSchema());
-    const redisPrefix = there.makePrefix();
-    const clock = new FakeClock();
-    const kept = made.move();
-    return {
-      clock,
-      async open(timeouts = {}) {
-        const redis = kept.use(await tcpProxy(there.redisUrl));
-        const postgres = kept.use(await tcpProxy(schema.url));
-        const notices: string[] = [];
-        const store = await openStore({
-          url: postgres.url,
-          clock,
-          rules: strictRules,
-          serving: true,
-          cluster: { ...patient, ...timeouts, redisUrl: redis.url, redisPrefix },
-          notice: (text) => notices.push(text),
-        });
-        const dispose = () => store[Symbol.asyncDispose]();
-        return { store, redis, postgres, notices, [Symbol.asyncDispose]: dispose };
-      },
-      async empty() {
-        const client = new RedisClient(there.redisUrl);
-        await client.del(...(await client.keys(`${redisPrefix}*`)));
-        client.close();
-      },
-      [Symbol.asyncDispose]: () => kept.disposeAsync(),
-    };
-  }
-
-  const seenVersions = new WeakMap<Storage, number>();
-
-  /** The verdict on one request of a caller that is held, read again as long as that was under an older version. */
-  async function take(store: Storage, who = caller) {
-    let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
-    for (;;) {
-      const { verdict, versions } = await store.limits.take(who, callers);
-      callers = versions.callers;
-      seenVersions.set(store, callers);
-      if (verdict !== undefined) return verdict;
-    }
-  }
-
-  async function takes(store: Storage, times: number): Promise<number[]> {
-    const verdicts = await Promise.all(Array.from({ length: times }, () => take(store)));
-    return verdicts.map(({ remaining }) => remaining);
-  }
-
-  async function ban({ store }: Instance, clock: FakeClock): Promise<void> {
-    await takes(store, caller.quota.perMinute + 1);
-    clock.advance(1);
-    for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store);
-    expect((await take(store)).refusal).toBe('api_key_banned');
-  }
+  const bench = () => limitBench(there);
 
   test('outlive a Redis that was emptied while PostgreSQL is slower than Redis may be', async () => {
     await using place = await bench();

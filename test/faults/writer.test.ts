@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { allNames, load, readiness } from '../support/load.ts';
-import { ample, dataFileIn, issueKey, root, serveCommand, startService } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, serveWith, startService } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
@@ -132,12 +131,7 @@ testTraced('a service stops on SIGTERM while its disk hangs in a commit', async 
   expect(await statuses).toEqual([503]);
 });
 
-const preloaded = [
-  process.execPath,
-  '--preload',
-  join(root, 'test/faults/writer-ends.ts'),
-  ...serveCommand.slice(1),
-];
+const preloaded = serveWith('test/faults/writer-ends.ts');
 
 for (const [end, reason] of [
   ['it throws', / failed: /],

@@ -22,10 +22,12 @@ test('links name the resource', () => {
 test('pages are cached by their target', () => {
   const cache = new PageCache();
   const versions = versionsFrom(() => 1);
-  cache.keep(nested, '/v1/categories/7/pets', versions, answer);
-  expect(cache.get(nested, '/v1/categories/7/pets', versions)).toBeDefined();
-  expect(cache.get(nested, '/v1/categories/8/pets', versions)).toBeUndefined();
-  expect(cache.get(nested, '/v1/categories/7/pets', { ...versions, pets: 2 })).toBeUndefined();
-  cache.keep(operations.getCategory, '/v1/categories/7', versions, answer);
-  expect(cache.get(operations.getCategory, '/v1/categories/7', versions)).toBeUndefined();
+  const read = (target: string, operation = nested, at = versions) => ({ operation, target, versions: at });
+  const page = '/v1/categories/7/pets';
+  cache.keeper(read(page), undefined)(answer, undefined);
+  expect(cache.get(read(page), undefined)).toBeDefined();
+  expect(cache.get(read('/v1/categories/8/pets'), undefined)).toBeUndefined();
+  expect(cache.get(read(page, nested, { ...versions, pets: 2 }), undefined)).toBeUndefined();
+  cache.keeper(read('/v1/categories/7', operations.getCategory), undefined)(answer, undefined);
+  expect(cache.get(read('/v1/categories/7', operations.getCategory), undefined)).toBeUndefined();
 });

@@ -1,10 +1,13 @@
 /** Each change by an operator and its entry in the audit log are written together or not at all. */
 import { afterAll, expect, test } from 'bun:test';
+import { messageOf } from '../../src/cli/terminal.ts';
 import { AccountOperations } from '../../src/operations/admin/accounts.ts';
 import { BanOperations } from '../../src/operations/admin/bans.ts';
 import { writeAs } from '../../src/operations/changes/by-operator.ts';
 import { webhookUnits } from '../../src/operations/resources/webhooks.ts';
 import { units } from '../../src/operations/units.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
+import type { NewAuditEntry } from '../../src/tables/operators.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
 import { rejectionOf } from '../support/rejection.ts';
@@ -33,6 +36,7 @@ test('every unit of an operator names its subject', () => {
       'disableWebhook',
       'releaseDeliveries',
       'pruneDeliveries',
+      'resealWebhooks',
     ],
     ...Object.keys(webhookUnits),
   ];
@@ -117,6 +121,29 @@ test('a process that dies while it lifts a ban leaves an entry of the attempt', 
   const [entry] = await entries(`key:${id}`);
   expect(entry).toMatchObject({ actor: `cli:${admin.actor.name}`, before: entry?.after });
   expect(JSON.parse(entry?.after ?? '')).toMatchObject({ level: 1 });
+});
+
+test('a lift whose result cannot be recorded is reported as done', async () => {
+  const { id: accountId } = await accounts.create('crowd', 'enterprise', { perMinute: 1, perDay: 1 });
+  const { id } = await keys.create(accountId, 'till');
+  const ban = { keyId: id, bannedUntil: Math.ceil(Date.now() / 1_000) + 60, level: 1 };
+  let isLifted = false;
+  const lift = () => {
+    isLifted = true;
+    return true;
+  };
+  const limits = { ...storage.limits, bans: () => [ban], lift };
+  const write = (async (name: 'recordAudit', entry: NewAuditEntry) => {
+    if (isLifted) throw new StorageUnavailable('the disk is full');
+    await storage.write(name, entry);
+  }) as typeof storage.write;
+  const failing = new BanOperations({ ...admin, store: { ...storage, limits, write } });
+  const refusal = await rejectionOf(failing.lift(id));
+  const message = 'The ban was lifted, but the audit log has only the entry of the attempt.';
+  expect(refusal).toMatchObject({ code: 'service_unavailable', message });
+  expect(messageOf(refusal)).toBe(
+    `${message} The store is temporarily unavailable (the disk is full). Check before you try again.`,
+  );
 });
 
 test('limits that are derived from a plan are those of the plan that the account has when they are written', async () => {

@@ -1,8 +1,12 @@
 /** The reader of new events that waiting requests and streams of a process share, on a real store. */
 import { afterAll, expect, test } from 'bun:test';
 import type { StoreEvent } from '../../src/contract/events.ts';
+import { operations } from '../../src/contract/operations.ts';
+import type { Authenticated } from '../../src/operations/admission/admission.ts';
+import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { type EndOfListening, EventTail } from '../../src/operations/events/tail.ts';
 import { startTestApp } from '../support/app.ts';
+import { clientParts, requestContextOf } from '../support/request-context.ts';
 import { until } from '../support/wait.ts';
 
 const app = await startTestApp();
@@ -102,4 +106,30 @@ test('ends all listeners when the store was restored to a state without events t
   tail.listen((await last()) + 5n, listener);
   await until(() => listener.reason !== undefined);
   expect(listener.reason).toBe('gap');
+});
+
+test('a change after which deliveries may be due makes the service look for them, without a new event', async () => {
+  const parts = clientParts(app);
+  using events = parts.events;
+  let looks = 0;
+  const take = () => {
+    looks++;
+  };
+  const after = await last();
+  events.tail.listen(after, { until: Number.POSITIVE_INFINITY, isOwn: true, take, end: () => undefined });
+  const reader = new Recorder();
+  events.tail.listen(after, reader);
+  // Metrics count those of clients and operators.
+  expect(events.tail.listeners).toBe(1);
+  const { key } = await app.tenant('pro');
+  const made = await app.call('POST', '/webhooks', { key, body: '{"url":"https://shop.example/"}' });
+  const { id: webhookId } = made.json as { readonly id: bigint };
+  const { admission } = requestContextOf(app);
+  await new ClientOperations(parts).perform(operations.redeliverEvents, {
+    input: { params: { webhookId }, query: undefined, body: { after } },
+    preconditions: {},
+    once: undefined,
+    admission: (await admission.admit({ kind: 'key', key }, () => '::1')) as Authenticated,
+  });
+  expect([looks, reader.ids]).toEqual([1, []]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect } from 'bun:test';
+import { randomBytes } from 'node:crypto';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
 import type { Store } from '../../src/operations/units.ts';
@@ -22,8 +23,7 @@ function recording({ store, clock }: Bench) {
   }) as Store['write'];
   const recorder = new UsageRecorder({
     store: { write, health: () => store.health(), events: store.events },
-    counter,
-    clock,
+    ...{ counter, clock, randomBytes },
     instance: { name: 'one', version: '1.0.0', startedAt: clock.now() },
     prunes: false,
     events: { areRecorded: true, keepMs: 0 },

@@ -21,7 +21,8 @@ type Environment = Readonly<Record<string, string>>;
 /** A store with an operator, where services with two workers can be started, or as many as the settings say. */
 export interface WorkerStores extends AsyncDisposable {
   readonly operator: AdminServices;
-  startInstance(environment?: Environment): Promise<Service>;
+  /** `command` defaults to the one that serves. */
+  startInstance(environment?: Environment, command?: readonly string[]): Promise<Service>;
   /** Does not wait until they serve. */
   begin(environment?: Environment): Running;
   /** For a test that stops them. */
@@ -45,8 +46,8 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
   const kept = made.move();
   return {
     folder: folder.path,
-    ...storesOf(operator, settingsIn(folder.path), async (environment) =>
-      kept.use(await startService(folder.path, environment)),
+    ...storesOf(operator, settingsIn(folder.path), async (environment, command) =>
+      kept.use(await startService(folder.path, environment, command)),
     ),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
@@ -67,7 +68,7 @@ export async function serverStores(environment: Environment = {}): Promise<Worke
 function storesOf(
   operator: AdminServices,
   settings: Environment,
-  startInstance: (environment: Environment) => Promise<Service>,
+  startInstance: (environment: Environment, command?: readonly string[]) => Promise<Service>,
 ): Omit<WorkerStores, keyof AsyncDisposable> {
   const issueKey = async (quota = ample) => {
     const { id: accountId } = await operator.accounts.create('shop', 'enterprise', quota);
@@ -76,7 +77,7 @@ function storesOf(
   };
   return {
     operator,
-    startInstance: (environment = {}) => startInstance({ ...twoWorkers, ...environment }),
+    startInstance: (environment = {}, command) => startInstance({ ...twoWorkers, ...environment }, command),
     begin: (environment = {}) =>
       start(serveCommand, { environment: { ...settings, ...twoWorkers, ...environment } }),
     beginDrained: async (environment) => {

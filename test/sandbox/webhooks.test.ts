@@ -221,6 +221,23 @@ test('an attempt in flight is made once, however far the clock is advanced', asy
   expect(hook.pets()).toEqual(['next', 'held']);
 });
 
+test('a reset drops deliveries that were taken ahead', async () => {
+  const user = await newAccount();
+  await using hook = await subscribe(user);
+  await addPet(user, 'first');
+  await until(async () => (await hook.deliveries())[0]?.status === 'succeeded');
+  await misbehave('webhook-delay=30s');
+  for (let pet = 0; pet < 20; pet++) await addPet(user, `${pet}`);
+  await until(async () => (await hits()) === 4);
+  await sandbox.steered('POST', '/reset');
+  const later = await newAccount();
+  await using fresh = await subscribe(later);
+  await addPet(later, 'next');
+  await until(() => fresh.received.length === 1);
+  await until(async () => (await fresh.deliveries())[0]?.status === 'succeeded');
+  expect(hook.pets()).toEqual(['first']);
+});
+
 test('a reset removes webhooks, and what is held for them', async () => {
   const user = await newAccount();
   await using hook = await subscribe(user);

@@ -9,8 +9,9 @@ import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
+import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
-import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
+import { lockAwaited, openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -106,6 +107,7 @@ function reportOf(reporter: number, round: number): UsageReport {
   return {
     minutes: ids.map((id) => ({ minute: 60_000 * id, operation: 'listPets', code: 'ok', requests: 1 })),
     keys: ids.map((keyId) => ({ keyId, accountId: 1, hour: hourMs, lastUsedAt: hourMs + round, ...counts })),
+    number: newReport(round),
     instance: { name: 'shared', version: '1', startedAt: 0, seenAt: round },
   };
 }
@@ -152,16 +154,33 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
     );
   });
 
+  test('that is sent again waits until its first attempt is committed', async () => {
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, units, 1);
+    await using session = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    const report = reportOf(0, 0);
+    const reported = await session.begin(async (sql) => {
+      const { tables } = new PostgresTransaction(async (statement) => statement(sql), new Map());
+      await units.recordUsage.run(tables, report);
+      const again = instances.writers[0]?.write('recordUsage', report);
+      await lockAwaited(observer);
+      return { again };
+    });
+    await reported.again;
+    const [{ sum }] = await session`SELECT sum(ok)::int AS sum FROM usage_hours`;
+    expect(sum).toBe(keys);
+  });
+
   test('no change that a client asks for waits for a report', async () => {
     await using schema = await makeSchema();
     await using instances = await openWriters(schema.url, units, 1);
     const [writer] = instances.writers;
-    const report = reportOf(0, 0);
-    await writer?.write('recordUsage', report);
+    await writer?.write('recordUsage', reportOf(0, 0));
     await using session = openSession(schema.url);
     await session`BEGIN`;
     await session`SELECT FROM usage_hours FOR UPDATE`;
-    const reported = writer?.write('recordUsage', report);
+    const reported = writer?.write('recordUsage', reportOf(0, 1));
     await writer?.write('createAccount', { name: 'a', ...quotaOf('free'), createdAt: 0 });
     await session`COMMIT`;
     await reported;

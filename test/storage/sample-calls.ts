@@ -60,6 +60,7 @@ function report(from: number) {
   return {
     minutes: ['ok', 'Z', '_'].map((code) => ({ minute: from, operation: 'listPets', code, requests: 7 })),
     keys: [1, 2].map((keyId) => ({ ...counts, keyId, accountId: keyId, hour: from })),
+    number: { process: 'one', number: from, reportedAt: from },
     instance: { name: `from ${from}`, version: '1', startedAt: from, seenAt: from },
   };
 }
@@ -130,7 +131,7 @@ const newWebhook = {
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {} };
+const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {}, fast: [] };
 const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,
@@ -149,11 +150,23 @@ const webhookCalls: readonly Call[] = [
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
   ['releaseDeliveries', now],
   ['redeliver', { ...write, caller, params: { webhookId: 1n, deliveryId: 1n } }],
+  ['redeliverAccountDelivery', { ...write, params: { webhookId: 1n, deliveryId: 1n } }],
   ['pruneDeliveries', now + 1],
   ['disableWebhook', { webhookId: 2n, reason: 'gone', since: undefined, now }],
   ['updateWebhook', { ...webhook(2n), endpoint, events: bounds, body: { enabled: true } }],
   ['redeliverEvents', { ...webhook(2n), events: bounds, body: { after: 3n } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
+  [
+    'resealWebhooks',
+    [
+      {
+        id: 2n,
+        before: { secret: 'other', formerSecret: 'sealed' },
+        after: { secret: 'again', formerSecret: undefined },
+      },
+    ],
+  ],
+  ['redeliverAccountEvents', { ...write, params: { webhookId: 2n }, events: bounds, body: { after: 2n } }],
   ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['pruneEvents', now + 1],
@@ -181,7 +194,7 @@ const operatorCalls: readonly Call[] = [
   ['addSession', { ...sessionOf(1, 'u'), lastFour: 'abcd' }],
   ['recordUsage', report(day - 86_400_000)],
   ['recordUsage', report(day)],
-  ['pruneUsage', { minutes: day, hours: day, days: day, instances: day }],
+  ['pruneUsage', { minutes: day, hours: day, days: day, reports: day, instances: day }],
 ];
 
 const written = [...shopCallsBefore, ...shopCallsAfter].map(([name]) => name);

@@ -37,7 +37,10 @@ const plans = new Map(
 );
 
 /** Tables that may be read whole, since they stay small and no request does it. */
-const small = new Set(['imports', 'versions', 'operators', 'instances', 'sqlite_schema', 'sqlite_sequence']);
+const small = new Set([
+  ...['imports', 'versions', 'operators', 'instances', 'usage_reports'],
+  ...['sqlite_schema', 'sqlite_sequence'],
+]);
 
 type Exceptions = readonly (readonly [reason: string, statement: RegExp])[];
 

@@ -16,6 +16,7 @@ export const undescribed: Readonly<Record<string, string>> = {
   versions: 'the versions of resources on SQLite; each store counts its own',
   animal_store_format: 'the format of this database',
   store: 'identifies this database',
+  changed_ranges: 'versions of ranges of ids, which begin again after a move',
   unnumbered_events: 'events on their way to `events`, numbered before the copy',
   usage_snapshots: 'what Redis is restored from; limits begin again after a move',
   ban_snapshots: 'what Redis is restored from; bans end with a move',
@@ -34,6 +35,7 @@ const locks: Readonly<Record<string, TableFacts>> = {
   usage_minutes: { unlocked: ownRows },
   usage_hours: { unlocked: ownRows },
   usage_days: { unlocked: ownRows },
+  usage_reports: { unlocked: ownRows },
   instances: { unlocked: ownRows },
   deliveries: { unlocked: 'the process that sends an event leases its row' },
   // On PostgreSQL a lock is a lock of a row of this table.

@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import type { Store } from '../../src/operations/units.ts';
 import type { KeyUsage, UsageReport } from '../../src/storage/admin.ts';
 import type { Instance } from '../../src/tables/usage.ts';
+import { newReport } from '../support/usage.ts';
 import type { StoreTest } from './place.ts';
 import { enterprise, newKey } from './samples.ts';
 
@@ -33,7 +34,7 @@ function keyUsage(keyId: number, hour: number, given: Partial<KeyUsage> = {}): U
 }
 
 async function report(store: Store, given: Partial<UsageReport>): Promise<void> {
-  await store.write('recordUsage', { minutes: [], keys: [], instance, ...given });
+  await store.write('recordUsage', { minutes: [], keys: [], number: newReport(day), instance, ...given });
 }
 
 export function usageConforms(check: StoreTest): void {
@@ -150,6 +151,43 @@ export function usageConforms(check: StoreTest): void {
     },
   );
 
+  check('a report that is sent again counts once, and shows its instance alive', async (bench) => {
+    const { store } = bench;
+    const other = await bench.beside();
+    const first = { process: 'first', number: 7, reportedAt: day };
+    const given = {
+      minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }],
+      keys: [keyUsage(1, day, { accountId: 1, ok: 1 })],
+    };
+    const counted = async () => {
+      const [{ requests } = { requests: 0 }] = await store.usage.minutes(always);
+      const [{ ok } = { ok: 0 }] = await store.usage.periods({ accountId: 1 }, 'day', always);
+      return [requests, ok];
+    };
+    await makeKeys(store);
+    await report(store, { ...given, number: first });
+    await report(other, { ...given, number: first, instance: { ...instance, seenAt: day + 1 } });
+    expect(await counted()).toEqual([1, 1]);
+    expect((await store.instances.list())[0]?.seenAt).toBe(day + 1);
+    await report(other, { ...given, number: { ...first, number: 6 } });
+    expect(await counted()).toEqual([1, 1]);
+    await report(other, { ...given, number: { ...first, number: 8 } });
+    await report(store, { ...given, number: { ...first, process: 'second' } });
+    expect(await counted()).toEqual([3, 3]);
+  });
+
+  check('the numbers of reports are removed with the bounds', async ({ store }) => {
+    const given = { minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }] };
+    const [old, young] = [
+      { process: 'old', number: 1, reportedAt: day },
+      { process: 'young', number: 1, reportedAt: day + 1 },
+    ];
+    for (const number of [old, young]) await report(store, { ...given, number });
+    await store.write('pruneUsage', { minutes: 0, hours: 0, days: 0, reports: day + 1, instances: 0 });
+    for (const number of [old, young]) await report(store, { ...given, number });
+    expect(await store.usage.minutes(always)).toMatchObject([{ requests: 3 }]);
+  });
+
   check('the keys with the most requests are found among thousands', async ({ store }) => {
     await makeKeys(store);
     const days = [day, day + dayMs, day + 2 * dayMs];
@@ -208,7 +246,13 @@ export function usageConforms(check: StoreTest): void {
     );
     await report(store, { minutes, keys: [...keys, keyUsage(1, day + dayMs, { ok: 1 })] });
     await report(store, { instance: { ...instance, name: 'two', seenAt: day + 1 } });
-    const bounds = { minutes: day + 2_400 * minuteMs, hours: day + 1, days: day, instances: day + 1 };
+    const bounds = {
+      minutes: day + 2_400 * minuteMs,
+      hours: day + 1,
+      days: day,
+      reports: day,
+      instances: day + 1,
+    };
     // More than one call removes.
     expect(await store.write('pruneUsage', bounds)).toBe(true);
     while (await store.write('pruneUsage', bounds));
@@ -222,7 +266,9 @@ export function usageConforms(check: StoreTest): void {
     ]);
     expect((await store.instances.list()).map(({ name }) => name)).toEqual(['two']);
     await store.write('pruneUsage', { ...bounds, days: day + 1 });
-    expect(await store.write('pruneUsage', { minutes: 0, hours: 0, days: 0, instances: 0 })).toBe(false);
+    expect(await store.write('pruneUsage', { minutes: 0, hours: 0, days: 0, reports: 0, instances: 0 })).toBe(
+      false,
+    );
   });
 }
 

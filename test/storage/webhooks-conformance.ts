@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { mostWebhooks } from '../../src/contract/webhooks.ts';
-import { mostPending, type Taken, type TakenDelivery } from '../../src/domain/delivery.ts';
+import { mostPending, type Taken, type TakenDelivery, type TakeRequest } from '../../src/domain/delivery.ts';
 import type { Store, Writes } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -22,12 +22,13 @@ function create({ write }: Writes, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-const requestAt = (at: number, room: number) => ({
+const requestAt = (at: number, room: number): TakeRequest => ({
   now: at,
   leasedUntil: at + leaseMs,
   room,
   after: 0n,
   held: {},
+  fast: [],
 });
 
 /** What a process that has room for some deliveries takes of the committed events. */
@@ -107,6 +108,37 @@ export function webhooksConform(check: StoreTest): void {
     expect((await take(await beside(), 100, now + leaseMs)).deliveries).toHaveLength(8);
   });
 
+  check('more than four are taken of a fast receiver, unless another process holds some', async (bench) => {
+    const [{ id }, { id: held }] = [await create(bench.store), await create(bench.store)];
+    await addPets(bench.store, 9);
+    await take(bench.store);
+    const beside = await bench.beside();
+    const takeFast = { ...requestAt(now, 100), fast: [id, held] };
+    const only = { ...takeFast, held: { [String(id)]: 0 } };
+    expect((await beside.write('dispatchDeliveries', { settled: [], take: only })).deliveries).toHaveLength(
+      9,
+    );
+    const { deliveries } = await bench.store.write('dispatchDeliveries', { settled: [], take: takeFast });
+    expect(deliveries.map(({ webhookId }) => webhookId)).toEqual(Array(9).fill(id));
+    await addPets(bench.store, 1);
+    await take(bench.store);
+    const rest = await beside.write('dispatchDeliveries', { settled: [], take: takeFast });
+    expect(rest.deliveries).toEqual([]);
+  });
+
+  check(
+    'a gap in the ids of events is passed at once, and none of it counts as expired',
+    async ({ store }) => {
+      await create(store);
+      await addPets(store, 1);
+      await take(store);
+      for (let skipped = 0; skipped < 250; skipped++) await store.write('skipEvents', null);
+      await addPets(store, 1);
+      const { expired, deliveries } = await take(store, 100);
+      expect([expired, deliveries.map(({ eventId }) => eventId)]).toEqual([0, [1n, 252n]]);
+    },
+  );
+
   check('an outcome counts only while its lease lasts', async ({ store }) => {
     await create(store);
     await addPets(store, 1);
@@ -176,6 +208,22 @@ export function webhooksConform(check: StoreTest): void {
       return (await store.deliveries.list()).length;
     };
     expect([await left(now), await left(now + 1)]).toEqual([2, 1]);
+  });
+
+  check('the backlog has the age of the oldest pending delivery to an enabled webhook', async ({ store }) => {
+    const first = await create(store);
+    expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
+    await addPets(store, 1);
+    await take(store);
+    const second = await create(store);
+    await take(store, 0, now + 1);
+    const disable = ({ id: webhookId }: { readonly id: bigint }) =>
+      store.write('disableWebhook', { webhookId, reason: 'Gone.', since: undefined, now });
+    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now });
+    await disable(first);
+    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now + 1 });
+    await disable(second);
+    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: undefined });
   });
 
   check('deliveries are deleted with their webhook, and no others', async ({ store }) => {

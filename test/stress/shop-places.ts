@@ -5,7 +5,7 @@ import { scopes } from '../../src/domain/scope.ts';
 import { embeddedStores } from '../process/worker-stores.ts';
 import { startCluster } from '../support/cluster.ts';
 import { areAll } from '../support/load.ts';
-import { ample, type Service } from '../support/process.ts';
+import { ample, type Service, serveWith } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import type { Chance } from './generate/chance.ts';
@@ -17,16 +17,26 @@ export interface ShopPlace extends AsyncDisposable {
   urls(): readonly string[];
   /** Kills processes with `kill -9`, chosen by chance, and returns what they were. Resolves when all are back. */
   kill(chance: Chance): Promise<string>;
+  /** Kills all processes with `kill -9`. Resolves when all are back, at a date that is this much later than the passed time. */
+  skip(ms: number): Promise<void>;
+  /** How far the date of the services is ahead, by all skips. */
+  readonly aheadMs: number;
   /** Takes a server away for up to 1.5 s, and returns what happened to it; an embedded store has no servers. */
   takeAway?(chance: Chance): Promise<string>;
 }
 
-/** Undefined when this machine has no servers to test with. */
-type Open = () => Promise<ShopPlace | undefined>;
+type Settings = Readonly<Record<string, string>>;
+
+/** Under further settings if it needs any. Undefined when this machine has no servers to test with. */
+type Open = (settings?: Settings) => Promise<ShopPlace | undefined>;
 
 export const shopKinds: readonly { readonly name: string; readonly title: string; readonly open: Open }[] = [
-  { name: '', title: 'on the embedded store', open: () => embeddedShop(1) },
-  { name: '-workers', title: 'on the embedded store with two workers', open: () => embeddedShop(2) },
+  { name: '', title: 'on the embedded store', open: (settings) => embeddedShop(1, settings) },
+  {
+    name: '-workers',
+    title: 'on the embedded store with two workers',
+    open: (settings) => embeddedShop(2, settings),
+  },
   { name: '-cluster', title: 'on three instances with PostgreSQL and Redis', open: clusterShop },
 ];
 
@@ -37,26 +47,46 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
 
 const quiet = { LOG_LEVEL: 'info', LOG_REQUESTS: 'off' };
 
-async function embeddedShop(workers: number): Promise<ShopPlace> {
+/** What a service is started with, whose date is ahead. */
+const laterDate = serveWith('test/support/later-date.ts');
+const dateAhead = (ms: number) => ({ DATE_AHEAD_MS: String(ms) });
+
+async function embeddedShop(workers: number, settings: Settings = {}): Promise<ShopPlace> {
   await using made = new AsyncDisposableStack();
   const stores = made.use(await embeddedStores());
   const key = await ownerKey(stores.operator);
-  const start = () => stores.startInstance({ ...quiet, WORKERS: String(workers) });
+  let aheadMs = 0;
+  const start = () =>
+    stores.startInstance(
+      { ...quiet, ...settings, ...dateAhead(aheadMs), WORKERS: String(workers) },
+      laterDate,
+    );
   let service: Service | undefined = await start();
+  const killAll = async () => {
+    if (service === undefined) throw new Error('It is being killed already.');
+    const killed = service;
+    service = undefined;
+    // Workers first: without the process that writes they would answer 503.
+    for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
+    await killed.exited;
+  };
   const kept = made.move();
   return {
     key,
     urls: () => (service === undefined ? [] : [service.url]),
     kill: async (chance) => {
-      if (service === undefined) throw new Error('It is being killed already.');
-      if (workers > 1 && chance.often(0.6)) return killWorker(service, chance);
-      const killed = service;
-      service = undefined;
-      // Workers first: without the process that writes they would answer 503.
-      for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
-      await killed.exited;
+      if (service !== undefined && workers > 1 && chance.often(0.6)) return killWorker(service, chance);
+      await killAll();
       service = await start();
       return 'the whole service';
+    },
+    skip: async (ms) => {
+      await killAll();
+      aheadMs += ms;
+      service = await start();
+    },
+    get aheadMs() {
+      return aheadMs;
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
@@ -73,12 +103,21 @@ async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<str
 /** An outage of Redis is noticed soon. */
 const impatient = { REDIS_TIMEOUT_MS: '50' };
 
-async function clusterShop(): Promise<ShopPlace | undefined> {
-  const cluster = await startCluster({ instances: 3, environment: { ...quiet, ...impatient } });
+async function clusterShop(settings: Settings = {}): Promise<ShopPlace | undefined> {
+  const environment = { ...quiet, ...impatient, ...settings };
+  const cluster = await startCluster({ instances: 0, environment });
   if (cluster === undefined) return undefined;
   const key = await ownerKey(cluster.operator);
-  const instances = [...cluster.instances];
+  let aheadMs = 0;
+  const start = () => cluster.startInstance(dateAhead(aheadMs), laterDate);
+  const instances = await Promise.all([start(), start(), start()]);
   const urls = () => instances.map(({ url }) => url);
+  const kill = async (victims: readonly Service[]) => {
+    for (const victim of victims) victim.signal('SIGKILL');
+    await Promise.all(victims.map(({ exited }) => exited));
+  };
+  const replace = (victims: readonly Service[]) =>
+    Promise.all(victims.map(async () => instances.push(await start())));
   return {
     key,
     urls,
@@ -88,14 +127,18 @@ async function clusterShop(): Promise<ShopPlace | undefined> {
         isOne ? chance.int(0, instances.length - 1) : 0,
         isOne ? 1 : undefined,
       );
-      for (const victim of victims) victim.signal('SIGKILL');
-      await Promise.all(
-        victims.map(async ({ exited }) => {
-          await exited;
-          instances.push(await cluster.startInstance());
-        }),
-      );
+      await kill(victims);
+      await replace(victims);
       return isOne ? 'an instance' : 'all instances';
+    },
+    skip: async (ms) => {
+      const victims = instances.splice(0);
+      await kill(victims);
+      aheadMs += ms;
+      await replace(victims);
+    },
+    get aheadMs() {
+      return aheadMs;
     },
     takeAway: async (chance) => {
       const name = chance.pick(['postgres', 'redis'] as const);

@@ -15,8 +15,11 @@ export interface Cluster extends AsyncDisposable {
   readonly redis: OwnServer;
   readonly instances: readonly Service[];
   readonly operator: AdminServices;
-  /** Starts one more instance, under further settings if it needs any. */
-  startInstance(environment?: Readonly<Record<string, string>>): Promise<Service>;
+  /** Starts one more instance, under further settings if it needs any. `command` defaults to the one that serves. */
+  startInstance(
+    environment?: Readonly<Record<string, string>>,
+    command?: readonly string[],
+  ): Promise<Service>;
   /** A key of an account of its own. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
@@ -62,7 +65,8 @@ export async function startCluster({
     redis,
     instances: running,
     operator,
-    startInstance: async (more = {}) => kept.use(await startService({ ...settings, ...more })),
+    startInstance: async (more = {}, command = serveCommand) =>
+      kept.use(await startService({ ...settings, ...more }, command)),
     async issueKey(quota = ample) {
       const account = await operator.accounts.create('shop', 'enterprise', quota);
       const { key, id } = await operator.keys.create(account.id, 'till');
@@ -72,11 +76,14 @@ export async function startCluster({
   };
 }
 
-async function startService(environment: Readonly<Record<string, string>>): Promise<Service> {
+async function startService(
+  environment: Readonly<Record<string, string>>,
+  command: readonly string[] = serveCommand,
+): Promise<Service> {
   await using started = new AsyncDisposableStack();
   // The first key of a new store is written below the working directory.
   const folder = started.use(await temporaryFolder());
-  const running = started.use(start(serveCommand, { environment, cwd: folder.path }));
+  const running = started.use(start(command, { environment, cwd: folder.path }));
   await running.said(/^Reference .*\n/m);
   const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
   if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);

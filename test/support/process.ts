@@ -120,6 +120,11 @@ export function limitFileIn(folder: string): string {
 
 export const serveCommand = [process.execPath, join(root, 'src/main.ts'), 'serve'];
 
+/** The same with a module that is loaded before the program, in workers as well. */
+export function serveWith(preload: string): string[] {
+  return [process.execPath, '--preload', join(root, preload), ...serveCommand.slice(1)];
+}
+
 /** Starts the service on the store in the folder, and waits until it has said all it says at a start. */
 export async function startService(
   folder: string,

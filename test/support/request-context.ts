@@ -38,6 +38,7 @@ export function requestContextOf(
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
     operations: new ClientOperations(clientParts({ app, clock, config })),
     pageCache: new PageCache(),
+    changedIds: undefined,
     clock,
     publicUrl: undefined,
     corsOrigins: new Set(),

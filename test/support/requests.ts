@@ -56,7 +56,7 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
     await idOf(app, 'POST', '/pets', newPet());
     const now = app.clock.now();
     for (let after = 0n; ; ) {
-      const take = { now, leasedUntil: now, room: 0, after, held: {} };
+      const take = { now, leasedUntil: now, room: 0, after, held: {}, fast: [] };
       ({ after } = await storage.write('dispatchDeliveries', { settled: [], take }));
       const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId: named.get('webhookId') });
       if (delivery !== undefined) return delivery.id;

@@ -19,6 +19,8 @@ export interface TcpProxy extends AsyncDisposable {
   hold(direction?: Direction): void;
   /** Holds what the server answers on a connection once it has received this text there. */
   holdAnswersTo(text: string): void;
+  /** Puts other bytes in the place of what the server answers, until healed. */
+  alterAnswers(change: (answer: Buffer) => Buffer): void;
   /** Resolves when bytes from the server are held: it did what it was asked, and nobody knows. */
   answerHeld(): Promise<void>;
   /** Ends every connection with all that is held, and goes on accepting: what was under way is lost. */
@@ -34,6 +36,13 @@ export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
   return proxy;
 }
 
+interface Rules {
+  held: Direction | undefined;
+  heldText: string | undefined;
+  delayMs: number;
+  change: ((answer: Buffer) => Buffer) | undefined;
+}
+
 class OwnProxy implements TcpProxy {
   readonly #target: { host: string; port: number };
   readonly #serverUrl: string;
@@ -42,11 +51,7 @@ class OwnProxy implements TcpProxy {
   #server: Server | undefined;
   #port = 0;
   /** What of the traffic is held, and how long answers take; links look here. */
-  readonly rules: { held: Direction | undefined; heldText: string | undefined; delayMs: number } = {
-    held: undefined,
-    heldText: undefined,
-    delayMs: 0,
-  };
+  readonly rules: Rules = { held: undefined, heldText: undefined, delayMs: 0, change: undefined };
 
   constructor(serverUrl: string) {
     const { hostname, port } = new URL(serverUrl);
@@ -73,6 +78,10 @@ class OwnProxy implements TcpProxy {
     this.rules.heldText = text;
   }
 
+  alterAnswers(change: (answer: Buffer) => Buffer): void {
+    this.rules.change = change;
+  }
+
   answerHeld(): Promise<void> {
     return new Promise((resolve) => {
       if ([...this.#links].some((link) => link.answers.isHolding)) resolve();
@@ -96,6 +105,7 @@ class OwnProxy implements TcpProxy {
     this.rules.held = undefined;
     this.rules.heldText = undefined;
     this.rules.delayMs = 0;
+    this.rules.change = undefined;
     for (const link of this.#links) link.release();
     if (this.#server !== undefined) return;
     const server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
@@ -126,6 +136,7 @@ class OwnProxy implements TcpProxy {
         if (isSilenced && heldText !== undefined) return 'hold';
         return held === 'answers' || held === 'both' ? 'hold' : delayMs;
       },
+      change: (answer) => this.rules.change?.(answer) ?? answer,
       onAnswerHeld: () => {
         for (const resolve of this.#waitingForAnswers.splice(0)) resolve();
       },
@@ -141,6 +152,7 @@ type Rule = (bytes: Buffer | 'end') => number | 'hold';
 interface LinkOptions {
   readonly questions: Rule;
   readonly answers: Rule;
+  readonly change: (answer: Buffer) => Buffer;
   readonly onAnswerHeld: () => void;
   readonly onEnd: () => void;
 }
@@ -155,8 +167,9 @@ class Link {
   constructor(client: Socket, server: Socket, options: LinkOptions) {
     this.#sockets = [client, server];
     this.#onEnd = options.onEnd;
-    this.#questions = new Way(client, server, options.questions);
-    this.answers = new Way(server, client, options.answers, options.onAnswerHeld);
+    this.#questions = new Way(client, server, { rule: options.questions });
+    const { answers: rule, change, onAnswerHeld: onHeld } = options;
+    this.answers = new Way(server, client, { rule, change, onHeld });
     for (const socket of this.#sockets) {
       socket.setNoDelay(true);
       socket.on('error', () => this.end());
@@ -176,6 +189,12 @@ class Link {
   }
 }
 
+interface WayOptions {
+  readonly rule: Rule;
+  readonly change?: (bytes: Buffer) => Buffer;
+  readonly onHeld?: () => void;
+}
+
 /** One direction of a connection: what came in is passed on in its order, each part in its time. */
 class Way {
   readonly #queue: { readonly bytes: Buffer | 'end'; readonly dueAt: number | 'held' }[] = [];
@@ -184,7 +203,7 @@ class Way {
   #released = Promise.withResolvers<void>();
   #passing = false;
 
-  constructor(from: Socket, to: Socket, rule: Rule, onHeld: () => void = () => {}) {
+  constructor(from: Socket, to: Socket, { rule, change = (bytes) => bytes, onHeld = () => {} }: WayOptions) {
     this.#from = from;
     this.#to = to;
     const put = (bytes: Buffer | 'end') => {
@@ -193,7 +212,7 @@ class Way {
       if (lasts === 'hold') onHeld();
       void this.#pass();
     };
-    from.on('data', put);
+    from.on('data', (bytes: Buffer) => put(change(bytes)));
     from.on('end', () => put('end'));
   }
 

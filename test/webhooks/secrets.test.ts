@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readConfig } from '../../src/config.ts';
-import { needsSealing, openSecret, SecretUnreadable, sealSecret } from '../../src/webhooks/secrets.ts';
+import { openSecret, renewSecret, SecretUnreadable, sealSecret } from '../../src/webhooks/secrets.ts';
 import { randomFrom } from '../support/random.ts';
 
 const random = randomFrom(24);
@@ -28,12 +28,16 @@ describe('with a key, a secret', () => {
     const [old, current] = [seal(before), seal(after, before)];
     for (const stored of [old, current]) expect(openSecret(stored, [after, before])).toBe(secret);
     expect(openSecret(current, [after])).toBe(secret);
-    expect([old, current, secret].map((stored) => needsSealing(stored, [after, before]))).toEqual([
-      true,
-      false,
-      true,
-    ]);
-    expect(needsSealing(old, [])).toBe(false);
+  });
+
+  test('is encrypted again with the first key, unless it is already', () => {
+    const [old, current] = [seal(before), seal(after, before)];
+    const renew = (stored: string, ...keys: Uint8Array[]) => renewSecret(stored, keys, someBytes);
+    for (const stored of [old, secret])
+      expect(openSecret(renew(stored, after, before) ?? '', [after])).toBe(secret);
+    expect(renew(current, after, before)).toBe(current);
+    expect([renew(old, after), renew(old)]).toEqual([undefined, undefined]);
+    expect(renew(secret)).toBe(secret);
   });
 
   test('is not read with another key, without one, changed or cut', () => {

@@ -140,6 +140,10 @@ describe('a failure', () => {
     const sender = new Sender(local);
     const outcome = await sender.send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '' });
     expect(outcome).toMatchObject({ error: 'connect', message: expect.stringContaining('ECONNREFUSED') });
+    const named = new Sender({ ...local, resolve: async () => ['127.0.0.1'] });
+    expect(await named.send({ url: `http://shop.example:${port}/`, headers: {}, body: '' })).toMatchObject({
+      message: `connect ECONNREFUSED shop.example:${port}`,
+    });
   });
 
   test('is the outcome when a name cannot be resolved, or not in time', async () => {

@@ -104,6 +104,21 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     notes: ['The newest come first. LAST is the outcome of the last attempt; --json has all attempts.'],
     examples: ['1', '1 --status failed --json'],
   },
+  testAccountWebhook: {
+    notes: [
+      'This command sends the request: set SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS as for the service.',
+    ],
+    examples: ['1', '1 --json'],
+  },
+  redeliverAccountEvents: {
+    notes: ['For one delivery, see webhooks redeliver-delivery. The service sends them within a second.'],
+    examples: ['1 --after 41', '1 --after 41 --json'],
+  },
+  redeliverAccountDelivery: {
+    resource: 'webhooks',
+    verb: 'redeliver-delivery',
+    examples: ['1 2', '1 2 --json'],
+  },
   listAudit: {
     notes: [
       'The latest come first. With --json, each has the object before and after the change.',

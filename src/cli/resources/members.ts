@@ -69,7 +69,9 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
   const toJson = (text: string): unknown => {
     if (isTime) return new Date(instantOrAgo(text)).toISOString();
     if (isInteger) {
-      const value = isPositive && override.minimum !== 0 ? BigInt(positive(text)) : int64(text);
+      // In a body, a number that may not be 0 says so.
+      const mayBeZero = override.minimum === 0 || (part === 'body' && override.minimum === undefined);
+      const value = isPositive && !mayBeZero ? BigInt(positive(text)) : int64(text);
       return part === 'query' ? String(value) : value;
     }
     if (inner instanceof z.ZodArray) return scopeList(text);

@@ -11,7 +11,7 @@ const sentences: Readonly<Record<string, string>> = {
   categories: 'Name the categories of animals.',
   inventory: 'Count the animals in each status.',
   events: 'List and follow what changed.',
-  webhooks: 'Show, disable and enable the webhooks of accounts.',
+  webhooks: 'Show, test, disable and enable the webhooks of accounts, and send events again.',
   audit: 'Show what operators changed, and who changed it.',
 };
 

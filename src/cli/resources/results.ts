@@ -5,8 +5,10 @@ import type { Ban } from '../../contract/admin/bans.ts';
 import type { Key } from '../../contract/admin/keys.ts';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { IssuedToken, Operator } from '../../contract/admin/operators.ts';
+import type { AccountWebhook } from '../../contract/admin/webhooks.ts';
+import type { WebhookTest } from '../../contract/deliveries.ts';
 import { printable } from '../../domain/printable.ts';
-import { instant, styled } from '../terminal.ts';
+import { grouped, instant, styled } from '../terminal.ts';
 import type { Exact } from './shapes.ts';
 
 /** When all instances apply a change; empty where no other serves the store. */
@@ -64,6 +66,15 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
   revokeOperator: {
     text: (operator: Exact<Operator>) =>
       `Revoked operator ${idAndName(operator)}. The token and all sessions have ended.`,
+  },
+  testAccountWebhook: {
+    text: ({ status, milliseconds, error }: Exact<WebhookTest>) => {
+      const outcome = error === undefined ? `The receiver responded with ${status}` : printable(error);
+      return `${outcome.replace(/\.$/, '')} (${grouped(milliseconds)} ms).`;
+    },
+  },
+  redeliverAccountEvents: {
+    text: ({ id }: Exact<AccountWebhook>) => `The events will be sent to webhook ${id} again.`,
   },
   deletePet: { text: ({ petId }: { readonly petId: bigint }) => `Removed animal ${petId}.` },
   deleteCategory: {

@@ -1,6 +1,15 @@
 import * as z from 'zod';
-import { Deliveries, deliveryJson, ListDeliveriesQuery } from '../deliveries.ts';
-import { ok, okPage, rowsOf } from '../operation.ts';
+import {
+  AccountWebhookTest,
+  accountWebhookTestJson,
+  Deliveries,
+  Delivery,
+  DeliveryId,
+  deliveryJson,
+  ListDeliveriesQuery,
+  Redelivery,
+} from '../deliveries.ts';
+import { accepted, ok, okPage, rowsOf } from '../operation.ts';
 import {
   bodyShape,
   cursorParameter,
@@ -106,6 +115,40 @@ export const accountWebhookOperations = rowsOf(
       params,
       body: noMembers,
       success: one('The webhook as it is now.'),
+    },
+    testAccountWebhook: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/test',
+      summary: 'Send a test event',
+      description:
+        'Sends the event `webhook.test` once, now, and returns the outcome without the response, which only the account sees. ' +
+        'Disabled webhooks can be tested as well.',
+      params,
+      body: noMembers,
+      repeatable: false,
+      success: ok(AccountWebhookTest, accountWebhookTestJson, 'The outcome of the attempt.'),
+    },
+    redeliverAccountEvents: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/redeliver',
+      summary: 'Send events again',
+      description:
+        'Sends all events behind an id to the webhook, those of its types, whether they were delivered or not: for a receiver ' +
+        'that was down. A disabled webhook has to be enabled first.',
+      params,
+      body: { schema: Redelivery },
+      success: accepted(AccountWebhook, accountWebhookJson, 'The events will be sent.'),
+      errors: ['webhook_disabled', 'events_expired'],
+    },
+    redeliverAccountDelivery: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+      summary: 'Send a delivery again',
+      description:
+        'Sends the event of a delivery again, as a new delivery. A delivery that is pending is attempted now instead.',
+      params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
+      body: noMembers,
+      success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),
     },
   },
 );

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { StreamSource } from '../../contract/operation.ts';
+import type { ChangedIds } from '../../domain/changed-ids.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type {
   AdmissionOperations,
@@ -18,6 +19,7 @@ export interface RequestContext {
   readonly admission: AdmissionOperations;
   readonly operations: ClientOperations;
   readonly pageCache: PageCache;
+  readonly changedIds: ChangedIds | undefined;
   readonly clock: Clock;
   /** Address clients use, without the version; undefined when there is none. */
   readonly publicUrl: string | undefined;

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { isRead, type Operation } from '../../contract/operations.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
 import type { Answer } from './answers.ts';
 
@@ -8,35 +10,65 @@ const heldSize = 8_388_608;
 /** Overhead of an entry, in bytes. */
 const entrySize = 512;
 
+interface CachedPage {
+  versions: Versions;
+  readonly answer: Answer;
+  readonly span: IdSpan | undefined;
+  readonly mark: number;
+}
+
+/** A request whose answer may be cached. */
+interface Reading {
+  readonly operation: Operation;
+  /** Path and query. */
+  readonly target: string;
+  readonly versions: Versions;
+}
+
 /**
- * Answers to reads, ready to send again: one to the same target, which is path and query, is good while the resources it
- * shows are at the versions it was made under. Reading, checking, querying and encoding are skipped then. A single
- * resource is not cached: to keep it costs as much as to find it.
+ * Cached answers to reads, valid while the resources that they show have the versions under which they were read, or while
+ * the store knows that no row of theirs has changed. A single resource is not cached: that costs as much as finding it.
  */
 export class PageCache {
   hits = 0;
   misses = 0;
-  readonly #held = new LRUCache<string, { readonly versions: Versions; readonly answer: Answer }>({
-    maxSize: heldSize,
-  });
+  readonly #pages = new LRUCache<string, CachedPage>({ maxSize: heldSize });
 
-  get(operation: Operation, target: string, versions: Versions): Answer | undefined {
+  get(
+    { operation, target, versions }: Reading,
+    changed: ChangedIds | undefined,
+  ): Awaitable<Answer | undefined> {
     if (!isHeld(operation)) return undefined;
-    const held = this.#held.get(target);
-    if (held === undefined || !isCurrent(operation, held.versions, versions)) {
-      this.misses++;
-      return undefined;
+    const page = this.#pages.get(target);
+    if (page === undefined || isCurrent(operation, page.versions, versions)) return this.#counted(page);
+    const [resource, ...others] = operation.reads as readonly Resource[];
+    const { span, mark } = page;
+    if (changed === undefined || span === undefined || resource === undefined || others.length > 0) {
+      return this.#counted(undefined);
     }
-    this.hits++;
-    return held.answer;
+    return changed.isUnchanged(resource, span, mark, versions).then((isUnchanged) => {
+      if (!isUnchanged) return this.#counted(undefined);
+      page.versions = versions;
+      return this.#counted(page);
+    });
   }
 
-  keep(operation: Operation, target: string, versions: Versions, answer: Answer): void {
-    if (!isHeld(operation)) return;
-    // A `Response` of bytes costs 0.6 µs more than one of a Blob, for bytes may change and so are copied.
-    const body = new Blob([answer.body ?? '']);
-    const size = body.size + target.length + entrySize;
-    this.#held.set(target, { versions, answer: { ...answer, body } }, { size });
+  /** Call it before the answer is read; returns what caches the answer. */
+  keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
+    if (!isHeld(operation)) return () => undefined;
+    const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
+    return (answer: Answer, span: IdSpan | undefined): void => {
+      // A `Response` of bytes costs 0.6 µs more than one of a Blob, for bytes may change and so are copied.
+      const body = new Blob([answer.body ?? '']);
+      const size = body.size + target.length + entrySize;
+      this.#pages.set(target, { versions, answer: { ...answer, body }, span, mark }, { size });
+    };
+  }
+
+  #counted(page: CachedPage | undefined): Answer | undefined {
+    if (page === undefined) this.misses++;
+    else this.hits++;
+    return page?.answer;
   }
 }
 

@@ -1,7 +1,9 @@
 import { basePath, isRead } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
+import type { IdSpan } from '../../domain/changed-ids.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
+import { CallerChanged } from '../../operations/admission/caller-changed.ts';
 import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
@@ -17,18 +19,23 @@ import type { RoutedOperation } from './routes.ts';
 export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
-  const answer = () => {
+  const answer = (isAgain = false) => {
     if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
       return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
-    return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {
-      admission = admitted;
-      return afterAdmission(context, incoming, admitted, isFree);
-    });
+    return andThen(
+      context.admission.admit(credentialOf(request.headers), network, isFree || isAgain),
+      (admitted) => {
+        admission = admitted;
+        return afterAdmission(context, incoming, admitted, isFree);
+      },
+    );
   };
+  const refused = (error: unknown) => refuse(context, incoming, admission, error);
   return orElse(answer, (error) =>
     orElse(
-      () => refuse(context, incoming, admission, error),
+      // It has been counted.
+      () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
         // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
@@ -68,23 +75,37 @@ function afterAdmission(
 
 function answerTo(
   context: RequestContext,
-  { request, path, keep }: IncomingRequest,
+  incoming: IncomingRequest,
   { operation }: RoutedOperation,
   admission: Authenticated,
 ): Awaitable<Answer> {
-  const target = targetOf(request.url);
-  const held = context.pageCache.get(operation, target, admission.versions);
-  if (held !== undefined) return held;
+  const { pageCache, changedIds } = context;
+  const read = { operation, target: targetOf(incoming.request.url), versions: admission.versions };
+  return andThen(pageCache.get(read, changedIds), (cached) => {
+    if (cached !== undefined) return cached;
+    const keepAnswer = pageCache.keeper(read, changedIds);
+    return andThen(performed(context, incoming, operation, admission), ({ answer, span }) => {
+      keepAnswer(answer, span);
+      return maySee(operation, admission) ? answer : unseen(answer);
+    });
+  });
+}
+
+function performed(
+  context: RequestContext,
+  { request, path, keep }: IncomingRequest,
+  operation: RoutedOperation['operation'],
+  admission: Authenticated,
+): Awaitable<{ readonly answer: Answer; readonly span: IdSpan | undefined }> {
   if (!isRead(operation)) keep();
   return andThen(readInput(operation, request, path), (read) => {
     const once = onceOf(read, request.method, request.url, admission);
     const { input, preconditions } = read;
-    const performed = context.operations.perform(operation, { input, preconditions, once, admission });
-    return andThen(performed, (result) => {
+    const whole = { input, preconditions, once, admission };
+    return andThen(context.operations.perform(operation, whole), (result) => {
       const base = (context.publicUrl ?? '') + basePath;
       const answer = successAnswer(operation, input.query, result, { base, params: input.params });
-      context.pageCache.keep(operation, target, admission.versions, answer);
-      return maySee(operation, admission) ? answer : unseen(answer);
+      return { answer, span: result.span };
     });
   });
 }

@@ -1,4 +1,5 @@
 import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import type { Ban } from '../../storage/storage.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
@@ -32,7 +33,7 @@ export class BanOperations {
 
   /**
    * Ends a key's ban, and forgets its strikes and level. Refuses `ban_not_found`. Bans are not where the audit log is, so no
-   * transaction has both: the request is recorded first, and the result afterwards. If the process ends in
+   * transaction has both: the request is recorded first, and the result afterwards. If the process ends or the store fails in
    * between, the log has the first entry alone, and the list of bans tells whether it was done.
    */
   async lift(keyId: number): Promise<void> {
@@ -42,7 +43,13 @@ export class BanOperations {
     const before = JSON.stringify({ bannedUntil: iso(bannedUntil * 1_000), level });
     await this.#record('beginLiftBan', keyId, before, before);
     foundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
-    await this.#record('liftBan', keyId, before, null);
+    try {
+      await this.#record('liftBan', keyId, before, null);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const message = 'The ban was lifted, but the audit log has only the entry of the attempt.';
+      throw new Refusal(error.code, { message, cause: error.cause });
+    }
   }
 
   async #record(operation: string, keyId: number, before: string, after: string | null): Promise<void> {

@@ -7,6 +7,7 @@ import type { EventFeed } from '../events/feed.ts';
 import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
+import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
 import { AccountOperations } from './accounts.ts';
 import { AuditOperations } from './audit.ts';
@@ -23,6 +24,7 @@ interface AdminParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
+  readonly sendTest: SendTest;
 }
 
 export interface ServingParts extends AdminParts {

@@ -17,6 +17,11 @@ import type { HandlersOf } from './handlers.ts';
 /** Concerns and bans change slowly and cost more, so they are cached this long. */
 const heldMs = 5_000;
 
+/** A part of the service that may need an operator. */
+export interface ConcernSource {
+  readonly concern: Concern | undefined;
+}
+
 interface SystemParts {
   readonly store: Pick<
     Store,
@@ -33,7 +38,8 @@ interface SystemParts {
   readonly settings: readonly Setting[];
   /** When deprecated operations go, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
-  readonly backups: Pick<BackupOperations, 'concern' | 'figures'>;
+  readonly backups: ConcernSource & Pick<BackupOperations, 'figures'>;
+  readonly secrets: ConcernSource;
   readonly events: EventSettings;
 }
 
@@ -102,14 +108,14 @@ export class SystemOperations {
   }
 
   async #slow(): Promise<Held> {
-    const { store, clock, traffic, backups } = this.#parts;
+    const { store, clock, traffic, backups, secrets } = this.#parts;
     const now = clock.steady();
     if (this.#held !== undefined && now < this.#held.until) return this.#held;
-    const known = { ...this.#parts, seconds: sumOf(await traffic.traffic()).seconds };
-    const concerns = [...(await concernsOf(known, await this.#instances()))];
-    if (backups.concern !== undefined) concerns.push(backups.concern);
-    const bans = (await store.limits.bans()).length;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
+    const known = { ...this.#parts, ...deliveries, seconds: sumOf(await traffic.traffic()).seconds };
+    const concerns = [...(await concernsOf(known, await this.#instances()))];
+    concerns.push(...[backups.concern, secrets.concern].filter((concern) => concern !== undefined));
+    const bans = (await store.limits.bans()).length;
     this.#held = { until: now + heldMs, bans, events, deliveries, concerns };
     return this.#held;
   }

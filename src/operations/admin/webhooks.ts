@@ -2,14 +2,22 @@ import type { AccountWebhook, accountWebhookOperations } from '../../contract/ad
 import { andThen } from '../../domain/awaitable.ts';
 import type { RowIn } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
-import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
+import { entryOf, type OperatorContext, writeAs } from '../changes/by-operator.ts';
+import type { EventFeed } from '../events/feed.ts';
 import { foundById } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
+import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { HandlersOf } from './handlers.ts';
 
 type StoredWebhook = RowIn<typeof table>;
+
+interface WebhookServices extends OperatorContext {
+  readonly sendTest: SendTest;
+  /** Of a process that serves; the command line has none. */
+  readonly feed?: EventFeed | undefined;
+}
 
 export const webhookHandlers = {
   listAccountWebhooks: async ({ store }, { query }) => {
@@ -40,7 +48,31 @@ export const webhookHandlers = {
     expectWebhook(await writeAs(services, 'enableWebhookByOperator', { id, lastEvent }), id);
     return findShown(services.store, id);
   },
-} satisfies HandlersOf<OperatorContext, typeof accountWebhookOperations>;
+  testAccountWebhook: async ({ sendTest, ...services }, { params: { webhookId } }) => {
+    const { store } = services;
+    const webhook = await find(store, webhookId);
+    const after = JSON.stringify({ url: webhook.url });
+    const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
+    // First, because a request that is sent cannot be taken back.
+    await store.write('recordAudit', entryOf(services, { operation, object, before: null, after }));
+    return sendTest(webhook);
+  },
+  redeliverAccountEvents: async (services, { params, body }) => {
+    const { store, clock, feed } = services;
+    const redelivering = { params, body, events: await store.events.bounds(), now: clock.now() };
+    await writeAs(services, 'redeliverAccountEvents', redelivering);
+    feed?.tail.nudge();
+    return findShown(store, params.webhookId);
+  },
+  redeliverAccountDelivery: async (services, { params }) => {
+    const delivery = await writeAs(services, 'redeliverAccountDelivery', {
+      params,
+      now: services.clock.now(),
+    });
+    services.feed?.tail.nudge();
+    return delivery;
+  },
+} satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
   return foundById(await webhooks.find(id), 'webhook_not_found', id);

@@ -13,6 +13,8 @@ interface Subject {
   readonly always?: true;
   /** The object as JSON, without secrets; `null` when it is not there. */
   readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
+  /** JSON of what the change added to the object, which is recorded instead of the object. */
+  readonly made?: (outcome: unknown) => string;
 }
 
 export interface Audited {
@@ -63,13 +65,13 @@ export function auditedUnit(units: AuditedUnits) {
   ): Promise<unknown> => {
     const unit = units[name];
     if (unit === undefined) throw new Error('There is no such unit of work.');
-    const { kind, of, read, always } = unit.subject;
+    const { kind, of, read, always, made } = unit.subject;
     const known = of(input);
-    const before = known === undefined ? null : await read(transaction, known);
+    const before = known === undefined || made ? null : await read(transaction, known);
     const outcome = await runAlone(unit, transaction, input);
     const id = known ?? (outcome as { readonly id: Id } | undefined)?.id;
     if (id === undefined) return outcome;
-    const after = await read(transaction, id);
+    const after = made ? made(outcome) : await read(transaction, id);
     if (before === after && !always) return outcome;
     await transaction.audit.add({ at, actor, operation: name, object: `${kind}:${id}`, before, after });
     return outcome;

@@ -1,13 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreEvent } from '../../contract/events.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type EventType, eventTypes } from '../../domain/event-type.ts';
+import { type EventType, eventTypes, mayRead } from '../../domain/event-type.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
+import { CallerChanged } from '../admission/caller-changed.ts';
 import { withoutGap } from './gaps.ts';
 import { EventTail } from './tail.ts';
 
+/** How long an empty page is delayed while the service drains. */
+const closingWaitMs = 1_000;
 /** Events that a filtered page examines: a read blocks an embedded store. */
 const examinedAtOnce = 500;
 
@@ -23,6 +28,14 @@ export function isWanted({ type, accountId }: StoreEvent, wanted: Wanted): boole
   return mayRead && wanted.types.has(type);
 }
 
+/** Whether a key with these scopes may read all that is wanted. */
+export function mayReadAll(scopes: ReadonlySet<Scope>, { types }: Wanted): boolean {
+  return scopes.has('events:read') && [...types].every((type) => mayRead(scopes, type));
+}
+
+/** Calls `lose` once the caller may not read any more what it waits for. Returns how to stop watching. */
+export type Guard = (wanted: Wanted, lose: () => void) => () => void;
+
 interface PageRequest {
   /** Undefined for the oldest retained event. */
   readonly after: bigint | undefined;
@@ -30,6 +43,8 @@ interface PageRequest {
   readonly wanted: Wanted;
   /** How long an empty page waits for an event, in seconds. */
   readonly waitSeconds: number;
+  /** Watches the caller while the page is delayed. */
+  readonly guard?: Guard | undefined;
 }
 
 type EventPage = Page<StoreEvent>;
@@ -112,10 +127,12 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** An empty page as it is at the end of the wait, or with the first events that were wanted. */
-  #delayed(page: EventPage, { limit, wanted, waitSeconds }: PageRequest): Awaitable<EventPage> {
-    if (waitSeconds === 0) return page;
-    return new Promise((resolve) => {
+  /** An empty page as it is at the end of the wait, or with the first events that were wanted. Rejects with `CallerChanged`. */
+  #delayed(page: EventPage, { limit, wanted, waitSeconds, guard }: PageRequest): Awaitable<EventPage> {
+    // A client that gets an empty page asks again at once.
+    if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitSeconds * 1_000), page);
+    let leaveGuard: (() => void) | undefined;
+    const delayed = new Promise<EventPage>((resolve, reject) => {
       let empty = page;
       const listener = {
         until: this.#clock.steady() + waitSeconds * 1_000,
@@ -130,9 +147,14 @@ export class EventFeed implements Disposable {
         },
         end: () => resolve(empty),
       };
+      leaveGuard = guard?.(wanted, () => {
+        this.tail.leave(listener);
+        reject(new CallerChanged());
+      });
       // Events that were committed since the page was read are on the next page.
       if (!this.tail.listen(BigInt(page.next ?? 0), listener)) resolve(page);
     });
+    return leaveGuard === undefined ? delayed : delayed.finally(leaveGuard);
   }
 }
 

@@ -1,15 +1,16 @@
 import { eventFrame, type StoreEvent } from '../../contract/events.ts';
+import type { Caller } from '../../storage/storage.ts';
 import { isWanted, type Wanted } from './feed.ts';
 
 /** Length from which a chunk takes no further event, in UTF-16 code units: bounds what a slow reader is sent at once. */
 const chunkLength = 65_536;
 
-/** What a stream sends, and to which key. */
+/** What a stream sends, and to whom. */
 export interface Filter {
   readonly wanted: Wanted;
   /** The wanted types, as a name of the set. */
   readonly types: string;
-  readonly keyId: number;
+  readonly caller: Pick<Caller, 'keyId' | 'accountId'>;
 }
 
 /** The wanted events as server-sent events, in chunks of whole events. */

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reconnectAfterMs, type StoreEvent } from '../../contract/events.ts';
 import type { StreamSink, StreamSource } from '../../contract/operation.ts';
-import { mayRead } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { EventFeed } from './feed.ts';
+import { type EventFeed, mayReadAll } from './feed.ts';
 import { chunksOf, type Filter, type SharedFrames } from './frames.ts';
+import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface StreamParts {
 }
 
 /** A stream to one reader. It has neither a timer nor a closure, so that thousands may be idle. */
-export class EventStream implements StreamSource, Listener {
+export class EventStream implements StreamSource, Listener, Reader {
   readonly type = 'direct';
   readonly until = Number.POSITIVE_INFINITY;
   readonly filter: Filter;
@@ -70,9 +70,12 @@ export class EventStream implements StreamSource, Listener {
     this.#write(comment);
   }
 
-  /** Whether a key with these scopes may read what is sent. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean {
-    return scopes.has('events:read') && [...this.filter.wanted.types].every((type) => mayRead(scopes, type));
+    return mayReadAll(scopes, this.filter.wanted);
+  }
+
+  lose(): void {
+    this.end();
   }
 
   /** Ends after what the reader has been sent. A reader that is behind is disconnected: it might never take the rest. */

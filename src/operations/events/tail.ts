@@ -17,6 +17,8 @@ export type EndOfListening = 'time' | 'closing' | 'gap';
 export interface Listener {
   /** The end of its time, by the steady clock, in ms. */
   readonly until: number;
+  /** Whether the service itself listens. */
+  readonly isOwn?: boolean;
   /** Receives every event behind the one from which it listens, once, in order. */
   take(events: readonly StoreEvent[]): void;
   end(reason: EndOfListening): void;
@@ -41,8 +43,13 @@ export class EventTail implements Disposable {
     this.#clock = clock;
   }
 
+  /** Those of clients and operators. */
   get listeners(): number {
-    return this.#listeners.size;
+    return this.#listeners.keys().reduce((count, { isOwn }) => (isOwn ? count : count + 1), 0);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** False, and nothing is delivered, if events behind `after` were delivered already: read them from the store first. */
@@ -69,6 +76,11 @@ export class EventTail implements Disposable {
       this.#soon = undefined;
       void this.#look();
     }, collectMs);
+  }
+
+  /** Has the service itself look for what it does with events, such as sending them, although there may be no new ones. */
+  nudge(): void {
+    for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.take([]);
   }
 
   /** Ends all listening, now and later. */

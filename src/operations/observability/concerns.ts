@@ -1,7 +1,7 @@
 import type { Concern } from '../../contract/admin/system.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { type Clock, dayMs } from '../../domain/clock.ts';
+import { type Clock, dayMs, hourMs } from '../../domain/clock.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
@@ -18,6 +18,9 @@ const lookBackSeconds = 60;
 const missingAfterMs = 60_000;
 
 const littleBytes = 2_147_483_648;
+
+/** By then, a receiver has failed five times, or nothing is sent. */
+const oldDeliveryMs = 6 * hourMs;
 
 /** From so long before its end on it is of interest who calls a deprecated operation. */
 const sunsetNearMs = 60 * dayMs;
@@ -36,6 +39,7 @@ export interface Known {
   readonly clock: Clock;
   readonly seconds: readonly TrafficSecond[];
   readonly sunsets: ReadonlyMap<OperationId, number>;
+  readonly oldestPendingAgeMs: number;
 }
 
 /** What does not work. The store may not even be able to say so. */
@@ -54,6 +58,7 @@ export async function concernsOf(known: Known, instances: readonly Instance[]): 
     ...troublesOf(store).map(troubleConcern),
     ...failures(known),
     ...(await littleSpace(store)),
+    ...oldDeliveries(known),
     ...instances.filter(({ seenAt }) => clock.now() - seenAt > missingAfterMs).map(missing),
     ...(await deprecatedStillCalled(known)),
   ];
@@ -86,6 +91,18 @@ async function littleSpace(store: Known['store']): Promise<Concern[]> {
     {
       what: `The disk of the data file has ${gib} GiB left.`,
       remedy: 'Make room or enlarge the disk. When it is full, requests that change anything return 503.',
+    },
+  ];
+}
+
+function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
+  if (oldestPendingAgeMs < oldDeliveryMs) return [];
+  const hours = Math.floor(oldestPendingAgeMs / hourMs);
+  return [
+    {
+      what: `The oldest pending delivery to an enabled webhook is ${hours} hours old.`,
+      remedy:
+        'Look for webhooks whose deliveries have failed attempts: their accounts should know, or disable them. If no attempts are made, check WEBHOOKS and SECRETS_KEY.',
     },
   ];
 }

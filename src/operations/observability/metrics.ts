@@ -213,7 +213,7 @@ function ofDeliveries({ processes, deliveries }: Measured): Metric[] {
     gauge('deliveries_pending', 'Pending deliveries, 10,000 at most.', deliveries?.pending),
     gauge(
       'delivery_oldest_pending_age_seconds',
-      'Age of the oldest pending delivery; 0 without any.',
+      'Age of the oldest pending delivery to an enabled webhook; 0 without any.',
       deliveries && deliveries.oldestPendingAgeMs / 1_000,
     ),
   ];

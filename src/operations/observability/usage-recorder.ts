@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, dayMs, minuteMs } from '../../domain/clock.ts';
-import type { UsageBounds } from '../../storage/admin.ts';
+import type { RandomBytes } from '../../domain/key.ts';
+import type { UsageBounds, UsageReport } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { keptForMs } from '../changes/once.ts';
 import { type EventRemoval, removeEvents } from '../events/retention.ts';
@@ -13,6 +14,7 @@ const recordEveryMs = 10_000;
 const firstRecordMs = 1_000;
 /** How long the end waits for the last record; a slower store has other problems. */
 const lastRecordMs = 400;
+const processBytes = 12;
 /** Rows of each kind in a write, so that a client's change behind it does not wait long. */
 const rowsPerWrite = 250;
 const pruneEveryMs = 600_000;
@@ -26,6 +28,8 @@ interface UsageRecorderOptions {
   readonly store: Pick<Store, 'write' | 'health'> & EventRemoval;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
+  /** Names this process in its reports. */
+  readonly randomBytes: RandomBytes;
   readonly instance: Omit<Instance, 'seenAt'>;
   /** Whether this process also removes what is too old, kept answers included: one of several is enough. */
   readonly prunes: boolean;
@@ -40,21 +44,29 @@ function usageBounds(now: number): UsageBounds {
     minutes: now - 2 * dayMs,
     hours: now - 7 * dayMs,
     days: now - 400 * dayMs,
+    reports: now - 7 * dayMs,
     instances: now - dayMs,
   };
 }
 
-/** Records usage every ten seconds, earlier when there is much, and at the end. What cannot be written stays counted. */
+/**
+ * Records usage every ten seconds, earlier when there is much, and at the end. What cannot be written stays counted. A report
+ * is sent unchanged, under the same number, until it is written: a commit without an answer may have succeeded.
+ */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   #timer: NodeJS.Timeout;
   #recording: Promise<void> | undefined;
   #isFailing = false;
+  readonly #process: string;
+  #number = 0;
+  #pending: Omit<UsageReport, 'instance'> | undefined;
   readonly #ending = new AbortController();
   #nextPruneAt: number;
 
   constructor(options: UsageRecorderOptions) {
     this.#options = options;
+    this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
     // Not while the service starts, with every other instance of a cluster.
     this.#nextPruneAt = options.clock.steady() + minuteMs;
@@ -105,7 +117,7 @@ export class UsageRecorder implements AsyncDisposable {
 
   #hasMore(): boolean {
     const { counter } = this.#options;
-    return counter.hasMinutes || counter.keys.hasRows;
+    return this.#pending !== undefined || counter.hasMinutes || counter.keys.hasRows;
   }
 
   /** Writes groups of rows: at least one, for the sign of life. What is counted during the write is for the next time. */
@@ -116,12 +128,22 @@ export class UsageRecorder implements AsyncDisposable {
 
   async #recordGroup(): Promise<void> {
     const { store, counter, clock, instance } = this.#options;
-    const minutes = counter.peekMinutes(rowsPerWrite);
-    const keys = counter.keys.peek(rowsPerWrite);
+    this.#pending ??= this.#nextReport();
+    const { minutes, keys } = this.#pending;
     const seenAt = this.#ending.signal.aborted ? stoppedAt : clock.now();
-    await store.write('recordUsage', { minutes, keys, instance: { ...instance, seenAt } });
+    await store.write('recordUsage', { ...this.#pending, instance: { ...instance, seenAt } });
+    this.#pending = undefined;
     counter.dropMinutes(minutes.length);
     counter.keys.drop(keys);
+  }
+
+  #nextReport(): Omit<UsageReport, 'instance'> {
+    const { counter, clock } = this.#options;
+    return {
+      minutes: counter.peekMinutes(rowsPerWrite),
+      keys: counter.keys.peek(rowsPerWrite),
+      number: { process: this.#process, number: ++this.#number, reportedAt: clock.now() },
+    };
   }
 
   /** Removes some expired rows, and continues the next time if there are more. */

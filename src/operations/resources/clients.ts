@@ -1,7 +1,9 @@
 /** Everything that clients do: what they share with operators, and what is theirs alone. */
 import type { operations } from '../../contract/operations.ts';
+import type { Clock } from '../../domain/clock.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed } from '../events/feed.ts';
+import { KeyWatch, type WatchStore } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
 import { eventReaders } from './events.ts';
 import { rateLimitReaders } from './rate-limits.ts';
@@ -14,13 +16,15 @@ export type ClientReaders = ReadersOf<typeof operations, [Authenticated]>;
 export interface ReaderParts {
   readonly events: EventFeed;
   readonly streams: EventStreams;
+  readonly store: WatchStore;
+  readonly clock: Clock;
   readonly sendTest: SendTest;
 }
 
-export function clientReaders({ events, streams, sendTest }: ReaderParts): ClientReaders {
+export function clientReaders({ events, streams, store, clock, sendTest }: ReaderParts): ClientReaders {
   return {
     ...sharedReaders,
-    ...eventReaders(events, streams),
+    ...eventReaders(events, streams, new KeyWatch(store, clock)),
     ...rateLimitReaders,
     ...webhookReaders(sendTest),
   };

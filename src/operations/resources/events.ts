@@ -3,19 +3,29 @@ import type { InputOfRow, Page } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { type EventSelector, mayRead, scopeOf, selectedTypes } from '../../domain/event-type.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
-import type { EventFeed, Wanted } from '../events/feed.ts';
+import { type EventFeed, type Guard, mayReadAll, type Wanted } from '../events/feed.ts';
+import type { KeyWatch, Reader } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
 import type { ReadersOf } from './rows.ts';
 
 export function eventReaders(
   feed: EventFeed,
   streams: EventStreams,
+  waits: KeyWatch<Reader>,
 ): ReadersOf<typeof eventOperations, [Authenticated]> {
+  const guarding =
+    (admission: Authenticated): Guard =>
+    (wanted, lose) => {
+      const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => mayReadAll(scopes, wanted), lose };
+      waits.enter(admission, reader);
+      return () => waits.leave(admission.caller, reader);
+    };
   return {
-    listEvents: (_store, { query }, { caller }) =>
-      pageOfFeed(feed, query, wantedEvents(query.type ?? [], caller)),
+    listEvents: (_store, { query }, admission) =>
+      pageOfFeed(feed, query, wantedEvents(query.type ?? [], admission.caller), guarding(admission)),
     streamEvents: (_store, { query: { type = [], after } }, admission) =>
       streams.begin(admission, wantedEvents(type, admission.caller), after),
   };
@@ -28,8 +38,9 @@ export function pageOfFeed(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
   wanted: Wanted,
+  guard?: Guard,
 ): Awaitable<Page<StoreEvent>> {
-  if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0 });
+  if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0, guard });
   if (after !== undefined || wait !== undefined) throw notCombined(after === undefined ? 'wait' : 'after');
   return feed.newest(limit, wanted);
 }

@@ -1,6 +1,7 @@
 import { filtersText, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
 import type { Page } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { IdSpan } from '../../domain/changed-ids.ts';
 
 interface PageQuery {
   readonly limit: number;
@@ -24,9 +25,16 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
   const { limit, cursor, ...filter } = query;
   const filters = filtersText(path, query);
   const after = cursor === undefined ? undefined : readCursor(cursor, filters, least).after;
-  return andThen(read(after, limit + 1, filter), (found) =>
-    pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
-  );
+  return andThen(read(after, limit + 1, filter), (found) => ({
+    ...pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
+    span: spanOf(found, limit, after === undefined ? least : after + 1n),
+  }));
+}
+
+/** A page depends on the rows up to the first one of the next page, and the last page on all that follow. */
+function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
+  const next = found[limit];
+  return { from, to: next && BigInt(next.id) };
 }
 
 /** The page that was read; `found` has one item more than `limit` when there is a next page. */

@@ -101,8 +101,9 @@ export const webhookUnits = {
   },
   rotateWebhookSecret: {
     writes,
-    run: async ({ webhooks }, { params, caller, secret, now }) => {
+    run: async ({ webhooks }, { params, preconditions, caller, secret, now }) => {
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      checkPreconditions(preconditions, webhookJson(before));
       const formerSecretUntil = now + formerSecretForMs;
       const rotated = { secret, formerSecret: before.secret, formerSecretUntil };
       await webhooks.update(before.id, rotated);
@@ -113,6 +114,8 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
       const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      // Once it is enabled, it continues with the events from then on.
+      if (!webhook.enabled) throw new Refusal('webhook_disabled');
       expectRetained(after, events);
       if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
       // They become deliveries again.

@@ -40,7 +40,7 @@ export const recordUnits = {
   recordUsage: {
     writes: [],
     run: async ({ usage, instances }: Transaction, report: UsageReport) => {
-      await usage.add(report);
+      if (await usage.isNew(report.number)) await usage.add(report);
       await instances.put(report.instance);
     },
   },

@@ -1,7 +1,11 @@
+import { type Delivery, deliveryJson } from '../../contract/deliveries.ts';
 import { webhookJson } from '../../contract/webhooks.ts';
-import type { Transaction } from '../../storage/transaction.ts';
+import type { EventBounds } from '../../storage/storage.ts';
+import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { foundById } from '../refusals.ts';
+import { webhookUnits } from '../resources/webhooks.ts';
 
 /** The event `webhook.disabled`, at an instant (Unix ms). */
 export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
@@ -26,11 +30,47 @@ interface Enabling {
   readonly lastEvent: bigint;
 }
 
-const { byId: subject } = subjectsOf('webhook', ({ webhooks }, id) => webhooks.find(BigInt(id)), webhookJson);
+/** The stored secrets of a webhook, before and after they were sealed again. */
+export interface Renewal {
+  readonly id: bigint;
+  readonly before: SealedSecrets;
+  readonly after: SealedSecrets;
+}
+
+interface SealedSecrets {
+  readonly secret: string;
+  readonly formerSecret: string | undefined;
+}
+
+interface RedeliveringEvents {
+  readonly params: { readonly webhookId: bigint };
+  readonly body: { readonly after: bigint };
+  readonly events: EventBounds;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+interface Redelivering {
+  readonly params: { readonly webhookId: bigint; readonly deliveryId: bigint };
+  /** Unix ms. */
+  readonly now: number;
+}
+
+const find = ({ webhooks }: Transaction, id: number | bigint) => webhooks.find(BigInt(id));
+
+const { byId: subject, byParam } = subjectsOf('webhook', find, webhookJson);
+
+const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},"position":${position}}`);
 
 const writes = ['webhooks'] as const;
 
-/** Changes of webhooks by operators. They return whether there is such a webhook: a result that is kept must have no secret. */
+/** The owner of a webhook, in whose name an operator does what clients can do. Refuses `webhook_not_found`. */
+async function ownerOf(transaction: Transaction, id: bigint) {
+  const { accountId } = foundById(await find(transaction, id), 'webhook_not_found', id);
+  return { accountId, scopes: [] };
+}
+
+/** Changes of webhooks by operators. Those that return true have no better result to keep: it must have no secret. */
 export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,
@@ -55,4 +95,38 @@ export const operatorWebhookUnits = {
       return true;
     },
   },
+  redeliverAccountEvents: {
+    writes,
+    subject: position.byParam('webhookId'),
+    run: async (transaction: Transaction, input: RedeliveringEvents): Promise<true> => {
+      const caller = await ownerOf(transaction, input.params.webhookId);
+      await webhookUnits.redeliverEvents.run(transaction, { ...input, caller });
+      return true;
+    },
+  },
+  redeliverAccountDelivery: {
+    writes,
+    subject: { ...byParam('webhookId'), made: (delivery) => deliveryJson(delivery as Delivery) },
+    run: async (transaction: Transaction, input: Redelivering) => {
+      const caller = await ownerOf(transaction, input.params.webhookId);
+      return webhookUnits.redeliver.run(transaction, { ...input, caller });
+    },
+  },
 } as const satisfies AuditedUnits;
+
+export const sealingUnits = {
+  /** Stores secrets that were sealed again, unless they were rotated in between. Returns the number of webhooks. */
+  resealWebhooks: {
+    writes,
+    run: async ({ webhooks }: Transaction, renewals: readonly Renewal[]): Promise<number> => {
+      let resealed = 0;
+      for (const { id, before, after } of renewals) {
+        const stored = await webhooks.find(id);
+        if (stored?.secret !== before.secret || stored.formerSecret !== before.formerSecret) continue;
+        await webhooks.update(id, after);
+        resealed++;
+      }
+      return resealed;
+    },
+  },
+} as const satisfies Units;

@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
 import type { Usage } from '../../domain/limit.ts';
 import { withNumbers } from '../../tables/sql.ts';
-import type { AccountBan, AccountUsage, LimitSnapshots } from '../limit-snapshots.ts';
+import type { AccountBan, AccountUsage, LiftedBan, LimitSnapshots } from '../limit-snapshots.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Versioned } from './statements.ts';
 import { risenVersion } from './versions.ts';
@@ -67,14 +67,20 @@ export class PostgresSnapshots implements LimitSnapshots {
     );
   }
 
-  async saveBan({ keyId, accountId, bannedUntil, level }: AccountBan): Promise<void> {
+  async saveBans(bans: readonly AccountBan[]): Promise<void> {
+    // In the order of ids, so that instances that save at the same time do not deadlock.
+    const sorted = bans.toSorted((one, other) => one.keyId - other.keyId);
+    const rows = sorted.map(({ keyId, accountId, bannedUntil, level }) => [
+      ...[keyId, accountId, bannedUntil, level],
+    ]);
     await this.#database.write(
       (sql) => sql`
         INSERT INTO ban_snapshots AS old (key_id, account_id, banned_until, ban_level)
-        VALUES (${keyId}, ${accountId}, ${bannedUntil}, ${level})
+        SELECT (value->>0)::bigint, (value->>1)::bigint, (value->>2)::bigint, (value->>3)::bigint
+        FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS ban (value)
         ON CONFLICT (key_id) DO UPDATE SET
           banned_until = excluded.banned_until, ban_level = excluded.ban_level
-        WHERE abs(old.lifted_until - excluded.banned_until) > 1`,
+        WHERE excluded.banned_until > old.banned_until AND abs(old.lifted_until - excluded.banned_until) > 1`,
     );
   }
 
@@ -98,6 +104,15 @@ export class PostgresSnapshots implements LimitSnapshots {
         UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys' RETURNING version`,
     );
     return Number(row?.version ?? 0n);
+  }
+
+  async listLifted(second: number): Promise<LiftedBan[]> {
+    const rows = await this.#database.read<object[]>(
+      (sql) => sql`
+        SELECT key_id AS "keyId", account_id AS "accountId", lifted_until AS "bannedUntil"
+        FROM ban_snapshots WHERE lifted_until > 0 AND lifted_until > ${second}`,
+    );
+    return Array.from(rows, withNumbers<LiftedBan>);
   }
 
   async #bans(condition: (sql: SQL) => SQL.Query<unknown>): Promise<AccountBan[]> {

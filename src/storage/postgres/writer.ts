@@ -15,8 +15,8 @@ type Announce = (resource: Resource, version: number) => Promise<void>;
 
 export type Moved = Map<Resource, number>;
 
-/** Units that write no others are run in memory, and a group of them is stored by one statement (`groups/`). */
-const catalogue: ReadonlySet<Resource> = new Set<Resource>(['pets', 'orders', 'categories']);
+/** Units that write these read lists, or run statements written by hand. All others are run in memory (`groups/`). */
+const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
 
 type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Settled<never> | undefined)[]>;
 
@@ -91,7 +91,7 @@ export class PostgresWriter implements Writer<Units> {
     const unit = this.#units[name];
     const writes = unit === undefined ? [] : writesOf(unit, input);
     if (writes.length === 0) return this.#records;
-    return writes.every((resource) => catalogue.has(resource)) ? this.#catalogue : this.#transactions;
+    return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalogue;
   }
 
   async #commit(

@@ -1,8 +1,11 @@
 /** The current bans, for operators. If Redis has lost one, it gets it back with the key's next request. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountBan } from '../limit-snapshots.ts';
+import { staleAtMostMs } from '../shared-versions.ts';
 import { type Ban, StorageUnavailable } from '../storage.ts';
 import { bansOf } from './answers.ts';
 import type { RedisContext } from './context.ts';
+import { liftInRedis } from './lifted-bans.ts';
 
 /** Keys per request, which blocks Redis. */
 const atOnce = 500;
@@ -12,14 +15,21 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
   return bans.map(({ keyId, bannedUntil, level }) => ({ keyId, bannedUntil, level }));
 }
 
-/** Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. */
+/**
+ * Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. From then on the ban is lifted: if this
+ * process cannot reach Redis, another one ends the ban there (`LiftedBans`), and this waits as long as that may take.
+ */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
-  const { link, keys, snapshotStore } = context;
+  const { snapshotStore } = context;
   const ban = (await runningBans(context)).find((one) => one.keyId === keyId);
   if (ban === undefined) return false;
   const version = await snapshotStore.deleteBan(ban);
-  const names = [keys.penalty(ban.accountId, keyId), keys.bans, keys.callers];
-  await link.run('lift', names, [`${keyId}:${ban.accountId}:${ban.level}`, version]);
+  try {
+    await liftInRedis(context, ban, version);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    await sleep(staleAtMostMs);
+  }
   return true;
 }
 

@@ -6,6 +6,8 @@ export class RedisKeys {
   readonly callers: string;
   readonly versions: readonly string[];
   readonly bans: string;
+  /** As scripts make it of `bans`. */
+  readonly unsavedBans: string;
   readonly clock: string;
 
   constructor(prefix: string) {
@@ -13,6 +15,7 @@ export class RedisKeys {
     this.callers = this.version('callers');
     this.versions = resources.map((resource) => this.version(resource));
     this.bans = `${prefix}bans`;
+    this.unsavedBans = `${this.bans}:unsaved`;
     this.clock = `${prefix}clock`;
   }
 

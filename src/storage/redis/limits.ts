@@ -4,6 +4,7 @@ import {
   banned,
   daySeconds,
   exhausted,
+  type KeyPenalty,
   minuteSeconds,
   type Verdict,
   type WindowState,
@@ -23,11 +24,13 @@ import {
 } from '../storage.ts';
 import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
 import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
+import { BanKeeper } from './ban-keeper.ts';
 import { liftBan, listBans } from './ban-list.ts';
 import { RedisClock } from './clock.ts';
 import { Overloaded } from './concurrency-limit.ts';
 import type { RedisContext } from './context.ts';
 import { RedisKeys } from './keys.ts';
+import { LiftedBans } from './lifted-bans.ts';
 import { NoAnswer, RedisLink, type Run } from './link.ts';
 import { LocalLimits } from './local-limits.ts';
 import { discarding, mostTries, Reconciliation } from './reconciliation.ts';
@@ -49,6 +52,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly link: RedisLink;
   readonly #context: RedisContext;
   readonly #reconciliation: Reconciliation;
+  readonly #banKeeper: BanKeeper;
+  readonly #liftedBans: LiftedBans;
   readonly #serving: boolean;
   #polling: PeriodicTask | undefined;
 
@@ -60,7 +65,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       scripts: scriptTexts(rules.ban),
       notice: (...notices) => {
         options.notice(...notices);
-        if (this.link.trouble === undefined) void this.#reconciliation.reportAll();
+        if (this.link.trouble === undefined) void this.#recovered();
       },
       onConnect: (run) => this.#exchangeVersions(run),
     });
@@ -78,6 +83,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       nextNumber: () => ++number,
     };
     this.#reconciliation = new Reconciliation(this.#context);
+    this.#banKeeper = new BanKeeper(this.#context);
+    this.#liftedBans = new LiftedBans(this.#context);
   }
 
   /** Connects. The service starts even if Redis is down. */
@@ -85,9 +92,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.link.open();
     this.#context.snapshotStore.start();
     if (this.#serving) {
-      this.#polling = new PeriodicTask(lookEveryMs, () =>
-        this.#exchangeVersions((...command) => this.link.run(...command)),
-      );
+      this.#polling = new PeriodicTask(lookEveryMs, async () => {
+        await this.#exchangeVersions((...command) => this.link.run(...command));
+        await this.#liftedBans.apply();
+      });
+      this.#banKeeper.start();
     }
   }
 
@@ -101,6 +110,18 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (what === 'callers') await sleep(staleAtMostMs);
+    }
+  }
+
+  /** Resolves when every instance has the versions that this one has from PostgreSQL, or has had the time to read them there. */
+  async spread(): Promise<void> {
+    const { redis, postgres } = this.#context.versions;
+    if (resources.every((resource) => postgres[resource] <= redis[resource])) return;
+    try {
+      await this.#exchangeVersions((...command) => this.link.run(...command));
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      await sleep(staleAtMostMs);
     }
   }
 
@@ -158,8 +179,16 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#polling?.[Symbol.asyncDispose]();
+    await this.#banKeeper[Symbol.asyncDispose]();
     await this.#context.snapshotStore[Symbol.asyncDispose]();
     this.link[Symbol.dispose]();
+  }
+
+  /** Brings Redis up to date after it was away: bans first, so that no request is admitted in between. */
+  async #recovered(): Promise<void> {
+    this.#liftedBans.forget();
+    await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
+    await this.#reconciliation.reportAll();
   }
 
   /** Exchanges versions with Redis: each side adopts the newer ones of the other. */
@@ -222,8 +251,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
     clock.hear(nowMs, aheadMs, epoch);
     localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
+    if (kind === kinds.newly_banned || kind === kinds.banned) {
+      const isKnown = localLimits.penalty(caller.keyId).bannedUntil === penalty.bannedUntil;
+      if (!isKnown) this.#keepBan(caller, penalty);
+    }
     localLimits.learnPenalty(caller.keyId, penalty);
-    if (kind === kinds.newly_banned) this.#reconciliation.saveBan(caller, penalty, 'redis');
     if (kind === kinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
     if (kind === kinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
     return { verdict: banned(usage, penalty, caller.quota, nowMs), versions };
@@ -239,7 +271,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   #decide(caller: Caller): Verdict {
     const { verdict, newBan } = this.#context.localLimits.take(caller, this.#context.clock.now());
-    if (newBan !== undefined) this.#reconciliation.saveBan(caller, newBan, 'fallback');
+    if (newBan !== undefined) this.#keepBan(caller, newBan);
     return verdict;
+  }
+
+  #keepBan({ keyId, accountId }: Caller, { bannedUntil, banLevel: level }: KeyPenalty): void {
+    this.#banKeeper.keep({ keyId, accountId, bannedUntil, level });
   }
 }

@@ -5,6 +5,7 @@ import { RoundTrips } from '../round-trips.ts';
 import { StorageUnavailable } from '../storage.ts';
 import { ConcurrencyLimit, Overloaded } from './concurrency-limit.ts';
 import { connectionFailure } from './connection-failure.ts';
+import { recognized } from './replies.ts';
 import { ReplyTimeouts } from './reply-timeouts.ts';
 import type { ScriptName } from './scripts.ts';
 
@@ -178,11 +179,11 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
   return async (script, keys, args) => {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     try {
-      return await client.send('EVALSHA', [hashes.get(script) ?? '', ...rest]);
+      return recognized(script, await client.send('EVALSHA', [hashes.get(script) ?? '', ...rest]));
     } catch (error) {
       // The script cache was flushed; EVAL fills it again.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return client.send('EVAL', [scripts.get(script) ?? '', ...rest]);
+      return recognized(script, await client.send('EVAL', [scripts.get(script) ?? '', ...rest]));
     }
   };
 }

@@ -1,21 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
-import { type KeyPenalty, unused } from '../../domain/limit.ts';
-import type { AccountBan } from '../limit-snapshots.ts';
-import { type Ban, type Caller, StorageUnavailable } from '../storage.ts';
+import { unused } from '../../domain/limit.ts';
+import { type Caller, StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
 import { NoAnswer } from './link.ts';
 import type { Held, Unreported } from './local-limits.ts';
-import type { AccountSnapshot } from './snapshot-store.ts';
+import { restoreBans } from './restored-bans.ts';
 
-/** Most cached keys, and most bans to be reported to Redis. */
+/** Most cached keys. */
 const mostHeld = 100_000;
 const recalledForMs = 1_000;
 
 const reportGroup = 500;
-/** How often bans are read, if callers change meanwhile. */
-const mostReadings = 4;
-const anyVersion = -1;
 
 /** How often a script is run for an account that Redis does not know. */
 export const mostTries = 4;
@@ -32,7 +28,6 @@ export class Reconciliation {
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
   readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
-  readonly #unreportedBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -81,7 +76,6 @@ export class Reconciliation {
   }
 
   async reportAll(): Promise<void> {
-    await Promise.all([...this.#unreportedBans.values()].map((ban) => this.#reportBan(ban)));
     const unreported = this.#context.localLimits.unreported();
     while (unreported.length > 0) {
       const group = unreported.splice(0, reportGroup).map(async (accountId) => {
@@ -92,50 +86,15 @@ export class Reconciliation {
     }
   }
 
-  /** Saves a ban as a snapshot. One that Redis did not decide is reported to it later. */
-  saveBan(
-    { keyId, accountId }: Caller,
-    { bannedUntil, banLevel: level }: Omit<KeyPenalty, 'strikes'>,
-    decidedBy: 'redis' | 'fallback',
-  ): void {
-    const ban = { keyId, accountId, bannedUntil, level };
-    if (decidedBy === 'fallback') this.#unreportedBans.set(keyId, ban);
-    this.#context.snapshotStore.saveBan(ban);
-  }
-
-  /** Reports a ban unless it was lifted: then it has no snapshot. */
-  async #reportBan(ban: AccountBan): Promise<void> {
-    const { accountId, keyId } = ban;
-    this.#unreportedBans.delete(keyId);
-    try {
-      const known = await this.#context.snapshotStore.find(accountId).catch(() => undefined);
-      if (known?.bans.some((one) => one.keyId === keyId) === false) return;
-      await this.#restoreBan(accountId, ban, anyVersion);
-    } catch {
-      this.#unreportedBans.set(keyId, ban);
-    }
-  }
-
   async #reconcile(accountId: number): Promise<void> {
     const { localLimits } = this.#context;
-    const { usage } = await this.#withBans(accountId);
+    // Bans first, so that no request is admitted in between.
+    const { usage } = await restoreBans(this.#context, accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
     await Promise.all([
       this.#restore(accountId, snapshot, 0),
       localLimits.knows(accountId) ? this.reportAccount(accountId) : undefined,
     ]);
-  }
-
-  /** Restores the bans of an account in Redis, before the account itself, so that no request is admitted in between. */
-  async #withBans(accountId: number): Promise<AccountSnapshot> {
-    const { snapshotStore, link, keys } = this.#context;
-    for (let reading = 0; reading < mostReadings; reading++) {
-      const [callers = 0] = (await link.run('versions', [keys.callers], [0])) as number[];
-      const snapshot = await snapshotStore.find(accountId);
-      const restored = snapshot.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
-      if ((await Promise.all(restored)).every((answer) => answer === 1)) return snapshot;
-    }
-    throw new StorageUnavailable('bans change faster than they can be read');
   }
 
   async #recall({ accountId, keyId }: Caller): Promise<void> {
@@ -157,19 +116,6 @@ export class Reconciliation {
       'restore',
       [keys.usage(accountId), keys.clock],
       [...windows, process, number, ...clock.arguments()],
-    );
-  }
-
-  async #restoreBan(
-    accountId: number,
-    { keyId, bannedUntil, level }: Ban,
-    callers: number,
-  ): Promise<unknown> {
-    const { link, keys, clock } = this.#context;
-    return link.run(
-      'restoreBan',
-      [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
-      [bannedUntil, level, `${keyId}:${accountId}`, callers, ...clock.arguments()],
     );
   }
 }

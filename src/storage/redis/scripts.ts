@@ -8,11 +8,26 @@ import lift from './scripts/lift.lua' with { type: 'text' };
 import refund from './scripts/refund.lua' with { type: 'text' };
 import restore from './scripts/restore.lua' with { type: 'text' };
 import restoreBan from './scripts/restore-ban.lua' with { type: 'text' };
+import saved from './scripts/saved.lua' with { type: 'text' };
 import standing from './scripts/standing.lua' with { type: 'text' };
 import take from './scripts/take.lua' with { type: 'text' };
+import unsaved from './scripts/unsaved.lua' with { type: 'text' };
 import versions from './scripts/versions.lua' with { type: 'text' };
 
-const sources = { take, standing, refund, restore, restoreBan, fail, versions, announce, bans, lift };
+const sources = {
+  take,
+  standing,
+  refund,
+  restore,
+  restoreBan,
+  fail,
+  versions,
+  announce,
+  bans,
+  unsaved,
+  saved,
+  lift,
+};
 
 export type ScriptName = keyof typeof sources;
 

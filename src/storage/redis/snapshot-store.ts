@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import type { Usage } from '../../domain/limit.ts';
-import type { AccountBan, LimitSnapshots } from '../limit-snapshots.ts';
+import type { AccountBan, LiftedBan, LimitSnapshots } from '../limit-snapshots.ts';
 import type { Ban } from '../storage.ts';
 import type { LocalLimits } from './local-limits.ts';
 
@@ -23,12 +23,17 @@ interface Question {
   readonly reject: (error: unknown) => void;
 }
 
-/** Saves the local limits every few seconds, and bans at once; finds them again for many accounts in one statement. */
+interface UnsavedBan extends AccountBan {
+  /** The version of callers in Redis when the ban was known to run. */
+  readonly callers: number;
+}
+
+/** Saves the local limits every few seconds; finds them and bans again for many accounts in one statement. */
 export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
-  readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
-  readonly #savingBans = new Map<number, Promise<void>>();
+  /** Bans that PostgreSQL may lack, by key. They count as if it had them. */
+  readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(mostUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -56,21 +61,24 @@ export class SnapshotStore implements AsyncDisposable {
   }
 
   async listBans(second: number): Promise<readonly AccountBan[]> {
-    const unsaved = [...this.#unsavedBans.values()].filter(({ bannedUntil }) => bannedUntil > second);
+    const unsaved = [...this.unsavedBans.values()].filter(({ bannedUntil }) => bannedUntil > second);
     return [...(await this.#snapshots.listBans(second)), ...unsaved];
   }
 
-  /** No request waits for it: until it is saved, Redis or this instance has the ban. */
-  saveBan(ban: AccountBan): void {
-    this.#unsavedBans.set(ban.keyId, ban);
-    void this.#saveBan(ban);
+  listLifted(second: number): Promise<readonly LiftedBan[]> {
+    return this.#snapshots.listLifted(second);
   }
 
+  async saveBans(bans: readonly UnsavedBan[]): Promise<void> {
+    await this.#snapshots.saveBans(bans);
+    for (const ban of bans) if (this.unsavedBans.get(ban.keyId) === ban) this.unsavedBans.delete(ban.keyId);
+  }
+
+  /** A save that is pending does not undo it. */
   async deleteBan(ban: AccountBan): Promise<number> {
-    this.#unsavedBans.delete(ban.keyId);
-    // A pending save would undo the deletion.
-    await this.#savingBans.get(ban.keyId);
-    return this.#snapshots.deleteBan(ban);
+    const version = await this.#snapshots.deleteBan(ban);
+    this.unsavedBans.delete(ban.keyId);
+    return version;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,7 +104,11 @@ export class SnapshotStore implements AsyncDisposable {
         this.#snapshots.findUsages(ids),
         this.#snapshots.findBans(ids),
       ]);
-      const known = Map.groupBy([...bans, ...this.#unsavedBans.values()], (ban) => ban.accountId);
+      // Of two bans of a key, the later one is found first.
+      const latest = [...bans, ...this.unsavedBans.values()].sort(
+        (one, other) => other.bannedUntil - one.bannedUntil,
+      );
+      const known = Map.groupBy(latest, (ban) => ban.accountId);
       for (const { accountId, resolve } of questions) {
         resolve({ usage: usages.get(accountId), bans: known.get(accountId) ?? [] });
       }
@@ -105,23 +117,7 @@ export class SnapshotStore implements AsyncDisposable {
     }
   }
 
-  #saveBan(ban: AccountBan): Promise<void> {
-    const saving = this.#trySaveBan(ban).finally(() => {
-      if (this.#savingBans.get(ban.keyId) === saving) this.#savingBans.delete(ban.keyId);
-    });
-    this.#savingBans.set(ban.keyId, saving);
-    return saving;
-  }
-
-  async #trySaveBan(ban: AccountBan): Promise<void> {
-    try {
-      await this.#snapshots.saveBan(ban);
-      if (this.#unsavedBans.get(ban.keyId) === ban) this.#unsavedBans.delete(ban.keyId);
-    } catch {}
-  }
-
   async #save(): Promise<void> {
-    for (const ban of [...this.#unsavedBans.values()]) await this.#saveBan(ban);
     for (;;) {
       const group = this.#localLimits.takeChanged(batchSize);
       if (group.length === 0) return;

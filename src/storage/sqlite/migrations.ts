@@ -124,5 +124,5 @@ export const dataMigrations: Migrations = [
   END;
   `,
   addFrontDesk,
-  ...schemaChanges.map(({ sqlite }) => sqlite),
+  ...schemaChanges.flatMap(({ sqlite }) => sqlite ?? []),
 ];

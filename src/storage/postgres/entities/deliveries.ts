@@ -3,10 +3,11 @@ import {
   type DeliveryBacklog,
   mostCountedPending,
   mostPending,
+  mostWebhooksLookedAt,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
-  takenOfWebhook,
+  takenBy,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
@@ -23,7 +24,7 @@ import type { DeliveryWrites } from '../../transaction.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-interface ReadyRow extends Omit<ReadyWebhook, 'room'> {
+interface ReadyRow extends ReadyWebhook {
   readonly last: bigint;
   readonly oldest: bigint;
 }
@@ -40,15 +41,25 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
                   SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
                   ORDER BY status, id LIMIT ${mostCountedPending}
                 ) AS counted) AS pending,
-               (SELECT created_at FROM deliveries
-                WHERE (status, id) >= ('pending', 0) ORDER BY status, id LIMIT 1) AS "oldestAt"`,
+               (SELECT min(oldest.created_at) FROM (
+                  SELECT id FROM webhooks WHERE (enabled, id) >= (true, 0) AND enabled
+                  ORDER BY enabled, id LIMIT ${mostWebhooksLookedAt}
+                ) AS webhook CROSS JOIN LATERAL (
+                  SELECT created_at FROM deliveries WHERE webhook_id = webhook.id AND status = 'pending'
+                  ORDER BY webhook_id, status, id LIMIT 1
+                ) AS oldest) AS "oldestAt"`,
     );
-    const oldestAt = row === undefined || row.pending === 0n ? undefined : Number(row.oldestAt);
-    return { pending: Number(row?.pending ?? 0), oldestAt };
+    return {
+      pending: Number(row?.pending ?? 0),
+      oldestAt: row?.oldestAt == null ? undefined : Number(row.oldestAt),
+    };
   }
 }
 
-/** Every transaction locks webhooks before their deliveries, to avoid deadlock. */
+/**
+ * Every transaction locks webhooks before their deliveries, to avoid deadlock. Statements that do not need each other's
+ * results are sent together: round trips bound how many deliveries a process starts in a second.
+ */
 export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> implements DeliveryWrites {
   readonly #statements: Statements;
 
@@ -60,11 +71,11 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   async take(request: TakeRequest): Promise<Taken> {
     const { now, leasedUntil, room, after } = request;
     const found = await this.#ready(request);
-    const expired = await this.#queue(
-      found.filter(({ isBehind }) => isBehind),
-      now,
-    );
-    const leased = found.length > 0 && room > 0 ? await this.#lease(found, request) : [];
+    const behind = found.filter(({ isBehind }) => isBehind);
+    const [expired, leased] = await Promise.all([
+      this.#queue(behind, now),
+      found.length > 0 && room > 0 ? this.#lease(found, request) : [],
+    ]);
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
       return webhook === undefined ? [] : [takenOf(row, webhook, leasedUntil)];
@@ -76,11 +87,11 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     const succeeded = new Map<bigint, number>();
     for (const { webhookId, status, finishedAt } of settled)
       if (status === 'succeeded' && finishedAt !== null) succeeded.set(webhookId, finishedAt);
-    if (succeeded.size > 0) await this.#recordSuccess(succeeded);
+    const recorded = succeeded.size > 0 ? this.#recordSuccess(succeeded) : undefined;
     const rows = JSON.stringify(
       settled.map((one) => ({ ...one, id: String(one.id), webhookId: String(one.webhookId) })),
     );
-    await this.#statements.run(
+    const stored = this.#statements.run(
       (sql) => sql`
         UPDATE deliveries SET status = settled.status, attempts = settled.attempts,
           next_attempt_at = settled."nextAttemptAt", finished_at = settled."finishedAt", leased_until = NULL
@@ -89,6 +100,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         WHERE deliveries.id = settled.id AND deliveries.status = 'pending'
           AND deliveries.leased_until = settled."leasedUntil"`,
     );
+    await Promise.all([recorded, stored]);
   }
 
   async release(now: number): Promise<void> {
@@ -123,7 +135,6 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
 
   /** Locks the webhooks. Skips those that another process has locked, which takes their deliveries. */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
-    const fresh = takenOfWebhook(room, false);
     const rooms = JSON.stringify(held);
     return this.#statements.run(
       (sql) => sql`
@@ -142,9 +153,8 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
           (position < last AND held IS NULL) OR (
             EXISTS (SELECT FROM deliveries
                     WHERE webhook_id = webhooks.id AND status = 'pending' AND next_attempt_at <= ${now})
-            AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint, CASE WHEN EXISTS (
-              SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ${now}
-            ) THEN 0 ELSE ${fresh}::bigint END) > 0))
+            AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
+              SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ${now}))))
         ORDER BY id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks SKIP LOCKED`,
     );
   }
@@ -154,16 +164,18 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     if (behind.length === 0) return 0;
     const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));
     const rows = JSON.stringify(
-      portions.map(({ webhook: { id, accountId }, after, until, types }) => {
-        return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, until: `${until}` };
+      portions.map(({ webhook: { id, accountId, last }, after, types }) => {
+        return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}` };
       }),
     );
     await this.#statements.run(
       (sql) => sql`
         WITH chosen AS (
-          SELECT id, "accountId" AS account_id, types, after, until
+          SELECT id, "accountId" AS account_id, types, after, coalesce((
+            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${atOnce.events - 1} LIMIT 1
+          ), last) AS until
           FROM json_to_recordset(${rows}::text::json)
-            AS portion (id bigint, "accountId" bigint, types json, after bigint, until bigint)
+            AS portion (id bigint, "accountId" bigint, types json, after bigint, last bigint)
         ), wanted AS (
           SELECT chosen.id AS webhook_id, event.id AS event_id, event.type FROM chosen CROSS JOIN LATERAL (
             SELECT id, type FROM events
@@ -187,26 +199,24 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /** A statement after the lock, because only later ones see what was leased by the process that had it. */
-  async #lease(
-    found: readonly ReadyRow[],
-    { now, leasedUntil, room, held }: TakeRequest,
-  ): Promise<LeasedRow[]> {
-    const fresh = takenOfWebhook(room, false);
-    const rooms = JSON.stringify(held);
-    const ids = JSON.stringify(found.map(({ id }) => String(id)));
+  async #lease(found: readonly ReadyRow[], request: TakeRequest): Promise<LeasedRow[]> {
+    const { now, leasedUntil, room, held } = request;
+    const webhooks = JSON.stringify(
+      found.map(({ id }) => ({ id: `${id}`, most: takenBy(request, id), isHeld: `${id}` in held })),
+    );
     const rows = await this.#statements.run<LeasedRow[]>(
       (sql) => sql`
         UPDATE deliveries SET leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
         WHERE id = ANY (ARRAY(
           SELECT due.id
-          FROM (SELECT value::bigint AS id FROM json_array_elements_text(${ids}::text::json) AS value) AS webhook
+          FROM json_to_recordset(${webhooks}::text::json) AS webhook (id bigint, most bigint, "isHeld" boolean)
           CROSS JOIN LATERAL (
             SELECT id FROM deliveries
             WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= ${now}
             ORDER BY next_attempt_at, deliveries.id
-            LIMIT coalesce((${rooms}::text::json ->> webhook.id::text)::bigint, CASE WHEN EXISTS (
+            LIMIT CASE WHEN webhook."isHeld" OR NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhook.id AND leased_until > ${now}
-            ) THEN 0 ELSE ${fresh}::bigint END)
+            ) THEN webhook.most ELSE 0 END
           ) AS due LIMIT ${room}
         ))
         RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", attempts, created_at AS "createdAt"`,

@@ -5,20 +5,41 @@ import type { EventWrites } from '../../transaction.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-/** Every read numbers the events that were committed since the one before (`number_events` in `schema-changes.ts`). */
+/** Resolves when every instance shows the changes that were committed until now. */
+export type Spread = () => Promise<void>;
+
+/**
+ * Every read numbers the events that were committed since the one before (`number_events` in `schema-changes.ts`). Events
+ * are returned after their changes have spread: a reader that lists the resources next must not get cached pages without them.
+ */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
-  constructor(runner: Runner) {
+  readonly #spread: Spread;
+  /** The changes of events up to this one have spread. */
+  #spreadUntil = 0n;
+
+  constructor(runner: Runner, spread: Spread = async () => undefined) {
     super(events, runner);
+    this.#spread = spread;
   }
 
   override async list(after: bigint, limit: number): Promise<StoredEvent[]> {
     await numberEvents(this.runner);
-    return super.list(after, limit);
+    const found = await super.list(after, limit);
+    await this.#spreadTo(found.at(-1)?.id);
+    return found;
+  }
+
+  override async findMany(ids: readonly bigint[]): Promise<StoredEvent[]> {
+    const found = await super.findMany(ids);
+    await this.#spreadTo(found.reduce((last, { id }) => (id > last ? id : last), 0n));
+    return found;
   }
 
   async newest(limit: number): Promise<StoredEvent[]> {
     await numberEvents(this.runner);
-    return this.rows(`${this.texts.select} ORDER BY id DESC LIMIT $1`, limit);
+    const found = await this.rows(`${this.texts.select} ORDER BY id DESC LIMIT $1`, limit);
+    await this.#spreadTo(found[0]?.id);
+    return found;
   }
 
   async bounds(): Promise<EventBounds> {
@@ -28,7 +49,14 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
         SELECT (SELECT min(id) FROM events) AS oldest, last FROM counters WHERE name = 'events'`,
     );
     const last = found?.last ?? 0n;
+    await this.#spreadTo(last);
     return { oldest: found?.oldest ?? last + 1n, last };
+  }
+
+  async #spreadTo(last = 0n): Promise<void> {
+    if (last <= this.#spreadUntil) return;
+    await this.#spread();
+    if (last > this.#spreadUntil) this.#spreadUntil = last;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { SQL } from 'bun';
 import { dayMs, hourMs } from '../../../domain/clock.ts';
+import type { ReportNumber } from '../../../tables/usage.ts';
 import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
 import type { Statements } from '../statements.ts';
 
@@ -13,8 +14,20 @@ export class PostgresUsageWrites implements UsageWrites {
     this.#statements = statements;
   }
 
+  /** In one statement, so that a report waits for its first attempt if that is still being committed. */
+  async isNew({ process, number, reportedAt }: ReportNumber): Promise<boolean> {
+    const recorded = await this.#statements.run(
+      (sql): SQL.Query<object[]> => sql`
+        INSERT INTO usage_reports AS last (process, number, reported_at)
+        VALUES (${process}, ${number}, ${reportedAt})
+        ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
+        WHERE last.number < excluded.number RETURNING 1`,
+    );
+    return recorded.length > 0;
+  }
+
   /** Every process locks the tables in one order, and the rows of each by their keys, to avoid deadlock. */
-  async add({ minutes, keys }: UsageReport): Promise<void> {
+  async add({ minutes, keys }: Pick<UsageReport, 'minutes' | 'keys'>): Promise<void> {
     if (keys.length > 0) {
       const rows = JSON.stringify(keys);
       await this.#statements.run((sql) => addPeriods(sql, sql`usage_hours`, sql`hour`, hourMs, rows));
@@ -26,11 +39,12 @@ export class PostgresUsageWrites implements UsageWrites {
     }
   }
 
-  async prune({ minutes, hours, days, instances }: UsageBounds): Promise<boolean> {
+  async prune({ minutes, hours, days, reports, instances }: UsageBounds): Promise<boolean> {
     const removed = [
       await this.#statements.run((sql) => remove(sql, sql`usage_minutes`, sql`minute`, minutes)),
       await this.#statements.run((sql) => remove(sql, sql`usage_hours`, sql`hour`, hours)),
       await this.#statements.run((sql) => remove(sql, sql`usage_days`, sql`day`, days)),
+      await this.#statements.run((sql) => remove(sql, sql`usage_reports`, sql`reported_at`, reports)),
       await this.#statements.run((sql) => remove(sql, sql`instances`, sql`seen_at`, instances)),
     ];
     return removed.some(([row]) => row?.removed === BigInt(removedAtOnce));

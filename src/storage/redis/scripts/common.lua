@@ -123,6 +123,11 @@ local function ban_seconds(level)
   return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
 end
 
+-- The key of the list of bans that PostgreSQL may lack: every instance saves them, for the one that decided may be gone.
+local function unsaved_bans(bans_key)
+  return bans_key .. ':unsaved'
+end
+
 -- `who` is "key:account".
 local function list_ban(key, who, banned, level, now)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', text(math.floor(now / 1000)))

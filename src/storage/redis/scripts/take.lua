@@ -58,6 +58,7 @@ local function ban()
   redis.call('DEL', strikes_key)
   save_penalty(penalty_key, from, till, banned, level, now)
   list_ban(bans_key, ARGV[4], banned, level, now)
+  list_ban(unsaved_bans(bans_key), ARGV[4], banned, level, now)
   return kinds.newly_banned
 end
 

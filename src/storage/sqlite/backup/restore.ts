@@ -17,6 +17,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { restoreGap } from '../../../tables/events.ts';
 import { BackupError, type BackupFacts, type Verified } from '../../backup.ts';
 import { syncFile, syncFolderOf, writeAll } from '../disk.ts';
 import { fileReason, makeFile, type StoreFiles, storeFileNames } from '../files.ts';
@@ -46,12 +47,6 @@ const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
 /** Room for the limit state's own file, besides the copy. */
 const extraBytes = 4_194_304;
-/**
- * More events than the replaced store is likely to have recorded since the backup; webhooks examine every id. With the
- * ids that its readers have seen, new events would be skipped by readers, and dropped as duplicates by receivers.
- */
-const skippedEvents = 1_000_000;
-
 /** Throws `BackupError` or `StorageUnusable`, having changed nothing. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { backup, path, replace } = options;
@@ -198,7 +193,7 @@ function skipEvents(database: Database): void {
   database.run(`
     INSERT INTO sqlite_sequence (name, seq)
     SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
-  database.run(`UPDATE sqlite_sequence SET seq = seq + ${skippedEvents} WHERE name = 'events'`);
+  database.run(`UPDATE sqlite_sequence SET seq = seq + ${restoreGap} WHERE name = 'events'`);
 }
 
 function takeIntoUse(copy: string, files: StoreFiles): void {

@@ -4,11 +4,12 @@ import {
   type DeliveryBacklog,
   mostCountedPending,
   mostPending,
+  mostWebhooksLookedAt,
   type SettledDelivery,
   type Taken,
   type TakenDelivery,
   type TakeRequest,
-  takenOfWebhook,
+  takenBy,
 } from '../../../domain/delivery.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
@@ -29,7 +30,7 @@ const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = '
 const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${mostPending - 1}) IS NULL`;
 const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
-const room = `coalesce(?6 ->> ('$."' || id || '"'), CASE WHEN ${isLeased} THEN 0 ELSE ?4 END)`;
+const mayBeTaken = `coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
   readonly #oldest;
@@ -37,15 +38,21 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
 
   constructor(database: Database, read: ReadIn) {
     super(database, deliveries, { read });
-    this.#oldest = this.prepare(`${this.select} WHERE status = 'pending' ORDER BY id LIMIT 1`);
+    this.#oldest = database.query<{ oldestAt: bigint | null }, []>(
+      `SELECT min((SELECT created_at ${pendingOf} ORDER BY id LIMIT 1)) AS oldestAt
+       FROM (SELECT id FROM webhooks WHERE enabled = 1 ORDER BY id LIMIT ${mostWebhooksLookedAt}) AS webhooks`,
+    );
     this.#pending = this.prepare(
       `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${mostCountedPending}`,
     );
   }
 
   backlog(): DeliveryBacklog {
-    const pending = this.read(() => this.#pending.all().length);
-    return { pending, oldestAt: this.rows(this.#oldest)[0]?.createdAt };
+    return this.read(() => {
+      const [row] = this.#oldest.all();
+      const oldestAt = row?.oldestAt == null ? undefined : Number(row.oldestAt);
+      return { pending: this.#pending.all().length, oldestAt };
+    });
   }
 }
 
@@ -57,17 +64,17 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     this.#statements = statementsOf(database);
   }
 
-  take({ now, leasedUntil, room: most, after, held }: TakeRequest): Taken {
+  take(request: TakeRequest): Taken {
+    const { now, leasedUntil, room, after, held } = request;
     const bounds = this.#bounds();
-    const fresh = takenOfWebhook(most, false);
     const found = this.#statements.ready.all(
-      ...[after, bounds.last, now, fresh, atOnce.webhooks, JSON.stringify(held)],
+      ...[after, bounds.last, now, room, atOnce.webhooks, JSON.stringify(held)],
     );
     const taken: TakenDelivery[] = [];
     let expired = 0n;
     for (const webhook of found) {
       if (webhook.isBehind) expired += this.#queue(webhook, bounds, now);
-      const left = Math.min(most - taken.length, Number(webhook.room));
+      const left = Math.min(room - taken.length, webhook.mayBeTaken ? takenBy(request, webhook.id) : 0);
       if (left <= 0) continue;
       const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left);
       leased.sort((one, other) => Number(one.id - other.id));
@@ -105,7 +112,8 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
   /** Turns some events into deliveries; returns how many had expired. */
   #queue(webhook: ReadyWebhook, bounds: { oldest: bigint; last: bigint }, now: number): bigint {
     const { id, accountId, position } = webhook;
-    const { after, until, types } = portionOf(webhook, bounds);
+    const { after, types } = portionOf(webhook, bounds);
+    const until = this.#statements.portionEnd.get(after)?.id ?? bounds.last;
     this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types));
     this.#statements.move.run(id, until);
     return after - position;
@@ -117,10 +125,13 @@ function statementsOf(database: Database) {
     bounds: database.query<{ last: bigint | null; oldest: bigint | null }, []>(
       `SELECT (SELECT last FROM counters WHERE name = 'events') AS last, (SELECT min(id) FROM events) AS oldest`,
     ),
-    ready: database.query<ReadyWebhook, SqlValue[]>(
+    ready: database.query<ReadyWebhook & { readonly mayBeTaken: bigint }, SqlValue[]>(
       `SELECT id, account_id AS accountId, url, types, secret, former_secret AS formerSecret,
-              former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind, ${room} AS room
-       FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR (${isDue} AND ${room} > 0)) ORDER BY id LIMIT ?5`,
+              former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind, ${mayBeTaken} AS mayBeTaken
+       FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR (${isDue} AND ${mayBeTaken})) ORDER BY id LIMIT ?5`,
+    ),
+    portionEnd: database.query<{ id: bigint }, [bigint]>(
+      `SELECT id FROM events WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ${atOnce.events - 1}`,
     ),
     queue: database.query<never, SqlValue[]>(
       `INSERT INTO deliveries (webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)

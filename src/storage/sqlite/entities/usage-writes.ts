@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { dayMs } from '../../../domain/clock.ts';
+import type { ReportNumber } from '../../../tables/usage.ts';
 import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
 
 const addition = (period: 'hour' | 'day') =>
@@ -10,6 +11,12 @@ const addition = (period: 'hour' | 'day') =>
    SET ok = ok + excluded.ok, refused = refused + excluded.refused, limited = limited + excluded.limited,
        failed = failed + excluded.failed, deprecated = deprecated + excluded.deprecated,
        last_used_at = max(last_used_at, excluded.last_used_at)`;
+
+/** Changes nothing if the number is recorded already. */
+const recordNumber = `
+  INSERT INTO usage_reports AS last (process, number, reported_at) VALUES (?, ?, ?)
+  ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
+  WHERE last.number < excluded.number`;
 
 const prunedAtOnce = 1_000;
 
@@ -24,6 +31,8 @@ type Counts = [number, number, number, number, number, number];
 
 export class SqliteUsageWrites implements UsageWrites {
   readonly #pruneInstances;
+  readonly #pruneReports;
+  readonly #number;
   readonly #addMinute;
   readonly #addHour;
   readonly #addDay;
@@ -31,6 +40,8 @@ export class SqliteUsageWrites implements UsageWrites {
 
   constructor(database: Database) {
     this.#pruneInstances = database.query<never, [number]>('DELETE FROM instances WHERE seen_at < ?');
+    this.#pruneReports = database.query<never, [number]>('DELETE FROM usage_reports WHERE reported_at < ?');
+    this.#number = database.query<never, [string, number, number]>(recordNumber);
     this.#addMinute = database.query<never, [number, string, string, number]>(
       `INSERT INTO usage_minutes (minute, operation, code, requests) VALUES (?, ?, ?, ?)
        ON CONFLICT (minute, operation, code) DO UPDATE SET requests = requests + excluded.requests`,
@@ -46,7 +57,11 @@ export class SqliteUsageWrites implements UsageWrites {
     };
   }
 
-  add({ minutes, keys }: UsageReport): void {
+  isNew({ process, number, reportedAt }: ReportNumber): boolean {
+    return this.#number.run(process, number, reportedAt).changes > 0;
+  }
+
+  add({ minutes, keys }: Pick<UsageReport, 'minutes' | 'keys'>): void {
     for (const { minute, operation, code, requests } of minutes) {
       this.#addMinute.run(minute, operation, code, requests);
     }
@@ -59,8 +74,9 @@ export class SqliteUsageWrites implements UsageWrites {
     }
   }
 
-  prune({ minutes, hours, days, instances }: UsageBounds): boolean {
+  prune({ minutes, hours, days, reports, instances }: UsageBounds): boolean {
     this.#pruneInstances.run(instances);
+    this.#pruneReports.run(reports);
     const removed = [
       this.#prune.minutes.run(minutes).changes,
       this.#prune.hours.run(hours).changes,

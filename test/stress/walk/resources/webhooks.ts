@@ -147,6 +147,7 @@ function rotateRequest(making: Making): Request {
     operationId: 'rotateWebhookSecret',
     method: 'POST',
     target: `/webhooks/${id}/rotate-secret`,
+    ...currentOf(making.scene, kind, id),
     ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
     act: (turn) =>
       onWebhook(turn, id, (webhook) => ({ status: 200, text: withSecret(webhook, turn.chosen.secret) })),
@@ -175,9 +176,10 @@ function redeliverEventsRequest(making: Making): Request {
     target: `/webhooks/${id}/redeliver`,
     ...bodyOf(chance, [['after', `${after}`]]),
     act: (turn) =>
-      onWebhook(turn, id, (webhook) =>
-        after > 0n ? refusal(410, 'events_expired') : { status: 202, text: webhookText(webhook) },
-      ),
+      onWebhook(turn, id, (webhook) => {
+        if (!webhook.enabled) return refusal(409, 'webhook_disabled');
+        return after > 0n ? refusal(410, 'events_expired') : { status: 202, text: webhookText(webhook) };
+      }),
   };
 }
 

@@ -1,0 +1,7 @@
+/** A process that stands before PostgreSQL and Redis and delays their replies: `bun distance-proxy.ts <ms> <url>…` prints its own URLs. */
+import { tcpProxy } from '../test/support/tcp-proxy.ts';
+
+const [, , delayMs, ...urls] = process.argv;
+const proxies = await Promise.all(urls.map((url) => tcpProxy(url)));
+for (const proxy of proxies) proxy.delay(Number(delayMs));
+process.stdout.write(`${JSON.stringify(proxies.map(({ url }) => url))}\n`);

@@ -1,0 +1,179 @@
+/** What operators do to a webhook: buttons, and the dialog of the one that was pressed. */
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import type { AnswerOf, Webhook } from '../contract.ts';
+import { grouped } from '../format.ts';
+import { named } from '../text.ts';
+import { ChangeButton } from './button.tsx';
+import { Confirm } from './confirm.tsx';
+import { Dialog } from './dialog.tsx';
+import { Form, TextField } from './form.tsx';
+import { type Ends, FormDialog } from './form-dialog.tsx';
+
+interface DialogProps extends Ends {
+  readonly webhook: Webhook;
+}
+
+const acts = {
+  test: { text: 'Test', Shown: Test },
+  redeliver: { text: 'Redeliver', Shown: Redeliver },
+  disable: { text: 'Disable', Shown: Disable },
+  enable: { text: 'Enable', Shown: Enable },
+} as const;
+
+type Act = keyof typeof acts;
+
+export interface WebhookAct {
+  readonly webhook: Webhook;
+  readonly act: Act;
+}
+
+interface ButtonsProps {
+  readonly webhook: Webhook;
+  /** Besides disabling or enabling it. */
+  readonly others: readonly Act[];
+  readonly onChoose: (chosen: WebhookAct) => void;
+}
+
+export function WebhookButtons({ webhook, others, onChoose }: ButtonsProps) {
+  return [...others, webhook.enabled ? ('disable' as const) : ('enable' as const)].map((act) => (
+    <ChangeButton
+      key={act}
+      look={act === 'disable' ? 'danger' : 'plain'}
+      label={`${acts[act].text} webhook ${webhook.id}`}
+      reason={act === 'redeliver' && !webhook.enabled ? 'Enable the webhook first.' : undefined}
+      onClick={() => onChoose({ webhook, act })}
+    >
+      {acts[act].text}
+    </ChangeButton>
+  ));
+}
+
+export function WebhookDialog({ act, ...props }: WebhookAct & Ends) {
+  const { Shown } = acts[act];
+  return <Shown {...props} />;
+}
+
+type Outcome = AnswerOf<'POST /webhooks/{webhookId}/test'>;
+
+function Test({ webhook: { id, url }, onClose }: DialogProps) {
+  const [outcome, setOutcome] = useState<Outcome>();
+  const send = async () => {
+    setOutcome(undefined);
+    setOutcome(await call('POST /webhooks/{webhookId}/test', { params: { webhookId: id } }));
+  };
+  return (
+    <Dialog title={`Test webhook ${id}`} onClose={onClose}>
+      <Form submit="Send test event" cancel="Close" onSubmit={send} onCancel={onClose}>
+        {() => (
+          <>
+            <p class="effect">
+              The event webhook.test is sent to <span class="long">{named(url)}</span> once. The account sees
+              the body of the response when it sends a test itself.
+            </p>
+            <div role="status">{outcome && <TestOutcome {...outcome} />}</div>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function TestOutcome({ status, milliseconds, error }: Outcome) {
+  const isSuccess = status !== undefined && status >= 200 && status < 300;
+  const what =
+    error === undefined
+      ? `The receiver responded with ${status} after ${grouped(milliseconds)} ms.`
+      : `${named(error)} (${grouped(milliseconds)} ms)`;
+  return <p class={`message ${isSuccess ? 'good' : 'bad'}`}>{what}</p>;
+}
+
+function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {
+  const [after, setAfter] = useState('');
+  const redeliver = async () => {
+    await call('POST /webhooks/{webhookId}/redeliver', {
+      params: { webhookId: id },
+      body: { after: BigInt(after) },
+    });
+    return `Events behind ${after} are sent to webhook ${id} again.`;
+  };
+  return (
+    <FormDialog
+      {...ends}
+      title={`Redeliver events to webhook ${id}?`}
+      submit="Redeliver"
+      isReady={/^\d+$/.test(after)}
+      onSubmit={redeliver}
+    >
+      {(failure) => (
+        <>
+          <p class="effect">
+            All events of its types behind an id are sent to <span class="long">{named(url)}</span>, whether
+            they were delivered or not.
+          </p>
+          <TextField
+            label="After event"
+            name="after"
+            hint="The id of the last event that is not sent again; 0 for none."
+            value={after}
+            onInput={setAfter}
+            failure={failure}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function Disable({ webhook: { id, url }, ...ends }: DialogProps) {
+  const [reason, setReason] = useState('');
+  const disable = async () => {
+    await call('POST /webhooks/{webhookId}/disable', {
+      params: { webhookId: id },
+      body: { reason: reason.trim() },
+    });
+    return `Webhook ${id} is disabled.`;
+  };
+  return (
+    <FormDialog
+      {...ends}
+      title={`Disable webhook ${id}?`}
+      submit="Disable"
+      look="danger"
+      isReady={reason.trim() !== ''}
+      onSubmit={disable}
+    >
+      {(failure) => (
+        <>
+          <p class="effect">
+            No more events are sent to <span class="long">{named(url)}</span>. The account gets the event
+            webhook.disabled and can enable the webhook again.
+          </p>
+          <TextField
+            label="Reason"
+            name="reason"
+            hint="The account sees it."
+            value={reason}
+            onInput={setReason}
+            failure={failure}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function Enable({ webhook: { id, url }, ...ends }: DialogProps) {
+  const enable = async () => {
+    await call('POST /webhooks/{webhookId}/enable', { params: { webhookId: id } });
+    return `Webhook ${id} is enabled.`;
+  };
+  return (
+    <Confirm {...ends} title={`Enable webhook ${id}?`} act="Enable" onConfirm={enable}>
+      <p>
+        Events from now on are sent to <span class="long">{named(url)}</span>. Those that occurred while the
+        webhook was disabled are not.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,89 @@
+/** Keeps the secrets of webhooks sealed with the first key of SECRETS_KEY, and reports those that no key opens. */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Concern } from '../contract/admin/system.ts';
+import { type RenewSecret, resealSecrets, type SealingReport } from '../operations/resealing.ts';
+import type { Store } from '../operations/units.ts';
+import { PeriodicTask } from '../storage/periodic-task.ts';
+
+/** Other instances may have other keys. */
+const lookEveryMs = 600_000;
+
+interface SealingParts {
+  readonly store: Pick<Store, 'webhooks' | 'write'>;
+  readonly renewSecret: RenewSecret;
+  readonly log: Logger;
+}
+
+export interface SecretSealing extends AsyncDisposable {
+  /** That some webhooks cannot be signed; undefined while all can. */
+  readonly concern: Concern | undefined;
+}
+
+/** Seals secrets again at once, and then looks for others. */
+export function startSealing(
+  { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
+  { store, renewSecret, log }: SealingParts,
+): SecretSealing {
+  const ending = new AbortController();
+  let known: SealingReport | undefined;
+  const look = async () => {
+    const report = await resealSecrets(store, renewSecret, ending.signal);
+    logReport(log, secretsKeys.length, report, known);
+    known = report;
+  };
+  // The store logs its outages; the next look comes.
+  const first = look().catch(() => undefined);
+  const schedule = new PeriodicTask(lookEveryMs, look);
+  return {
+    get concern() {
+      return known && concernOf(secretsKeys.length, known);
+    },
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      await first;
+      await schedule[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function logReport(
+  log: Logger,
+  keys: number,
+  { all, resealed, unreadable }: SealingReport,
+  before?: SealingReport,
+): void {
+  const isFirst = before === undefined;
+  if (unreadable !== (before?.unreadable ?? 0)) {
+    if (unreadable === 0) log.info('the secrets of all webhooks can be decrypted again');
+    else
+      log.error(
+        { webhooks: unreadable },
+        `webhooks cannot be signed: ${reasonOf(keys)}; their deliveries wait`,
+      );
+  }
+  if (keys === 0 && isFirst && all > unreadable)
+    log.warn('the store reveals the secrets of webhooks: set SECRETS_KEY to encrypt them');
+  if (resealed > 0)
+    log.info({ webhooks: resealed }, 'encrypted the secrets of webhooks with the first key of SECRETS_KEY');
+  if (keys > 1 && unreadable === 0 && (isFirst || resealed > 0))
+    log.info(
+      'no webhook needs the second key of SECRETS_KEY: remove it a day after all instances were started with the first one',
+    );
+}
+
+function reasonOf(keys: number): string {
+  return keys === 0
+    ? 'their secrets are encrypted, and SECRETS_KEY is not set'
+    : 'SECRETS_KEY lacks the key that encrypted their secrets';
+}
+
+function concernOf(keys: number, { unreadable }: SealingReport): Concern | undefined {
+  if (unreadable === 0) return undefined;
+  const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;
+  return {
+    what: `Deliveries to ${webhooks} wait, because ${reasonOf(keys)}.`,
+    remedy:
+      'Set SECRETS_KEY to that key, alone or behind the new one, and restart. If it is lost, accounts rotate the secrets of their webhooks.',
+  };
+}

@@ -1,0 +1,98 @@
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { Caller, KeyStore, LimitStore } from '../../storage/storage.ts';
+import type { Authenticated } from '../admission/admission.ts';
+
+/** How often the keys of open readers are checked, in ms. */
+const checkEveryMs = 500;
+
+export interface WatchStore {
+  readonly keys: Pick<KeyStore, 'fingerprints' | 'findCaller'>;
+  readonly limits: Pick<LimitStore, 'standing'>;
+}
+
+/** A stream, or a request that waits for events. */
+export interface Reader {
+  /** Whether a key with these scopes may read what it reads. */
+  isAllowed(scopes: ReadonlySet<Scope>): boolean;
+  /** Called once its key is revoked, has expired, is banned, or may not read it. It has to leave the watch. */
+  lose(): void;
+}
+
+/** What the readers of one key have in common. */
+interface WatchedKey<Open> {
+  readonly readers: Set<Open>;
+  caller: Caller;
+  /** The version of callers under which the caller was read; -1 if it has to be read again. */
+  callersVersion: number;
+}
+
+/** Ends readers within a second of what their key loses, with one timer for all of them. */
+export class KeyWatch<Open extends Reader> {
+  readonly #store: WatchStore;
+  readonly #clock: Clock;
+  readonly #byKey = new Map<number, WatchedKey<Open>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isChecking = false;
+
+  constructor(store: WatchStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  *all(): Iterable<Open> {
+    for (const { readers } of this.#byKey.values()) yield* readers;
+  }
+
+  ofKey(keyId: number): Iterable<Open> {
+    return this.#byKey.get(keyId)?.readers ?? [];
+  }
+
+  enter({ caller, versions: { callers } }: Pick<Authenticated, 'caller' | 'versions'>, reader: Open): void {
+    const { keyId } = caller;
+    const watched = this.#byKey.get(keyId) ?? { readers: new Set(), caller, callersVersion: callers };
+    this.#byKey.set(keyId, watched);
+    if (watched.callersVersion !== callers) watched.callersVersion = -1;
+    watched.readers.add(reader);
+    this.#timer ??= setInterval(() => this.#look(), checkEveryMs).unref();
+  }
+
+  leave({ keyId }: Pick<Caller, 'keyId'>, reader: Open): void {
+    const readers = this.#byKey.get(keyId)?.readers;
+    readers?.delete(reader);
+    if (readers?.size === 0) this.#byKey.delete(keyId);
+    if (this.#byKey.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    // While the store is not reached, the readers stay, without events.
+    void Promise.allSettled([...this.#byKey.values()].map((watched) => this.#check(watched))).finally(() => {
+      this.#isChecking = false;
+    });
+  }
+
+  #check(watched: WatchedKey<Open>): Awaitable<void> {
+    return andThen(this.#store.limits.standing(watched.caller), ({ verdict, versions }) => {
+      const isOver = verdict.refusal === 'api_key_banned' || watched.caller.expiresAt <= this.#clock.now();
+      if (isOver) for (const reader of watched.readers) reader.lose();
+      else if (watched.callersVersion !== versions.callers)
+        return this.#readCaller(watched, versions.callers);
+    });
+  }
+
+  async #readCaller(watched: WatchedKey<Open>, callersVersion: number): Promise<void> {
+    const { keyId } = watched.caller;
+    const [key] = await this.#store.keys.fingerprints(keyId, 1);
+    const caller = key?.id === keyId ? await this.#store.keys.findCaller(key.fingerprint) : undefined;
+    for (const reader of watched.readers) {
+      if (caller === undefined || !reader.isAllowed(caller.scopes)) reader.lose();
+    }
+    watched.caller = caller ?? watched.caller;
+    watched.callersVersion = callersVersion;
+  }
+}

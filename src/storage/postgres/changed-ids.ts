@@ -1,0 +1,107 @@
+import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
+import type { Resource, Versions } from '../../domain/resources.ts';
+import type { Runner } from './statements.ts';
+
+/** Ids in one range of `changed_ranges`, as its triggers divide them. */
+const rangeIds = 128n;
+/** Most ranges of one span: a longer one counts as changed. */
+const mostRanges = 256n;
+/** Most ranges that are remembered. When there are more, all count as changed. */
+const mostRemembered = 100_000;
+
+/**
+ * The ranges of ids that have changed since a cached page was read, so that a change discards only the pages that could
+ * show it. Triggers give a range the version of the change in its transaction. A process that hears of a new version reads
+ * the ranges that have one: `counters` orders the commits of a resource, so that it misses none.
+ */
+export class PostgresChangedIds implements ChangedIds {
+  readonly #ranges: Partial<Record<Resource, ChangedRanges>>;
+
+  /** `versions` returns those that this process has heard of. */
+  constructor(runner: Runner, versions: () => Versions) {
+    const rangesOf = (resource: Resource) => new ChangedRanges(resource, runner, () => versions()[resource]);
+    this.#ranges = { pets: rangesOf('pets'), orders: rangesOf('orders') };
+  }
+
+  mark(resource: Resource): number {
+    return this.#ranges[resource]?.reads ?? 0;
+  }
+
+  async isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean> {
+    const ranges = this.#ranges[resource];
+    // While Redis is down, versions are negative: everything is read from the database.
+    if (ranges === undefined || versions[resource] < 0) return false;
+    await ranges.readUpTo(versions[resource]);
+    return ranges.isUnchanged(span, mark);
+  }
+}
+
+class ChangedRanges {
+  /** How many reads are finished. */
+  reads = 0;
+  readonly #resource: Resource;
+  readonly #runner: Runner;
+  readonly #versionNow: () => number;
+  /** The last read that found a range changed. */
+  readonly #found = new Map<bigint, number>();
+  #highest = 0n;
+  /** Data that was read before this read counts as changed. */
+  #since = 1;
+  /** The highest version in the database, and the version of this process, as of the last read. */
+  #last: bigint | undefined;
+  #current = -1;
+  #reading: Promise<void> | undefined;
+
+  constructor(resource: Resource, runner: Runner, versionNow: () => number) {
+    this.#resource = resource;
+    this.#runner = runner;
+    this.#versionNow = versionNow;
+  }
+
+  /** Concurrent callers share a read, unless it began before a caller's version was heard of. */
+  async readUpTo(version: number): Promise<void> {
+    while (this.#current < version) {
+      this.#reading ??= this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    }
+  }
+
+  isUnchanged({ from, to }: IdSpan, mark: number): boolean {
+    const first = from / rangeIds;
+    const last = to === undefined ? this.#highest : to / rangeIds;
+    if (mark < this.#since || last - first >= mostRanges) return false;
+    for (let range = first; range <= last; range++) {
+      if ((this.#found.get(range) ?? 0) > mark) return false;
+    }
+    return true;
+  }
+
+  async #read(): Promise<void> {
+    const current = this.#versionNow();
+    const rows = await this.#changed();
+    this.reads++;
+    for (const { range, version } of rows) {
+      this.#found.set(range, this.reads);
+      if (range > this.#highest) this.#highest = range;
+      if (version > (this.#last ?? 0n)) this.#last = version;
+    }
+    this.#last ??= 0n;
+    if (rows.length === mostRemembered || this.#found.size > mostRemembered) {
+      this.#found.clear();
+      this.#since = this.reads;
+    }
+    this.#current = current;
+  }
+
+  /** The first read finds only the newest change: all data was read before it. */
+  #changed(): Promise<{ range: bigint; version: bigint }[]> {
+    const most = this.#last === undefined ? 1 : mostRemembered;
+    return this.#runner.run(
+      (sql) => sql`
+        SELECT range, version FROM changed_ranges WHERE resource = ${this.#resource} AND version > ${this.#last ?? 0n}
+        ORDER BY version DESC LIMIT ${most}`,
+    );
+  }
+}

@@ -1,0 +1,50 @@
+/** What each script can reply. Anything else comes from a connection that is out of step, or from something that is not Redis. */
+import { resources } from '../../domain/resources.ts';
+import { kinds, type ScriptName } from './scripts.ts';
+
+type IsReply = (reply: unknown) => boolean;
+
+const isNumber: IsReply = (value) => typeof value === 'number';
+const areNumbers: IsReply = (value) => Array.isArray(value) && value.every(isNumber);
+const numbers =
+  (count: number): IsReply =>
+  (value) =>
+    areNumbers(value) && (value as unknown[]).length === count;
+const areVersions = numbers(resources.length);
+
+/** Words and numbers by turns: each ban, and its end. */
+const areBans: IsReply = (value) => Array.isArray(value) && value.length % 2 === 0;
+
+/** Kinds that come without the counts, and the lengths of replies that have them. */
+const withoutState: ReadonlySet<unknown> = new Set([kinds.stale, kinds.unknown, kinds.overtaken]);
+const decisions = [kinds.admitted, kinds.exhausted, kinds.banned, kinds.newly_banned];
+const withState: ReadonlySet<unknown> = new Set(decisions);
+const stateLengths = [11, 13];
+
+const isState: IsReply = (reply) => {
+  if (!Array.isArray(reply) || !areVersions(reply[1])) return false;
+  if (withoutState.has(reply[0])) return reply.length === 2;
+  const isCounted = (part: unknown, index: number) => index === 1 || isNumber(part);
+  return withState.has(reply[0]) && stateLengths.includes(reply.length) && reply.every(isCounted);
+};
+
+const isReply: Readonly<Record<ScriptName, IsReply>> = {
+  take: isState,
+  standing: isState,
+  refund: numbers(5),
+  restore: isNumber,
+  restoreBan: isNumber,
+  fail: (reply) => reply === kinds.stale || numbers(4)(reply),
+  versions: areNumbers,
+  announce: isNumber,
+  bans: (reply) => Array.isArray(reply) && reply.length === 2 && areBans(reply[0]) && areNumbers(reply[1]),
+  unsaved: areBans,
+  saved: isNumber,
+  lift: isNumber,
+};
+
+/** Returns the reply. Throws if the script has none like it. */
+export function recognized(script: ScriptName, reply: unknown): unknown {
+  if (!isReply[script](reply)) throw new Error(`unrecognized reply to ${script}`);
+  return reply;
+}

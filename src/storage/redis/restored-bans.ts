@@ -1,0 +1,35 @@
+/** Puts bans back into a Redis that lost them. */
+import type { AccountBan } from '../limit-snapshots.ts';
+import { StorageUnavailable } from '../storage.ts';
+import type { RedisContext } from './context.ts';
+import type { AccountSnapshot } from './snapshot-store.ts';
+
+/** How often bans are read, before this gives up because callers keep changing. */
+const mostReadings = 4;
+
+/** Restores the bans of an account. Resolves with the snapshot they are from; rejects with `StorageUnavailable`. */
+export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
+  const { snapshotStore, link, keys } = context;
+  for (let reading = 0; reading < mostReadings; reading++) {
+    const [callers = 0] = (await link.run('versions', [keys.callers], [0])) as number[];
+    const snapshot = await snapshotStore.find(accountId);
+    const restored = snapshot.bans.map((ban) => restoreBan(context, { ...ban, accountId }, callers));
+    if ((await Promise.all(restored)).every((isRestored) => isRestored)) return snapshot;
+  }
+  throw new StorageUnavailable('bans change faster than they can be read');
+}
+
+/** Restores a ban that was known under this version of callers; false if they changed: it may have been lifted. */
+export async function restoreBan(
+  { link, keys, clock, snapshotStore }: RedisContext,
+  { keyId, accountId, bannedUntil, level }: AccountBan,
+  callers: number,
+): Promise<boolean> {
+  const isUnsaved = snapshotStore.unsavedBans.has(keyId) ? 1 : 0;
+  const answer = await link.run(
+    'restoreBan',
+    [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
+    [bannedUntil, level, `${keyId}:${accountId}`, callers, isUnsaved, ...clock.arguments()],
+  );
+  return answer === 1;
+}

@@ -1,0 +1,10 @@
+-- KEYS: unsaved bans, clock
+-- ARGV: time (see `present`)
+-- Bans that PostgreSQL may lack, the first to end first, each followed by the date on which it ends.
+if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
+local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 1)
+local bans = redis.call('ZRANGE', KEYS[1], 0, 499, 'WITHSCORES')
+for index = 2, #bans, 2 do
+  bans[index] = text(tonumber(bans[index]) + shown_by)
+end
+return bans

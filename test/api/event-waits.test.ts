@@ -1,0 +1,68 @@
+/** Requests of the feed that wait for an event, and what ends them early. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { keyLosses, keyLossNames, losingKey } from '../support/key-losses.ts';
+import { newPet } from '../support/pets.ts';
+import { until } from '../support/wait.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const wait = (of: TestApp, key: string, query = '') =>
+  of.call('GET', `/events?after=0&wait=30${query}`, { key });
+
+/** Resolves once the request waits. */
+async function waiting(of: TestApp, key: string, query = '') {
+  const listeners = async () => (await of.app.watch.traffic.traffic())[0]?.eventListeners ?? 0;
+  const before = await listeners();
+  const answer = wait(of, key, query);
+  await until(async () => (await listeners()) > before);
+  return { answer };
+}
+
+describe('a request that waits', () => {
+  test.each(keyLossNames)('gets the error of a new request when %s', async (what) => {
+    const losing = await losingKey(app, what);
+    const { answer } = await waiting(app, losing.key, '&type=order.*');
+    await keyLosses[what](app, losing);
+    const { status, error, headers } = await answer;
+    const again = await wait(app, losing.key, '&type=order.*');
+    expect([status, error]).toEqual([again.status, again.error]);
+    for (const name of ['retry-after', 'www-authenticate'])
+      expect(headers.get(name)).toBe(again.headers.get(name));
+  });
+
+  test('waits on when its key loses the scope of types that it did not select', async () => {
+    await using own = await startTestApp();
+    const losing = await losingKey(own, 'its key loses the scope of a type');
+    const { answer } = await waiting(own, losing.key);
+    await keyLosses['its key loses the scope of a type'](own, losing);
+    await own.call('POST', '/pets', { body: newPet() });
+    const response = await answer;
+    expect([response.status, response.json]).toMatchObject([200, [{ type: 'pet.created' }]]);
+    // Of two: it is counted once.
+    expect(response.number('X-RateLimit-Remaining')).toBe(1);
+  });
+});
+
+describe('when the service drains', () => {
+  test('a waiting request gets its response at once, and those that follow within a second each', async () => {
+    const own = await startTestApp({ DRAIN_SECONDS: '2' });
+    const { answer } = await waiting(own, own.key);
+    const stopping = own[Symbol.asyncDispose]();
+    expect([(await answer).status, (await answer).json]).toEqual([200, []]);
+    let responses = 0;
+    const ask = () => wait(own, own.key).then(({ json }) => expect(json).toEqual([]));
+    for (let isOver = false; !isOver; ) {
+      await ask().then(
+        () => responses++,
+        () => {
+          isOver = true;
+        },
+      );
+    }
+    await stopping;
+    // New connections are refused in the last half second.
+    expect(responses).toBeWithin(1, 4);
+  });
+});

@@ -1,0 +1,88 @@
+/** Instances of one store on PostgreSQL and Redis, each behind separate proxies, and requests that are counted there. */
+import { RedisClient, SQL } from 'bun';
+import { openStore } from '../../src/app/store.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { patient } from '../storage/cluster-place.ts';
+import { strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
+import { FakeClock } from '../support/clock.ts';
+import type { TestServers } from '../support/servers.ts';
+import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
+
+export const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
+
+export interface LimitBench extends AsyncDisposable {
+  readonly clock: FakeClock;
+  open(timeouts?: { redisTimeoutMs?: number; statementTimeoutMs?: number }): Promise<LimitInstance>;
+  /** Deletes everything of this store in Redis. */
+  empty(): Promise<void>;
+  /** A connection to the database of the store. */
+  readonly sql: SQL;
+}
+
+export interface LimitInstance extends AsyncDisposable {
+  readonly store: Storage;
+  readonly redis: TcpProxy;
+  readonly postgres: TcpProxy;
+  /** Notices for operators. */
+  readonly notices: string[];
+}
+
+export async function limitBench(servers: TestServers): Promise<LimitBench> {
+  await using made = new AsyncDisposableStack();
+  const schema = made.use(await servers.makeSchema());
+  const redisPrefix = servers.makePrefix();
+  const clock = new FakeClock();
+  const sql = made.use(new SQL(schema.url, { max: 1 }));
+  const kept = made.move();
+  return {
+    clock,
+    sql,
+    async open(timeouts = {}) {
+      const redis = kept.use(await tcpProxy(servers.redisUrl));
+      const postgres = kept.use(await tcpProxy(schema.url));
+      const notices: string[] = [];
+      const store = await openStore({
+        url: postgres.url,
+        clock,
+        rules: strictRules,
+        serving: true,
+        cluster: { ...patient, ...timeouts, redisUrl: redis.url, redisPrefix },
+        notice: (text) => notices.push(text),
+      });
+      const dispose = () => store[Symbol.asyncDispose]();
+      return { store, redis, postgres, notices, [Symbol.asyncDispose]: dispose };
+    },
+    async empty() {
+      const client = new RedisClient(servers.redisUrl);
+      await client.del(...(await client.keys(`${redisPrefix}*`)));
+      client.close();
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+const seenVersions = new WeakMap<Storage, number>();
+
+/** The verdict on one request of a caller that is held, read again as long as that was under an older version. */
+export async function take(store: Storage, who = caller) {
+  let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
+  for (;;) {
+    const { verdict, versions } = await store.limits.take(who, callers);
+    callers = versions.callers;
+    seenVersions.set(store, callers);
+    if (verdict !== undefined) return verdict;
+  }
+}
+
+export async function takes(store: Storage, times: number, who = caller): Promise<number[]> {
+  const verdicts = await Promise.all(Array.from({ length: times }, () => take(store, who)));
+  return verdicts.map(({ remaining }) => remaining);
+}
+
+export async function ban({ store }: LimitInstance, clock: FakeClock, who = caller): Promise<void> {
+  await takes(store, who.quota.perMinute + 1, who);
+  clock.advance(1);
+  for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store, who);
+  if ((await take(store, who)).refusal !== 'api_key_banned') throw new Error('The key is not banned.');
+}

@@ -1,0 +1,238 @@
+/** No ban is lost while any instance or server knows it, and a lifted ban ends everywhere. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { WriteUncertain } from '../../src/storage/storage.ts';
+import { lockAwaited } from '../storage/postgres-kit.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { ban, caller, type LimitBench, type LimitInstance, limitBench, take } from './limit-bench.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** Less than the 10 s after which counts are saved. */
+const soonMs = 5_000;
+
+const isBanned = async ({ store }: LimitInstance) => (await take(store)).refusal === 'api_key_banned';
+const isAdmitted = async (instance: LimitInstance) => !(await isBanned(instance));
+
+const isSaved = async ({ sql }: LimitBench, bans = 1) =>
+  (await sql`SELECT 1 FROM ban_snapshots WHERE banned_until > 0`).length === bans;
+
+/** Blocks writes of bans until it is disposed of. */
+async function lockBans({ sql }: LimitBench): Promise<AsyncDisposable> {
+  const session = await sql.reserve();
+  await session`BEGIN`;
+  await session`LOCK TABLE ban_snapshots IN EXCLUSIVE MODE`;
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await session`COMMIT`;
+      session.release();
+    },
+  };
+}
+
+/** Cuts it off from Redis, so that it learns of no ban there. */
+async function cutOff({ redis, notices }: LimitInstance): Promise<void> {
+  await redis.cut();
+  await until(() => notices.some((text) => text.startsWith('degraded: Redis')));
+}
+
+async function reconnect({ redis, notices }: LimitInstance): Promise<void> {
+  await redis.heal();
+  await until(() => notices.includes('Redis available again'));
+}
+
+/** As if its process were killed: it reaches nothing any more. */
+async function kill({ redis, postgres }: LimitInstance): Promise<void> {
+  await Promise.all([redis.cut(), postgres.cut()]);
+}
+
+describe.skipIf(servers === undefined)('a ban', () => {
+  // Skipped without them.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+  const open = async () => {
+    const bench = await limitBench(there);
+    return { bench, one: await bench.open(), other: await bench.open() };
+  };
+
+  test('that Redis lost before PostgreSQL has it is put back by the instance that decided it', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    {
+      await using _locked = await lockBans(bench);
+      await cutOff(other);
+      await ban(one, bench.clock);
+      await bench.empty();
+      await reconnect(other);
+      await until(() => isBanned(other), soonMs);
+    }
+    await until(() => isSaved(bench), soonMs);
+    expect(await isBanned(other)).toBe(true);
+  });
+
+  test('that PostgreSQL gets late is put back into a Redis that lost it, and listed', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    {
+      await using _locked = await lockBans(bench);
+      await cutOff(other);
+      await ban(one, bench.clock);
+      // It cannot put the ban back before the save.
+      await cutOff(one);
+      await bench.empty();
+      await reconnect(other);
+      expect(await isBanned(other)).toBe(false);
+    }
+    await until(() => isSaved(bench), soonMs);
+    await reconnect(one);
+    await until(() => isBanned(other), soonMs);
+    expect((await other.store.limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
+  });
+
+  test('of an instance that was killed is saved by another one, which finds it in Redis', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    {
+      await using _locked = await lockBans(bench);
+      await ban(one, bench.clock);
+      await kill(one);
+    }
+    await until(() => isSaved(bench), soonMs);
+    await bench.empty();
+    expect(await isBanned(other)).toBe(true);
+  });
+
+  test('of an instance that was killed is saved by another one that refused a request for it', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    {
+      await using _locked = await lockBans(bench);
+      await ban(one, bench.clock);
+      expect(await isBanned(other)).toBe(true);
+      await kill(one);
+      await bench.empty();
+    }
+    await until(() => isSaved(bench), soonMs);
+    await until(() => isBanned(other), soonMs);
+  });
+
+  test('that was decided while PostgreSQL is away is saved as soon as it is back', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    await kill(other);
+    await take(one.store);
+    await one.postgres.cut();
+    await until(() => one.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
+    await ban(one, bench.clock);
+    await one.postgres.heal();
+    await until(() => one.notices.includes('PostgreSQL available again'));
+    await until(() => isSaved(bench), soonMs);
+  });
+
+  test('that was lifted is not saved by an instance that learns of it only then', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    await take(one.store);
+    await one.postgres.cut();
+    await until(() => one.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
+    await ban(one, bench.clock);
+    await until(() => isSaved(bench));
+    expect(await other.store.limits.lift(caller.keyId)).toBe(true);
+    await one.postgres.heal();
+    await until(
+      async () => (await Promise.resolve(one.store.limits.bans()).catch(() => ['unknown'])).length === 0,
+    );
+    expect(await isSaved(bench)).toBe(false);
+    expect(await isAdmitted(one)).toBe(true);
+    expect(await isAdmitted(other)).toBe(true);
+  });
+});
+
+describe.skipIf(servers === undefined)('lifting a ban', () => {
+  // Skipped without them.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+  /** A banned key, and two instances. */
+  const banned = async () => {
+    const bench = await limitBench(there);
+    const [one, other] = [await bench.open(), await bench.open()];
+    await ban(other, bench.clock);
+    await until(() => isSaved(bench));
+    return { bench, one, other };
+  };
+
+  test('is done where Redis cannot be reached, and every instance applies it', async () => {
+    const { bench, one, other } = await banned();
+    await using _ = bench;
+    await cutOff(one);
+    expect(await one.store.limits.lift(caller.keyId)).toBe(true);
+    // The command waited as long as the others may take.
+    expect(await isAdmitted(other)).toBe(true);
+    expect(await isAdmitted(one)).toBe(true);
+    await reconnect(one);
+    expect(await isAdmitted(one)).toBe(true);
+    expect(await other.store.limits.bans()).toEqual([]);
+  });
+
+  test('is done if Redis does not answer', async () => {
+    const { bench, one, other } = await banned();
+    await using _ = bench;
+    one.redis.holdAnswersTo(`${caller.keyId}:${caller.accountId}`);
+    expect(await one.store.limits.lift(caller.keyId)).toBe(true);
+    expect(await isAdmitted(other)).toBe(true);
+  });
+
+  test('is applied when the first instance reaches both servers again', async () => {
+    const { bench, one, other } = await banned();
+    await using _ = bench;
+    await one.redis.cut();
+    await other.postgres.cut();
+    await until(() => one.notices.length > 0 && other.notices.length > 0);
+    expect(await one.store.limits.lift(caller.keyId)).toBe(true);
+    expect(await isAdmitted(one)).toBe(true);
+    // It cannot know.
+    expect(await isBanned(other)).toBe(true);
+    await reconnect(one);
+    await until(() => isAdmitted(other), soonMs);
+  });
+
+  test('is reported as unknown when PostgreSQL does not answer, and all instances agree on the outcome', async () => {
+    const { bench, one, other } = await banned();
+    await using _ = bench;
+    const session = await bench.sql.reserve();
+    await session`BEGIN`;
+    await session`SELECT FROM counters WHERE name = 'keys' FOR UPDATE`;
+    const outcome = Promise.resolve(one.store.limits.lift(caller.keyId)).catch((error) => error);
+    await lockAwaited(session);
+    one.postgres.hold('answers');
+    await session`COMMIT`;
+    session.release();
+    await until(async () => !(await isSaved(bench)));
+    one.postgres.drop();
+    await one.postgres.heal();
+    expect(await outcome).toBeInstanceOf(WriteUncertain);
+    await until(() => isAdmitted(other), soonMs);
+    await until(() => isAdmitted(one), soonMs);
+  });
+
+  test('ends no ban that the key earns later, whichever instance applies it', async () => {
+    const { bench, one, other } = await banned();
+    await using _ = bench;
+    expect(await one.store.limits.lift(caller.keyId)).toBe(true);
+    bench.clock.advance(30);
+    for (let request = 0; request < 3; request++) await take(other.store);
+    await until(async () => {
+      bench.clock.advance(1);
+      return isBanned(other);
+    });
+    const second = { ...caller, keyId: 2, accountId: 2 };
+    await ban(other, bench.clock, second);
+    await until(() => isSaved(bench, 2));
+    await using third = await bench.open();
+    await kill(other);
+    await cutOff(one);
+    expect(await one.store.limits.lift(second.keyId)).toBe(true);
+    // It has applied every lift.
+    await until(async () => (await take(third.store, second)).refusal !== 'api_key_banned');
+    expect(await isBanned(third)).toBe(true);
+  });
+});

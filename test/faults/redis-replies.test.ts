@@ -1,0 +1,46 @@
+/** A reply of Redis that no script gives is a failure of Redis, not a decision about a request. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { caller, limitBench, take } from './limit-bench.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** A reply that admits, up to its first number, which is the decision. */
+const decision = /\*1[13]\r\n:0\r\n/;
+
+const replies: Readonly<Record<string, string>> = {
+  'an unknown decision': '*11\r\n:7\r\n',
+  'a decision that is no number': '*11\r\n+0\r\n',
+  'no decision': '*11\r\n_\r\n',
+};
+
+describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () => {
+  // Skipped without them.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+
+  for (const [name, reply] of Object.entries(replies)) {
+    test(`with ${name} is a failure: the instance decides by its own counts, and asks Redis again later`, async () => {
+      await using bench = await limitBench(there);
+      await using instance = await bench.open();
+      expect((await take(instance.store)).remaining).toBe(49);
+      instance.redis.alterAnswers((answer) => Buffer.from(String(answer).replace(decision, reply)));
+      const verdict = await take(instance.store);
+      expect([verdict.refusal, verdict.remaining]).toEqual([undefined, 48]);
+      expect(instance.notices[0]).toBe('degraded: Redis unavailable: unrecognized reply to take');
+      await instance.redis.heal();
+      await until(() => instance.notices.includes('Redis available again'));
+      expect((await take(instance.store)).remaining).toBe(47);
+    });
+  }
+
+  test('about how a key stands is answered from what the instance knows', async () => {
+    await using bench = await limitBench(there);
+    await using instance = await bench.open();
+    await take(instance.store);
+    instance.redis.alterAnswers((answer) => Buffer.from(String(answer).replace(decision, '*13\r\n:7\r\n')));
+    const { verdict } = await instance.store.limits.standing(caller);
+    expect([verdict.refusal, verdict.minute.remaining]).toEqual([undefined, 49]);
+  });
+});

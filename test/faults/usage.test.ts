@@ -1,0 +1,97 @@
+/** Usage is counted once, also when the answer to a commit is lost. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { openStore } from '../../src/app/store.ts';
+import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
+import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
+import { patient } from '../storage/cluster-place.ts';
+import { strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
+import { FakeClock } from '../support/clock.ts';
+import { testServers } from '../support/servers.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/wait.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const caller = callerWith({});
+
+describe.skipIf(servers === undefined)('a usage report whose commit was not answered', () => {
+  // Skipped without them.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+
+  /** A recorder on a store behind a proxy, and the sums that the store has. */
+  async function recording() {
+    await using made = new AsyncDisposableStack();
+    const schema = made.use(await there.makeSchema());
+    const proxy = made.use(await tcpProxy(schema.url));
+    const clock = new FakeClock();
+    const notices: string[] = [];
+    const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
+    const options = { clock, rules: strictRules, serving: true, cluster };
+    const store = made.use(
+      await openStore({ ...options, url: proxy.url, notice: (text) => notices.push(text) }),
+    );
+    const reader = made.use(await openStore({ ...options, serving: false, url: schema.url }));
+    const counter = new TrafficCounter(clock);
+    const recorder = made.use(
+      new UsageRecorder({
+        ...{ store, counter, clock, randomBytes },
+        instance: { name: 'one', version: '1.0.0', startedAt: clock.now() },
+        prunes: false,
+        events: { areRecorded: true, keepMs: 0 },
+        notice: () => undefined,
+      }),
+    );
+    const kept = made.move();
+    return {
+      ...{ proxy, recorder },
+      isWorking: () => until(() => store.health().length === 0),
+      use: (times: number) => {
+        for (let time = 0; time < times; time++)
+          counter.count('listPets', undefined, caller, performance.now());
+      },
+      stored: async () => {
+        const range = { since: 0, until: clock.now() + 86_400_000 };
+        const { accountId } = caller;
+        const [hour] = await reader.usage.periods({ accountId }, 'hour', range);
+        const [day] = await reader.usage.periods({ accountId }, 'day', range);
+        const minutes = await reader.usage.minutes(range);
+        const inMinutes = minutes.reduce((sum, { requests }) => sum + requests, 0);
+        return [inMinutes, hour?.ok ?? 0, day?.ok ?? 0];
+      },
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  test('is counted once if it was committed', async () => {
+    await using under = await recording();
+    under.use(3);
+    under.proxy.holdAnswersTo('COMMIT');
+    const recorded = under.recorder.record();
+    await until(async () => (await under.stored())[0] === 3);
+    under.proxy.drop();
+    await under.proxy.heal();
+    await recorded;
+    await under.isWorking();
+    under.use(4);
+    await under.recorder.record();
+    expect(await under.stored()).toEqual([7, 7, 7]);
+  });
+
+  test('is counted if it was not committed', async () => {
+    await using under = await recording();
+    under.use(3);
+    under.proxy.holdAnswersTo('usage_minutes');
+    const recorded = under.recorder.record();
+    await under.proxy.answerHeld();
+    under.proxy.drop();
+    await under.proxy.heal();
+    await recorded;
+    await under.isWorking();
+    under.use(4);
+    await under.recorder.record();
+    expect(await under.stored()).toEqual([7, 7, 7]);
+  });
+});

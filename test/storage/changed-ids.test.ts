@@ -1,0 +1,161 @@
+/** Cached pages on PostgreSQL: a change discards those that could show it, and no page that it leaves as it was. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { NewPet, Pet, PetStatus } from '../../src/contract/pets.ts';
+import type { IdSpan } from '../../src/domain/changed-ids.ts';
+import { versionsFrom } from '../../src/domain/resources.ts';
+import { petReaders } from '../../src/operations/resources/pets.ts';
+import { readsOf } from '../../src/storage/cluster.ts';
+import { PostgresChangedIds } from '../../src/storage/postgres/changed-ids.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { randomFrom } from '../support/random.ts';
+import { testServers } from '../support/servers.ts';
+import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
+import { newPet } from './samples.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const catalogue = {
+  add: { writes: ['pets'], all: ({ pets }: Transaction, given: readonly NewPet[]) => pets.add(given) },
+  replace: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, after: Pet) => {
+      const before = await pets.find(after.id);
+      if (before !== undefined) await pets.replace(before, after);
+    },
+  },
+  remove: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, id: bigint) => {
+      const pet = await pets.find(id);
+      if (pet !== undefined) await pets.remove(pet);
+    },
+  },
+} as const satisfies Units;
+
+describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  /** A store whose animals have ids in several ranges, and what a process knows of its changes. */
+  async function opened() {
+    await using made = new AsyncDisposableStack();
+    const schema = made.use(await makeSchema());
+    const { writers } = made.use(await openWriters(schema.url, catalogue, 1));
+    const [writer] = writers;
+    if (writer === undefined) throw new Error('There is no writer.');
+    const session = made.use(openSession(schema.url));
+    const database = made.use(openDatabase(schema.url));
+    const runner = { run: (statement: never) => database.read(statement) } as never;
+    let heard = 1;
+    const versions = () => versionsFrom(() => heard);
+    const changed = new PostgresChangedIds(runner, versions);
+    const addAt = async (last: number, ...names: string[]): Promise<void> => {
+      await session`UPDATE counters SET last = ${last} WHERE name = 'pets'`;
+      for (const name of names) await writer.write('add', newPet(name));
+    };
+    const kept = made.move();
+    return {
+      writer,
+      addAt,
+      changed,
+      pets: readsOf(runner).pets,
+      mark: () => changed.mark('pets'),
+      /** Whether a page is unchanged, after the process has heard of all changes. */
+      isUnchanged(span: IdSpan, mark: number) {
+        heard++;
+        return changed.isUnchanged('pets', span, mark, versions());
+      },
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  test('a page stays while animals of other ranges change, and is read again when one of its own does', async () => {
+    await using store = await opened();
+    await store.addAt(0, 'one', 'two');
+    await store.addAt(5_000, 'far');
+    const span = { from: 1n, to: 2n };
+    // What was read before the first look counts as changed.
+    expect(await store.isUnchanged(span, store.mark())).toBe(false);
+    const mark = store.mark();
+    expect(await store.isUnchanged(span, mark)).toBe(true);
+    await store.writer.write('replace', { id: 5_001n, ...newPet('renamed') });
+    await store.writer.write('add', newPet('behind'));
+    expect(await store.isUnchanged(span, mark)).toBe(true);
+    await store.writer.write('replace', { id: 2n, ...newPet('renamed') });
+    expect(await store.isUnchanged(span, mark)).toBe(false);
+    expect(await store.isUnchanged(span, store.mark())).toBe(true);
+    await store.writer.write('remove', 1n);
+    expect(await store.isUnchanged(span, mark)).toBe(false);
+  });
+
+  test('the last page is read again when an animal is added behind it', async () => {
+    await using store = await opened();
+    await store.addAt(0, 'one');
+    await store.isUnchanged({ from: 1n, to: undefined }, 0);
+    const mark = store.mark();
+    await store.addAt(9_000, 'far');
+    expect(await store.isUnchanged({ from: 1n, to: undefined }, mark)).toBe(false);
+    expect(await store.isUnchanged({ from: 1n, to: 1n }, mark)).toBe(true);
+  });
+
+  test('resources that are not divided, versions without Redis and very long spans count as changed', async () => {
+    await using store = await opened();
+    await store.addAt(0, 'one');
+    const span = { from: 1n, to: 1n };
+    await store.isUnchanged(span, 0);
+    const versions = versionsFrom(() => 1);
+    expect(await store.changed.isUnchanged('categories', span, 9, versions)).toBe(false);
+    expect(
+      await store.changed.isUnchanged(
+        'pets',
+        span,
+        9,
+        versionsFrom(() => -1),
+      ),
+    ).toBe(false);
+    expect(await store.isUnchanged({ from: 1n, to: 70_000n }, store.mark())).toBe(false);
+  });
+
+  test('no page that differs from what was read counts as unchanged, whatever changes', async () => {
+    await using store = await opened();
+    const random = randomFrom(20_261_123);
+    const below = (end: number) => Math.floor(random() * end);
+    const statuses: readonly PetStatus[] = ['available', 'pending', 'sold'];
+    const statusOf = () => statuses[below(3)];
+    for (let range = 0; range < 6; range++) await store.addAt(range * 2_000, 'a', 'b', 'c', 'd');
+    const ids = (await store.pets.list()).map(({ id }) => id);
+    const read = async (cursor: string | undefined, status: PetStatus | undefined) => {
+      const mark = store.mark();
+      const query = { limit: 3, cursor, status } as never;
+      const { items, next, span } = await petReaders.listPets(
+        { pets: store.pets } as never,
+        { query } as never,
+      );
+      if (span === undefined) throw new Error('A page has a span.');
+      return {
+        text: JSON.stringify([items.map(String), items.map((pet) => Object.values(pet).join()), next]),
+        span,
+        mark,
+        next,
+      };
+    };
+    let kept = 0;
+    for (let round = 0; round < 150; round++) {
+      const status = below(2) === 0 ? undefined : statusOf();
+      const first = await read(undefined, status);
+      const cursor = below(2) === 0 ? undefined : first.next;
+      const page = cursor === undefined ? first : await read(cursor, status);
+      const id = ids[below(ids.length)] ?? 1n;
+      const kind = below(8);
+      if (kind === 0) await store.writer.write('add', newPet(`new ${round}`, statusOf()));
+      else if (kind === 1) await store.writer.write('remove', id);
+      else await store.writer.write('replace', { id, ...newPet(`changed ${round}`, statusOf()) });
+      const isUnchanged = await store.isUnchanged(page.span, page.mark);
+      if (!isUnchanged) continue;
+      kept++;
+      expect((await read(cursor, status)).text).toBe(page.text);
+    }
+    expect(kept).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,168 @@
+/** Servers that receive webhooks, verify each request with the standard's library, and remember how they responded. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import type { Failures } from './failures.ts';
+import type { Chance } from './generate/chance.ts';
+import { accepted, type ReceiverKind, type Reply } from './webhook-kinds.ts';
+
+/** How long a receiver waits before it answers a request that it hangs, which is longer than the service waits. */
+const hangMs = 20_000;
+
+/** A request for an event. */
+export interface Seen {
+  /** On the clock of `performance.now()`. */
+  readonly at: number;
+  /** Unix seconds, as it was signed. */
+  readonly sentAt: number;
+  /** Status of the response; undefined where there was none. */
+  status: number | undefined;
+  /** Demanded by the response. */
+  retryAfterMs: number;
+}
+
+export interface World {
+  readonly failures: Failures;
+  /** How far the date of the services is ahead now, and was before. */
+  aheadMs(): readonly number[];
+}
+
+export const isAcceptance = (status: number | undefined) => status !== undefined && status < 300;
+
+/** Events as they were received first, by id: every other request has to have the same bytes. */
+export class Bodies extends Map<number, Buffer> {}
+
+export class Receiver implements AsyncDisposable {
+  readonly kind: ReceiverKind;
+  readonly seen = new Map<number, Seen[]>();
+  /** Events that were accepted. */
+  readonly delivered = new Set<number>();
+  requests = 0;
+  lastAt = 0;
+  /** Answers 204 from now on, unless it fails always. */
+  isCalm = false;
+  /** Since which event all have to reach it. */
+  from = 0;
+  webhookId = 0n;
+  #secret = '';
+  readonly #world: World;
+  readonly #bodies: Bodies;
+  readonly #chance: Chance;
+  readonly #trap: string;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+
+  constructor(kind: ReceiverKind, parts: { world: World; bodies: Bodies; chance: Chance; trap: string }) {
+    this.kind = kind;
+    this.#world = parts.world;
+    this.#bodies = parts.bodies;
+    this.#chance = parts.chance;
+    this.#trap = parts.trap;
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${this.kind.name.replace(' ', '-')}`;
+  }
+
+  subscribed(webhookId: bigint, secret: string): void {
+    this.webhookId = webhookId;
+    this.#secret = secret;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    let bytes = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      const headEnd = bytes.indexOf('\r\n\r\n');
+      if (headEnd === -1) return;
+      const head = bytes.toString('latin1', 0, headEnd);
+      const headers = headersOf(head);
+      const body = bytes.subarray(headEnd + 4);
+      if (body.length < Number(headers['content-length'])) return;
+      bytes = Buffer.alloc(0);
+      this.#receive(socket, head, headers, body);
+    });
+  }
+
+  #receive(socket: Socket, head: string, headers: Record<string, string>, body: Buffer): void {
+    const sentAt = Number(headers['webhook-timestamp']);
+    const seen: Seen = { at: performance.now(), sentAt, status: undefined, retryAfterMs: 0 };
+    const id = Number(/^\{"id":(\d+),/.exec(body.toString('latin1'))?.[1]);
+    this.requests++;
+    this.lastAt = seen.at;
+    this.seen.set(id, [...(this.seen.get(id) ?? []), seen]);
+    const wrong = this.#mistakeIn(head, headers, body, id);
+    if (wrong !== undefined) this.#world.failures.add(`${this.kind.name}, event ${id}`, wrong);
+    this.#respond(socket, this.#reply(), id, seen);
+  }
+
+  #reply(): Reply {
+    const reply = this.kind.reply(this.#chance, this.#trap);
+    return this.isCalm && this.kind.name !== 'always failing' ? accepted : reply;
+  }
+
+  #mistakeIn(head: string, headers: Record<string, string>, body: Buffer, id: number): string | undefined {
+    if (!/^POST \S+ HTTP\/1\.1\r\n/.test(head)) return `The request is ${head}`;
+    if (headers['webhook-id'] !== `evt_${id}`) return `The id is ${headers['webhook-id']}.`;
+    if (body.length !== Number(headers['content-length'])) return 'More followed the body.';
+    const before = this.#bodies.get(id) ?? body;
+    this.#bodies.set(id, before);
+    if (!before.equals(body)) return `The body is ${body}, not ${before}.`;
+    const verified = this.#world.aheadMs().some((ms) => isVerified(this.#secret, headers, body, ms));
+    return verified ? undefined : `The signature ${headers['webhook-signature']} is wrong.`;
+  }
+
+  #respond(socket: Socket, reply: Reply, id: number, seen: Seen): void {
+    if (reply === 'hang') setTimeout(() => socket.destroy(), hangMs).unref();
+    else if ('bytes' in reply) socket.end(reply.bytes);
+    else if (reply.afterMs === undefined) this.#answer(socket, reply, id, seen);
+    else setTimeout(() => this.#answer(socket, reply, id, seen), reply.afterMs).unref();
+  }
+
+  #answer(
+    socket: Socket,
+    { status, headers = [] }: Exclude<Reply, 'hang' | { bytes: string }>,
+    id: number,
+    seen: Seen,
+  ): void {
+    if (socket.destroyed) return;
+    socket.write([`HTTP/1.1 ${status} Status`, ...headers, 'Content-Length: 0', '', ''].join('\r\n'));
+    seen.status = status;
+    if (isAcceptance(status)) this.delivered.add(id);
+    const [, seconds = 0] = /^Retry-After: (\d+)/.exec(headers[0] ?? '') ?? [];
+    seen.retryAfterMs = Number(seconds) * 1_000;
+  }
+}
+
+/** By lower-case names. */
+function headersOf(head: string): Record<string, string> {
+  const lines = head.split('\r\n').slice(1);
+  const pairs = lines.map((line) => [/^[^:]*/.exec(line)?.[0].toLowerCase(), line.replace(/^[^:]*: */, '')]);
+  return Object.fromEntries(pairs);
+}
+
+/** The standard's library compares with the time of this machine, which is not that of the services. */
+function isVerified(secret: string, headers: Record<string, string>, body: Buffer, aheadMs: number): boolean {
+  const { now } = Date;
+  Date.now = () => now() + aheadMs;
+  try {
+    new StandardWebhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    Date.now = now;
+  }
+}
