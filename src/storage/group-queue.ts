@@ -9,6 +9,8 @@ const longestQueue = 10_000;
 const largestGroup = 1_000;
 /** A write with less than this part of its time-out left is refused. */
 const leastPart = 0.05;
+/** A commit is expected to take as long as the fastest of this many groups, so that one stall refuses no writes. */
+const recentGroups = 3;
 /** Longest pause between groups that settle nothing. */
 const longestPauseMs = 50;
 
@@ -50,8 +52,8 @@ export class GroupQueue<Item, Outcome> {
     overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
   });
   #running: Promise<void> | undefined;
-  /** How long the last group took that was committed, in milliseconds; half the time-out at most. */
-  #lastTookMs = 0;
+  /** How long the last groups took that were committed, in milliseconds. */
+  readonly #recentMs: number[] = Array<number>(recentGroups).fill(0);
   /** Groups in succession that settled nothing, because others were in their way. */
   #vain = 0;
   #groups = 0;
@@ -67,7 +69,7 @@ export class GroupQueue<Item, Outcome> {
   add(item: Item): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const groupsAhead = Math.floor(this.#waiting.size / largestGroup);
-      if (groupsAhead * this.#lastTookMs > this.#timeoutMs) throw this.#waiting.overload();
+      if (groupsAhead * this.#expectedMs > this.#timeoutMs) throw this.#waiting.overload();
       this.#waiting.add({ item, dueAt: performance.now() + this.#timeoutMs, resolve, reject });
       this.#running ??= this.#run();
     });
@@ -98,11 +100,16 @@ export class GroupQueue<Item, Outcome> {
     this.#running = undefined;
   }
 
+  /** At most half the time-out: a write that has not waited is always tried. */
+  get #expectedMs(): number {
+    return Math.min(...this.#recentMs, this.#timeoutMs / 2);
+  }
+
   /** Refuses writes with less time left than a commit takes, so that no group begins that would be given up. */
   #refuseLate(): void {
-    const soonest = performance.now() + Math.max(this.#lastTookMs, this.#timeoutMs * leastPart);
-    const reason = `writes were not committed within ${this.#timeoutMs} ms`;
-    this.#waiting.expire(new StorageUnavailable(reason), soonest);
+    const neededMs = Math.round(Math.max(this.#expectedMs, this.#timeoutMs * leastPart));
+    const reason = `a write had less than ${neededMs} of its ${this.#timeoutMs} ms left, too little for a commit`;
+    this.#waiting.expire(new StorageUnavailable(reason), performance.now() + neededMs);
   }
 
   async #answer(group: readonly Waiting<Item, Outcome>[]): Promise<void> {
@@ -111,7 +118,8 @@ export class GroupQueue<Item, Outcome> {
     try {
       const items = group.map(({ item }) => item);
       const settled = await this.#commit(items, dueAt);
-      this.#lastTookMs = Math.min(performance.now() - startedAt, this.#timeoutMs / 2);
+      this.#recentMs.shift();
+      this.#recentMs.push(performance.now() - startedAt);
       const again = group.filter((_, index) => settled[index] === undefined);
       this.#groups++;
       this.#units += group.length - again.length;

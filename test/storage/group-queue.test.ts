@@ -45,15 +45,53 @@ test('a commit is due with the oldest write of its group', async () => {
   expect(due).toEqual([1_000]);
 });
 
-test('after a commit that took nearly all the time, writes are accepted again', async () => {
-  let isSlow = true;
-  const queue = new GroupQueue<number, number>(500, (items, dueAt) => {
-    if (isSlow) now = dueAt;
-    isSlow = false;
+/** A queue whose commits take these times, the last one again and again; and when each began. */
+function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
+  const begun: number[] = [];
+  const queue = new GroupQueue<number, number>(timeoutMs, (items, dueAt) => {
+    const took = tookMs[Math.min(begun.length, tookMs.length - 1)] as number;
+    begun.push(now);
+    now = Math.min(now + took, dueAt);
+    if (now === dueAt) throw new StorageUnavailable('given up');
     return items.map((outcome) => ({ outcome }));
   });
-  expect(await queue.add(1)).toBe(1);
-  expect(await queue.add(2)).toBe(2);
+  return { queue, begun };
+}
+
+test('after one stall, writes that have waited for it are committed', async () => {
+  const { queue, begun } = timedQueue(2_000, [5, 5, 1_300, 5]);
+  for (const one of [1, 2]) expect(await queue.add(one)).toBe(one);
+  // More than one group: the second is committed 700 ms before its end.
+  const writes = Array.from({ length: 1_012 }, (_, index) => queue.add(index));
+  expect(await outcomes(writes)).toEqual(writes.map((_, index) => index));
+  expect(begun).toEqual([0, 5, 10, 1_310]);
+});
+
+test('on a server that stays slow, no group begins that would be given up', async () => {
+  const { queue, begun } = timedQueue(2_000, [900]);
+  for (const one of [1, 2, 3]) expect(await queue.add(one)).toBe(one);
+  const writes = Array.from({ length: 3_000 }, (_, index) => queue.add(index));
+  // The third group would have 200 ms left.
+  const expected = writes.map((_, index) => (index < 2_000 ? index : 'unavailable'));
+  expect(await outcomes(writes)).toEqual(expected);
+  expect(begun).toEqual([0, 900, 1_800, 2_700, 3_600]);
+});
+
+test('after commits that took nearly all the time, writes are accepted again', async () => {
+  const { queue } = timedQueue(500, [490, 490, 490, 490, 5]);
+  for (const one of [1, 2, 3, 4, 5]) expect(await queue.add(one)).toBe(one);
+});
+
+test('the reason of a refused write is the time that was left, not the time-out', async () => {
+  const { queue } = timedQueue(2_000, [900]);
+  for (const one of [1, 2, 3]) await queue.add(one);
+  const [, , last] = Array.from({ length: 3 }, (_, group) =>
+    Array.from({ length: 1_000 }, (_, index) => queue.add(group + index)),
+  ).map((writes) => Promise.allSettled(writes));
+  const refused = (await last)?.[0] as PromiseRejectedResult;
+  expect((refused.reason as Error).cause).toMatchObject({
+    message: 'a write had less than 900 of its 2000 ms left, too little for a commit',
+  });
 });
 
 test('beyond the longest queue writes are refused at once', async () => {

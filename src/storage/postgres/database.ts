@@ -12,7 +12,7 @@ import type { Execute, Statement } from './statements.ts';
 export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** How long a statement may take from its arrival, in milliseconds; a silent server gets half as long again. */
+  /** How long a statement may take from its arrival, in milliseconds; a connection that is silent for half as long again is closed. */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
@@ -61,15 +61,15 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#options.statementTimeoutMs;
   }
 
-  /** Runs a read-only statement. Rejects with `StorageUnavailable` within the time-out. */
-  read<T>(statement: Statement<T>): Promise<T> {
+  /** Runs a read-only statement. Rejects with `StorageUnavailable` at `dueAt` (`performance.now()`). */
+  read<T>(statement: Statement<T>, dueAt?: number): Promise<T> {
     return this.#run(
-      () => this.#pool.read(statement),
+      () => this.#pool.read(statement, dueAt),
       () => StorageUnavailable,
     );
   }
 
-  /** Cancelled at `dueAt` (`performance.now()`). `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
+  /** Cancelled at `dueAt`. `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
   write<T>(
     statement: Statement<T>,
     dueAt = performance.now() + this.#options.statementTimeoutMs,

@@ -40,10 +40,18 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof NoAnswer) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
   const state = stateOf(error);
-  if (busy.test(state)) return 'unavailable';
+  if (busy.test(state) || isUnsent(error)) return 'unavailable';
   if (refused.test(state)) return 'refused';
   if (going.test(state) || /CONNECTION|TIMEOUT|CANCELLED/.test(error.code)) return 'unanswered';
   return 'defect';
+}
+
+/**
+ * Canceled before it was executed: it waited behind another statement, or the server had yet to parse it, which waits for
+ * locks, too. If it was sent, the driver says so in `detail`.
+ */
+function isUnsent({ code, detail }: SQL.PostgresError): boolean {
+  return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
 }
 
 export function isOvertaken(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { afterUnreadAnswers, DeadlineQueue, type Pending } from '../deadline-que
 import { RoundTrips } from '../round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
-import { TooLate } from './failures.ts';
+import { NoAnswer, TooLate } from './failures.ts';
 import type { Execute, Statement } from './statements.ts';
 import { TimedTransaction } from './timed-transaction.ts';
 
@@ -12,10 +12,10 @@ interface Job extends Pending {
   readonly start: (connection: Connection) => void;
 }
 
-/** A running statement. `stop` is called when it is due. One that only reads, or has no `stop`, is then rejected. */
 interface Sent<T> {
   readonly answer: PromiseLike<T>;
-  readonly stop?: () => void;
+  /** Called when it is due. Returns the reason if nothing was changed; undefined if that depends on the server's reply. */
+  readonly stop: () => TooLate | undefined;
 }
 
 export interface PoolFacts {
@@ -28,7 +28,9 @@ export interface PoolFacts {
 
 /** Most statements waiting for a connection; further ones are refused at once. */
 const longestQueue = 10_000;
-const looksPerTimeout = 20;
+const looksPerTimeout = 80;
+/** Part of the time-out in which the server may confirm that it canceled a write, before its outcome counts as unknown. */
+const confirmationPart = 0.05;
 
 /**
  * Runs statements on a bounded number of connections. The time-out of a statement begins with its arrival here. Whether
@@ -60,28 +62,33 @@ export class Pool {
     this.#timer = setInterval(() => this.#look(), this.#timeoutMs / looksPerTimeout).unref();
   }
 
-  /** Runs a statement that may be pipelined. Rejects with `TooLate` after the time-out. */
-  read<T>(statement: Statement<T>): Promise<T> {
-    return this.#add(false, this.#dueAt(), (connection) => {
+  /** Runs a statement that may be pipelined. Rejects with `TooLate` at `dueAt` (`performance.now()`). */
+  read<T>(statement: Statement<T>, dueAt = this.#dueAt()): Promise<T> {
+    return this.#add(false, dueAt, (connection) => {
       if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement));
-      return { answer: statement(connection.sql) };
+      const stop = () => new TooLate(`no response within ${this.#timeoutMs} ms`);
+      return { answer: statement(connection.sql), stop };
     });
   }
 
   /**
-   * Runs a statement on an exclusive connection, so that it can be cancelled at `dueAt` (`performance.now()`). `onCommit` is
-   * called before anything is sent that may be committed.
+   * Runs a statement on an exclusive connection, so that it can be cancelled at `dueAt`. Rejects with `NoAnswer` if the
+   * server does not confirm that in time. `onCommit` is called before anything is sent that may be committed.
    */
   write<T>(statement: Statement<T>, dueAt = this.#dueAt(), onCommit = () => {}): Promise<T> {
     return this.#add(true, dueAt, (connection) => {
       if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement), onCommit);
       onCommit();
       const answer = statement(connection.sql);
-      return { answer, stop: () => void answer.cancel() };
+      const stop = () => {
+        answer.cancel();
+        return undefined;
+      };
+      return { answer, stop };
     });
   }
 
-  /** Rolled back at `dueAt` unless its commit was sent; `onCommit` is called before that. */
+  /** Rolled back at `dueAt` unless its commit was sent; `onCommit` is called before that. Rejects as `write` does. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
     return this.#add(true, dueAt, (connection) => transaction(connection, work, onCommit));
   }
@@ -92,7 +99,7 @@ export class Pool {
       const answer = connection.begin(work).finally(() => {
         connection.untimed = false;
       });
-      return { answer };
+      return { answer, stop: () => undefined };
     });
   }
 
@@ -114,19 +121,15 @@ export class Pool {
   #add<T>(exclusive: boolean, dueAt: number, send: (connection: Connection) => Sent<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new TooLate('the store is closed');
+      if (dueAt < performance.now()) throw new TooLate(`not sent within ${this.#timeoutMs} ms`);
       const start = (connection: Connection) => {
         this.connections.sent(connection, exclusive);
         const startedAt = performance.now();
         const { answer, stop } = send(connection);
-        const isRejected = !exclusive || stop === undefined;
-        const late = (error: unknown) => {
-          if (isRejected) reject(error);
-          stop?.();
-        };
-        const number = this.#sent.add({ dueAt, reject: late });
+        const stopWatching = this.#watch(dueAt, stop, reject);
         const answered = () => {
           this.#roundTrips.add(startedAt);
-          this.#sent.remove(number);
+          stopWatching();
           this.connections.answered(connection);
           this.#next();
         };
@@ -150,6 +153,18 @@ export class Pool {
     });
   }
 
+  /** Rejects a statement that is due, unless the returned function is called before. */
+  #watch(dueAt: number, stop: Sent<unknown>['stop'], reject: (error: unknown) => void): () => void {
+    const expire = () => {
+      const reason = stop();
+      if (reason !== undefined) return reject(reason);
+      const confirmedBy = performance.now() + this.#timeoutMs * confirmationPart;
+      number = this.#sent.add({ dueAt: confirmedBy, reject });
+    };
+    let number = this.#sent.add({ dueAt, reject: expire });
+    return () => void this.#sent.remove(number);
+  }
+
   #next(): void {
     for (let job = this.#waiting.oldest; job !== undefined; job = this.#waiting.oldest) {
       const connection = this.connections.choose(job.exclusive);
@@ -165,7 +180,7 @@ export class Pool {
     afterUnreadAnswers(() => {
       const now = performance.now();
       this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
-      this.#sent.expire(new TooLate(`no response within ${this.#timeoutMs} ms`), now);
+      this.#sent.expire(new NoAnswer(`no response within ${this.#timeoutMs} ms`), now);
       this.connections.endSilent();
     });
   }

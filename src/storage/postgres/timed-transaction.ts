@@ -8,8 +8,9 @@ export class TimedTransaction {
   readonly #connection: Connection;
   readonly #onCommit: () => void;
   readonly #due = Promise.withResolvers<never>();
-  #isDue = false;
   readonly #running = new Set<SQL.Query<unknown>>();
+  #isCommitting = false;
+  #isExpired = false;
 
   /** `onCommit` is called before the commit is sent: without a reply, its outcome is unknown. */
   constructor(connection: Connection, onCommit: () => void) {
@@ -23,18 +24,24 @@ export class TimedTransaction {
   run<T>(work: (execute: Execute) => Promise<T>): Promise<T> {
     return this.#connection.begin(async (sql) => {
       // A pooler may let the transaction begin after it was due.
-      if (this.#isDue) return this.#due.promise;
+      if (this.#isExpired) return this.#due.promise;
       const execute: Execute = (statement) => this.#execute(sql, statement);
       const result = await Promise.race([work(execute), this.#due.promise]);
+      if (this.#isExpired) await this.#due.promise;
+      this.#isCommitting = true;
       this.#onCommit();
       return result;
     });
   }
 
-  expire(): void {
-    this.#isDue = true;
-    this.#due.reject(new TooLate('the transaction was not finished in time'));
+  /** Returns why nothing was changed; undefined if its commit was sent. Does not wait for the rollback. */
+  expire(): TooLate | undefined {
+    if (this.#isCommitting) return undefined;
+    this.#isExpired = true;
+    const reason = new TooLate('the transaction was not finished in time');
+    this.#due.reject(reason);
     for (const query of this.#running) query.cancel();
+    return reason;
   }
 
   async #execute<T>(sql: SQL, statement: Statement<T>): Promise<T> {

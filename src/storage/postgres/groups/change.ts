@@ -7,6 +7,7 @@ import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Search } from './rows.ts';
 import { parts, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
+import type { SettledUnit } from './units.ts';
 
 /** What a group changes, as the parameter of its statement. */
 export interface Change {
@@ -20,15 +21,11 @@ export interface Change {
 
 type Member = Readonly<Record<string, unknown>>;
 
-interface Part {
-  isRead: boolean;
-  isChanged: boolean;
-  readonly lookups: Set<string>;
-}
+type Part = { -readonly [Name in keyof TablePart]: TablePart[Name] };
 
 /** Undefined if the group changes nothing, and no unit relies on several rows at once. */
 export function groupChange(
-  components: readonly Component[],
+  components: readonly Component<SettledUnit>[],
   rows: GroupRows,
   ids: ProvisionalIds,
 ): Change | undefined {
@@ -52,6 +49,9 @@ function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean 
   return [...touched].some((each) => 'key' in each && rows.changed.has(each));
 }
 
+/** A value that JSON has: integers as text, since JavaScript's numbers would round them. */
+const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
 const answersName = (answers as Table).name;
 
 class ChangeBuilder {
@@ -73,9 +73,6 @@ class ChangeBuilder {
   get change(): Change {
     // Texts with provisional ids come after all rows have their numbers.
     for (const work of this.#late) work();
-    const tables = [...this.#tables].map(([table, { isRead, isChanged, lookups }]) => {
-      return { table, isRead, isChanged, lookups: [...lookups].toSorted() };
-    });
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
     const kept = this.#members.get(`${answersName}_changed`) ?? [];
     const given = {
@@ -85,19 +82,22 @@ class ChangeBuilder {
       answers: kept.length + (this.#members.get(`${answersName}_added`) ?? []).length,
     };
     return {
-      tables: tables.toSorted((one, other) => (one.table.name < other.table.name ? -1 : 1)),
+      tables: [...this.#tables.values()].toSorted((one, other) =>
+        one.table.name < other.table.name ? -1 : 1,
+      ),
       hasEvents: this.#members.has('events'),
       resources: [...this.#resources],
       added: this.#added,
-      json: JSON.stringify(given, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+      json: JSON.stringify(given),
     };
   }
 
   add(component: number, touched: Cell | Search): void {
     if ('lookup' in touched) {
       const { table, lookup, value, found } = touched;
-      this.#part(table).lookups.add(lookup);
-      this.#push(parts.searched(table, lookup), { component, value, found });
+      const part = this.#part(table);
+      if (!part.lookups.includes(lookup)) part.lookups = [...part.lookups, lookup].toSorted();
+      this.#push(parts.searched(table, lookup), { component, value: plain(value), found: plain(found) });
       return;
     }
     const { table, stored, now } = touched;
@@ -121,21 +121,27 @@ class ChangeBuilder {
 
   #addRead(component: number, { table, key, stored }: Cell): void {
     this.#part(table).isRead = true;
-    const columns = stored === undefined ? { [table.key[0] ?? '']: key } : this.#columns(table, stored);
+    const columns =
+      stored === undefined ? { [table.key[0] ?? '']: plain(key) } : this.#columns(table, stored);
     this.#push(parts.read(table), { component, is_there: stored !== undefined, ...columns });
   }
 
   #addChanged(component: number, cell: Cell): void {
     const { table, key, stored, now } = cell;
-    this.#part(table).isChanged = true;
     const { resource, raisesOnInsert } = table;
     if (resource !== undefined && (stored !== undefined || raisesOnInsert)) {
       this.#resources.add(resource);
       this.#push('counters', { component, name: resource });
     }
+    const part = this.#part(table);
     if (stored === undefined) this.#addAdded(component, cell);
-    else if (now === undefined) this.#push(parts.removed(table), { component, [table.key[0] ?? '']: key });
-    else this.#push(parts.changed(table), { component, ...this.#columns(table, now) });
+    else if (now === undefined) {
+      part.isRemoved = true;
+      this.#push(parts.removed(table), { component, [table.key[0] ?? '']: plain(key) });
+    } else {
+      part.isChanged = true;
+      this.#push(parts.changed(table), { component, ...this.#columns(table, now) });
+    }
   }
 
   #addAdded(component: number, { table, key, now }: Cell): void {
@@ -148,6 +154,7 @@ class ChangeBuilder {
       if (table.resource === undefined) this.#push('counters', { component, name: table.name });
     }
     if (now === undefined) return;
+    this.#part(table).isAdded = true;
     const { id: _, ...others } = now as { id?: unknown };
     this.#late.push(() => {
       const columns = this.#columns(table, table.isCounted ? others : now);
@@ -169,17 +176,19 @@ class ChangeBuilder {
     if (one === undefined || one.counter !== two?.counter || others.length > 0) {
       throw new Error('A row refers to more than two rows that its group adds, or to different tables.');
     }
-    return { counter: one.counter, first, first_number: one.number, last, last_number: two.number };
+    const [first_number, last_number] = [one.number, two.number];
+    return { counter: one.counter, first: plain(first), first_number, last: plain(last), last_number };
   }
 
   #columns(table: Table, row: object): Member {
-    return Object.fromEntries(storedValues(table, row).map(({ name, value }) => [name, value]));
+    return Object.fromEntries(storedValues(table, row).map(({ name, value }) => [name, plain(value)]));
   }
 
   #part(table: Table): Part {
-    const known = this.#tables.get(table) ?? { isRead: false, isChanged: false, lookups: new Set() };
-    this.#tables.set(table, known);
-    return known;
+    const none = { isRead: false, isAdded: false, isChanged: false, isRemoved: false, lookups: [] };
+    const part = this.#tables.get(table) ?? { table, ...none };
+    this.#tables.set(table, part);
+    return part;
   }
 
   #push(name: string, member: Member): void {

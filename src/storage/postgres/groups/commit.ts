@@ -2,10 +2,10 @@ import { type Resource, resources } from '../../../domain/resources.ts';
 import { answers } from '../../../tables/answers.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { Settled } from '../../group-queue.ts';
-import { WriteUncertain } from '../../storage.ts';
+import { StorageUnavailable, WriteUncertain } from '../../storage.ts';
 import type { Run } from '../../unit-of-work.ts';
 import type { PostgresDatabase } from '../database.ts';
-import { conflictOf, failureOf } from '../failures.ts';
+import { conflictOf } from '../failures.ts';
 import { type Change, groupChange } from './change.ts';
 import { type Component, componentsOf } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
@@ -30,11 +30,11 @@ type Outcomes = (Settled<never> | undefined)[];
  * round trip. Units without an outcome conflicted with another transaction, or need an outcome of the group: they run again.
  */
 export async function commitGroup(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
-  const { database, ids, recordsEvents } = options;
-  const rows = new GroupRows({ run: (statement) => database.read(statement) });
+  const { database, ids, recordsEvents, dueAt } = options;
+  const rows = new GroupRows({ run: (statement) => database.read(statement, dueAt) });
   const components = componentsOf(await runUnits(runs, { rows, ids, recordsEvents }));
   const settled = new Map<Run, Outcomes>();
-  const store = async (its: readonly Component[]) => {
+  const store = async (its: readonly Component<SettledUnit>[]) => {
     const stored = await storeComponents(its, rows, options);
     for (const { number, units } of its) {
       if (stored?.conflicts.has(number) !== false) continue;
@@ -44,8 +44,9 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
   try {
     await store(components);
   } catch (error) {
+    // The outcome of all is the same, and perhaps that they are stored.
+    if (error instanceof StorageUnavailable) throw error;
     // The database rejects the values of a unit: the others are stored without it.
-    if (failureOf(error) !== 'defect') throw error;
     for (const component of components) {
       await store([component]).catch((failure) => {
         for (const { run } of component.units) settled.set(run, failed(run, failure));
@@ -78,14 +79,16 @@ interface Stored {
 
 /** Undefined if another transaction added a row that was not there: nothing is stored then. */
 async function storeComponents(
-  components: readonly Component[],
+  components: readonly Component<SettledUnit>[],
   rows: GroupRows,
   { database, ids, moved, dueAt }: GroupOptions,
 ): Promise<Stored | undefined> {
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
   const { tables, hasEvents, json } = change;
-  const hasAnswers = tables.some(({ table, isChanged }) => isChanged && table === (answers as Table));
+  const hasAnswers = tables.some(
+    ({ table, isAdded, isChanged }) => (isAdded || isChanged) && table === (answers as Table),
+  );
   const text = groupText(tables, hasEvents, hasAnswers);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);

@@ -1,13 +1,16 @@
-import type { SettledUnit } from './units.ts';
+/** A unit with what it read and changed. */
+interface Touching {
+  readonly changes: { readonly touched: Iterable<unknown> };
+}
 
 /** Units that touched the same rows: each has seen what those before it changed, so they are stored together or not at all. */
-export interface Component {
+export interface Component<Unit> {
   readonly number: number;
-  readonly units: readonly SettledUnit[];
+  readonly units: readonly Unit[];
 }
 
 /** Divides units into the connected components of what they touched. */
-export function componentsOf(units: readonly SettledUnit[]): Component[] {
+export function componentsOf<Unit extends Touching>(units: readonly Unit[]): Component<Unit>[] {
   const parents = units.map((_, index) => index);
   const rootOf = (index: number): number => {
     let root = index;
@@ -23,7 +26,7 @@ export function componentsOf(units: readonly SettledUnit[]): Component[] {
       else parents[rootOf(index)] = rootOf(other);
     }
   }
-  const members = new Map<number, SettledUnit[]>();
+  const members = new Map<number, Unit[]>();
   for (const [index, unit] of units.entries()) {
     const root = rootOf(index);
     const known = members.get(root);

@@ -8,7 +8,9 @@ import { risenVersionText } from '../versions.ts';
 export interface TablePart {
   readonly table: Table;
   readonly isRead: boolean;
+  readonly isAdded: boolean;
   readonly isChanged: boolean;
+  readonly isRemoved: boolean;
   /** The lookups that found a row or none. */
   readonly lookups: readonly string[];
 }
@@ -58,19 +60,27 @@ const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${col
  */
 export function groupText(tables: readonly TablePart[], hasEvents: boolean, hasAnswers: boolean): string {
   const read = tables.filter(({ isRead }) => isRead);
-  const changed = tables.filter(({ isChanged }) => isChanged);
+  const [added, changed, removed] = [
+    tables.filter(({ isAdded }) => isAdded),
+    tables.filter(({ isChanged }) => isChanged),
+    tables.filter(({ isRemoved }) => isRemoved),
+  ];
   const conflicts = tables.flatMap((part) => [
     ...(part.isRead ? [rowConflicts(part.table)] : []),
     ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
   ]);
-  const done = changed.flatMap(({ table }) => [parts.changed(table), parts.removed(table)]);
+  const done = [
+    ...changed.map(({ table }) => parts.changed(table)),
+    ...removed.map(({ table }) => parts.removed(table)),
+  ];
   const first = done.map((name) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
   return `WITH ${[
     'input AS MATERIALIZED (SELECT $1::text::jsonb AS given)',
     ...read.flatMap(({ table }) => lockedRows(table)),
     ...tables.flatMap(({ table, lookups }) => lookups.map((lookup) => searched(table, lookup))),
     `conflicts AS MATERIALIZED (${conflicts.length > 0 ? conflicts.join(' UNION ') : 'SELECT 0 AS component WHERE false'})`,
-    ...changed.flatMap(({ table }) => [changedRows(table), removedRows(table)]),
+    ...changed.map(({ table }) => changedRows(table)),
+    ...removed.map(({ table }) => removedRows(table)),
     `counted AS MATERIALIZED (
       SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
         SELECT used.name FROM ${relation('counters', 'name text', 'used')} WHERE ${isStored('used')}
@@ -79,7 +89,7 @@ export function groupText(tables: readonly TablePart[], hasEvents: boolean, hasA
       UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${risenVersionText}
       FROM counted, input WHERE counters.name = counted.name
       RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
-    ...changed.map(({ table }) => addedRows(table)),
+    ...added.map(({ table }) => addedRows(table)),
     ...(hasEvents ? [recordedEvents] : []),
     ...(hasAnswers ? [expiredAnswers] : []),
   ].join(',\n')}
@@ -136,13 +146,19 @@ function searchedType(table: Table, lookup: string): string {
   return casts[table.columns[by]?.type ?? 'integer'];
 }
 
+/** Found by the index: the planner expects many rows of a JSON array, and would read a small table whole. */
+function hasKeyIn(table: Table, member: string): string {
+  const [key] = sqlKey(table);
+  return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${relation(member, typed(sqlKey(table)), 'its')}))`;
+}
+
 function changedRows(table: Table): string {
   const [key, ...others] = sqlColumns(table);
   const name = parts.changed(table);
   const assignments = others.map((column) => `${column.name} = new.${column.name}`).join(', ');
   return `${name} AS (
     UPDATE ${table.name} AS it SET ${assignments} FROM ${relation(name, typed(sqlColumns(table)), 'new')}
-    WHERE it.${key?.name} = new.${key?.name} AND ${isStored('new')} RETURNING 1)`;
+    WHERE it.${key?.name} = new.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('new')} RETURNING 1)`;
 }
 
 function removedRows(table: Table): string {
@@ -150,7 +166,7 @@ function removedRows(table: Table): string {
   const name = parts.removed(table);
   return `${name} AS (
     DELETE FROM ${table.name} AS it USING ${relation(name, typed(sqlKey(table)), 'old')}
-    WHERE it.${key?.name} = old.${key?.name} AND ${isStored('old')} RETURNING 1)`;
+    WHERE it.${key?.name} = old.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('old')} RETURNING 1)`;
 }
 
 function addedRows(table: Table): string {

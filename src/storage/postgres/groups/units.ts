@@ -1,4 +1,5 @@
 import type { Run } from '../../unit-of-work.ts';
+import { componentsOf } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { GroupRows } from './rows.ts';
 import { groupTransaction } from './transaction.ts';
@@ -19,20 +20,28 @@ interface Context {
 }
 
 /**
- * Runs units in their order. Those that need the outcome of another one are left out: they run with the next group.
- * Rejects when a read fails.
+ * Runs units as if one after the other. Those that need the outcome of another one are left out: they run with the next
+ * group. Rejects when a read fails.
  */
 export async function runUnits(runs: readonly Run[], context: Context): Promise<SettledUnit[]> {
-  // All at once, so that their reads go together: each would wait for its own otherwise. The outcomes are thrown away.
-  if (runs.length > 1) await Promise.all(runs.map((run) => runUnit(run, context)));
   const settled: SettledUnit[] = [];
-  for (const run of runs) {
-    const unit = await runUnit(run, context);
+  const settle = (unit: SettledUnit) => {
     const { failure } = context.rows;
     if (failure !== undefined) throw failure.error;
-    if (unit.error instanceof ReadsUncommitted) continue;
+    if (unit.error instanceof ReadsUncommitted) return;
     if (unit.outcomes !== undefined) unit.changes.keep();
     settled.push(unit);
+  };
+  // All at once, so that their reads go together. Each reads the rows as they are in the database.
+  const alone = await Promise.all(runs.map((run) => runUnit(run, context)));
+  const components = componentsOf(alone);
+  for (const {
+    units: [unit, ...others],
+  } of components)
+    if (unit && others.length === 0) settle(unit);
+  // Units that touch the same rows run again, each on what the one before it left.
+  for (const { units } of components) {
+    if (units.length > 1) for (const { run } of units) settle(await runUnit(run, context));
   }
   return settled;
 }
