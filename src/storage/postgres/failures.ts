@@ -47,8 +47,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Canceled before it was executed: it waited behind another statement, or the server had yet to parse it, which waits for
- * locks, too. If it was sent, the driver says so in `detail`.
+ * Canceled before it was executed: it waited behind another statement, or the server had yet to parse it, which also waits for
+ * locks. If it was sent, the driver says so in `detail`.
  */
 function isUnsent({ code, detail }: SQL.PostgresError): boolean {
   return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
