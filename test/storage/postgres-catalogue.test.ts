@@ -2,18 +2,16 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet, PetStatus } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/contract/refusal.ts';
-import { units } from '../../src/operations/units.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-import { lockers, openDatabase, openSession, openWriters } from './postgres-kit.ts';
+import { now, openCatalogue, pausing } from './catalogue-kit.ts';
+import { lockers } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-const now = 1_800_000_000_000;
 const preconditions = {};
 
 const orderFor = (petId: bigint) => ({ body: { petId }, now });
@@ -29,49 +27,8 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  async function opened<All extends Units>(registry: All, instances = 2) {
-    await using made = new AsyncDisposableStack();
-    const schema = made.use(await makeSchema());
-    const store = made.use(await openWriters(schema.url, { ...units, ...registry }, instances));
-    const session = made.use(openSession(schema.url));
-    const database = made.use(openDatabase(schema.url));
-    const [first, second = first] = store.writers;
-    if (first === undefined || second === undefined) throw new Error('There is no writer.');
-    const add = async (...names: string[]) => {
-      const added = names.map((name) => first.write('createPet', { body: newPet(name), now } as never));
-      return ((await Promise.all(added)) as Pet[]).map(({ id }) => id);
-    };
-    const reads = readsOf({ run: (statement) => database.read(statement) });
-    const kept = made.move();
-    return {
-      first,
-      second,
-      session,
-      reads,
-      add,
-      told: store.told,
-      [Symbol.asyncDispose]: () => kept.disposeAsync(),
-    };
-  }
-
-  /** A unit that waits between what it reads and what it changes, the first time it runs. */
-  function pausing<Input>(
-    run: (by: Transaction, input: Input, pause: () => Promise<void>) => Promise<unknown>,
-  ) {
-    const reached = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
-    let runs = 0;
-    const pause = () => {
-      runs++;
-      reached.resolve();
-      return goOn.promise;
-    };
-    const unit = {
-      writes: ['pets', 'orders', 'categories'],
-      run: (by: Transaction, input: Input) => run(by, input, pause),
-    } as const;
-    return { unit, reached: reached.promise, goOn: goOn.resolve, runs: () => runs };
-  }
+  const opened = <All extends Units>(registry: All, instances?: number) =>
+    openCatalogue(makeSchema, registry, instances);
 
   test('a unit runs again when another instance has changed the animal since it was read', async () => {
     const slow = pausing(async ({ pets }, id: bigint, pause) => {
@@ -255,6 +212,30 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(spoilt).toMatchObject({ status: 'rejected', reason: { constraint: 'pets_status_check' } });
     expect(renamed.status).toBe('fulfilled');
     expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Rex', 'Moritz']);
+  });
+
+  test('a unit whose row another transaction adds at the same moment delays no other unit of its group', async () => {
+    const slow = pausing(async ({ categories }, name: string, pause) => {
+      const before = await categories.find(7n);
+      await pause();
+      if (before === undefined) await categories.put({ id: 7n, name });
+    });
+    await using store = await opened({ slow: slow.unit }, 1);
+    const [id = 0n] = await store.add('Rex');
+    const group = [
+      store.first.write('slow', 'Dogs' as never),
+      store.first.write('updatePet', rename(id, 'Max') as never),
+    ];
+    await slow.reached;
+    await store.session`BEGIN`;
+    await store.session`INSERT INTO categories (id, name) VALUES (7, 'Cats')`;
+    slow.goOn();
+    // The statement of the group waits for the other transaction, and violates its key afterwards.
+    await until(async () => (await lockers(store.session, 'waiting')).length > 0);
+    await store.session`COMMIT`;
+    await Promise.all(group);
+    expect(await store.reads.categories.list()).toEqual([{ id: 7n, name: 'Cats' }]);
+    expect(await store.reads.pets.find(id)).toMatchObject({ name: 'Max' });
   });
 
   test('a refusal that rests on several rows is verified like a change', async () => {

@@ -37,7 +37,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
   const store = async (its: readonly Component<SettledUnit>[]) => {
     const stored = await storeComponents(its, rows, options);
     for (const { number, units } of its) {
-      if (stored?.conflicts.has(number) !== false) continue;
+      if (stored.conflicts.has(number)) continue;
       for (const unit of units) settled.set(unit.run, outcomesOf(unit, stored.real, ids));
     }
   };
@@ -46,9 +46,10 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
   } catch (error) {
     // The outcome of all is the same, and perhaps that they are stored.
     if (error instanceof StorageUnavailable) throw error;
-    // The database rejects the values of a unit: the others are stored without it.
+    // The database rejects the values of a unit, or another transaction has added a row of its: the others are stored without it.
     for (const component of components) {
       await store([component]).catch((failure) => {
+        if (conflictOf(failure) === 'taken') return;
         for (const { run } of component.units) settled.set(run, failed(run, failure));
       });
     }
@@ -77,12 +78,11 @@ interface Stored {
   readonly real: ReadonlyMap<bigint, bigint>;
 }
 
-/** Undefined if another transaction added a row that was not there: nothing is stored then. */
 async function storeComponents(
   components: readonly Component<SettledUnit>[],
   rows: GroupRows,
   { database, ids, moved, dueAt }: GroupOptions,
-): Promise<Stored | undefined> {
+): Promise<Stored> {
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
   const { tables, hasEvents, json } = change;
@@ -98,14 +98,13 @@ async function storeComponents(
   const found = await database
     .write<GroupRow[]>((sql) => sql.unsafe(text, [json]), dueAt)
     .catch((error) => {
-      if (conflictOf(error) === 'taken') return undefined;
       // Only the outcome of a lost connection is unknown.
       if (!(error instanceof WriteUncertain)) forgetUnmoved();
       throw error;
     });
-  if (found !== undefined) note(found, moved);
+  note(found, moved);
   forgetUnmoved();
-  return found && storedOf(found, change);
+  return storedOf(found, change);
 }
 
 function note(found: readonly GroupRow[], moved: Map<Resource, number>): void {
