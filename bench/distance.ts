@@ -72,7 +72,9 @@ export async function measureDistance(options: Options, folder: string): Promise
       }
     }
   }
-  return { ...conditionsOf(options, folder), clients, samples };
+  const conditions = conditionsOf(options, folder);
+  const machine = { ...conditions.machine, loadGenerator: 'node:http' } as const;
+  return { ...conditions, machine, clients, samples };
 }
 
 async function delayed(

@@ -10,7 +10,7 @@ export interface Machine {
   readonly system: string;
   readonly bun: string;
   readonly node: string;
-  readonly loadGenerator: 'wrk' | 'autocannon';
+  readonly loadGenerator: 'wrk' | 'autocannon' | 'node:http';
   readonly pinned: boolean;
   /** What one durable write of 4 KiB costs on the disk the stores are on. */
   readonly syncMicroseconds: number;
