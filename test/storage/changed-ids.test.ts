@@ -57,6 +57,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     const kept = made.move();
     return {
       writer,
+      session,
       addAt,
       changed,
       pets: readsOf(runner).pets,
@@ -97,6 +98,19 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     await store.addAt(9_000, 'far');
     expect(await store.isUnchanged({ from: 1n, to: undefined }, mark)).toBe(false);
     expect(await store.isUnchanged({ from: 1n, to: 1n }, mark)).toBe(true);
+  });
+
+  test('every page is read again from a server that lacks changes, such as a promoted standby', async () => {
+    await using store = await opened();
+    await store.addAt(0, 'one');
+    const span = { from: 1n, to: 1n };
+    await store.isUnchanged(span, 0);
+    const mark = store.mark();
+    expect(await store.isUnchanged(span, mark)).toBe(true);
+    await store.session`UPDATE changed_ranges SET version = version - 1000000`;
+    await store.session`UPDATE counters SET version = version - 1000000 WHERE name = 'pets'`;
+    expect(await store.isUnchanged(span, mark)).toBe(false);
+    expect(await store.isUnchanged(span, store.mark())).toBe(true);
   });
 
   test('resources that are not divided, versions without Redis and very long spans count as changed', async () => {

@@ -36,6 +36,14 @@ export class PostgresChangedIds implements ChangedIds {
   }
 }
 
+interface ChangedRow {
+  readonly server: string;
+  /** The version of the resource. */
+  readonly current: bigint;
+  readonly range: bigint | null;
+  readonly version: bigint | null;
+}
+
 class ChangedRanges {
   /** How many reads are finished. */
   reads = 0;
@@ -50,6 +58,8 @@ class ChangedRanges {
   /** The highest version in the database, and the version of this process, as of the last read. */
   #last: bigint | undefined;
   #current = -1;
+  /** When the server was started. */
+  #server: string | undefined;
   #reading: Promise<void> | undefined;
 
   constructor(resource: Resource, runner: Runner, versionNow: () => number) {
@@ -82,26 +92,38 @@ class ChangedRanges {
     const current = this.#versionNow();
     const rows = await this.#changed();
     this.reads++;
+    const [first] = rows;
+    // Another server, such as a promoted standby, may lack changes that pages show.
+    const isOther = first?.server !== this.#server || (first?.current ?? 0n) < (this.#last ?? 0n);
+    this.#server = first?.server;
     for (const { range, version } of rows) {
+      if (range === null || version === null) continue;
       this.#found.set(range, this.reads);
       if (range > this.#highest) this.#highest = range;
       if (version > (this.#last ?? 0n)) this.#last = version;
     }
+    if (isOther) this.#last = first?.current;
     this.#last ??= 0n;
-    if (rows.length === mostRemembered || this.#found.size > mostRemembered) {
+    if (isOther || rows.length === mostRemembered || this.#found.size > mostRemembered) {
       this.#found.clear();
       this.#since = this.reads;
     }
     this.#current = current;
   }
 
-  /** The first read finds only the newest change: all data was read before it. */
-  #changed(): Promise<{ range: bigint; version: bigint }[]> {
+  /** The first read finds only the newest change: all data was read before it. Without a change, there is one row of NULLs. */
+  #changed(): Promise<ChangedRow[]> {
     const most = this.#last === undefined ? 1 : mostRemembered;
     return this.#runner.run(
       (sql) => sql`
-        SELECT range, version FROM changed_ranges WHERE resource = ${this.#resource} AND version > ${this.#last ?? 0n}
-        ORDER BY version DESC LIMIT ${most}`,
+        SELECT server, current, range, changed.version
+        FROM (
+          SELECT pg_postmaster_start_time()::text AS server, version AS current
+          FROM counters WHERE name = ${this.#resource}
+        ) AS now LEFT JOIN (
+          SELECT range, version FROM changed_ranges WHERE resource = ${this.#resource} AND version > ${this.#last ?? 0n}
+          ORDER BY version DESC LIMIT ${most}
+        ) AS changed ON true`,
     );
   }
 }

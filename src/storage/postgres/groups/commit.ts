@@ -99,7 +99,8 @@ async function storeComponents(
     .write<GroupRow[]>((sql) => sql.unsafe(text, [json]), dueAt)
     .catch((error) => {
       // Only the outcome of a lost connection is unknown.
-      if (!(error instanceof WriteUncertain)) forgetUnmoved();
+      if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
+      else forgetUnmoved();
       throw error;
     });
   note(found, moved);
