@@ -11,7 +11,7 @@ import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
-import { openSession, outcomeOf, untilDone } from './postgres-kit.ts';
+import { openDatabase, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -157,6 +157,8 @@ async function opened() {
   await using made = new AsyncDisposableStack();
   const schema = made.use(await (servers as NonNullable<typeof servers>).makeSchema());
   const other = made.use(openSession(schema.url));
+  // Without the time-out of the tests, within which a busy machine may not migrate.
+  await migrated(schema.url);
   const proxy = made.use(await tcpProxy(schema.url));
   const notices: string[] = [];
   const notice = (text: string) => void notices.push(text);
@@ -172,6 +174,11 @@ async function opened() {
     ...{ database, pets, writer, add, other, proxy, notices, clock },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+async function migrated(url: string): Promise<void> {
+  await using database = openDatabase(url);
+  await database.migrate();
 }
 
 /** Time passes while a test lets it, in steps in which the process does its work: a busy machine only makes it slower. */

@@ -5,6 +5,9 @@ import { migrationSteps } from './migration-steps.ts';
 /** The advisory lock that lets only one process migrate; the number is the service's own. */
 const lockId = 0x416e5374;
 
+/** How long a migration may be between two steps, in milliseconds. A process that froze gives the lock back afterwards. */
+const idleTimeoutMs = 60_000;
+
 /** An empty database only if `create`. Returns the former format, 0 if empty or up to date. Throws `StorageUnusable`. */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
@@ -14,6 +17,7 @@ export async function migrate(
     if ((await versionOf(transaction)) === migrationSteps.length) return 0;
     // Waiting for another process's migration, and its steps, may take longer than the statements of requests.
     await transaction`SET LOCAL statement_timeout = 0`;
+    await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
     const version = await versionOf(transaction);
     if (version > migrationSteps.length) {
