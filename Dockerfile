@@ -17,7 +17,7 @@ COPY --from=build /animal-store/dist/animal-store /usr/local/bin/animal-store
 COPY --from=build --chown=10001:10001 /animal-store/data /animal-store/data
 WORKDIR /animal-store
 USER 10001:10001
-ENV HOST=0.0.0.0 PORT=3000
+ENV HOST=0.0.0.0 PORT=3000 BUN_JSC_forceRAMSize=1073741824 MIMALLOC_PURGE_DELAY=1000
 EXPOSE 3000
 VOLUME /animal-store/data
 HEALTHCHECK --interval=5s --timeout=6s --start-period=5s CMD ["animal-store", "ready"]

@@ -1,4 +1,4 @@
-/** Animals and chances that come out the same in every run. */
+/** Animals and random numbers that are the same in every run. */
 import type { NewPet, PetStatus } from '../src/contract/pets.ts';
 
 const names = ['Ozzy', 'Luna', 'Mr. Whiskers', 'Zoë', 'Bella', 'Kipper', 'Tuğba', 'Daisy', 'Rex', 'Pepper'];
@@ -18,13 +18,13 @@ export function animal(index: number): NewPet {
 }
 
 /** Animals in groups small enough for one transaction each. */
-export function* animals(count: number, groupSize = 20_000): Generator<NewPet[]> {
+export function* animals(count: number, groupSize = 5_000): Generator<NewPet[]> {
   for (let start = 0; start < count; start += groupSize) {
     yield Array.from({ length: Math.min(groupSize, count - start) }, (_, index) => animal(start + index));
   }
 }
 
-/** Numbers from 0 up to 1 that look random and are the same in every run (mulberry32). */
+/** Numbers from 0 to 1 that look random and are the same in every run (mulberry32). */
 export function chances(seed: number): () => number {
   let state = seed;
   return () => {

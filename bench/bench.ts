@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast the service is, against limits and peers, for anyone to repeat. */
+/** `npm run bench`: a repeatable comparison of the service's speed with limits and peers. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ try {
   fail(error as Error);
 }
 
-/** One measurement after the other; one that fails does not keep the next from being made. */
+/** Runs one measurement after the other. A failure of one does not prevent the others. */
 async function measure(options: Options): Promise<void> {
   if (!options.careful)
     process.stdout.write('A quick check of the benchmark itself: its figures prove nothing.\n');
@@ -58,7 +58,7 @@ async function measure(options: Options): Promise<void> {
   }
 }
 
-/** A measurement that prints its report and, where results are published, writes it into the project. */
+/** A measurement that prints its report and, if results are published, writes it into the project. */
 function reported<Results extends object>(
   kind: Measurement,
   take: (options: Options, folder: string) => Promise<Results>,

@@ -1,13 +1,13 @@
-/** Accounts as the plans have them, each of which stays within its limits for one run. */
+/** Accounts with the plans' limits, each of which stays within its limits for one run. */
 import type { AdminServices } from '../src/app/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
 
-/** The most requests a second there are callers for; who is faster sees 429, counted as wrong. */
-const mostPerSecond = 60_000;
-/** An Enterprise account that is never stopped. */
+/** Requests per second that the callers' limits allow. A faster service responds with 429, which counts as an error. */
+const maxPerSecond = 60_000;
+/** An Enterprise account whose limits are never reached. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
 /** Four Free accounts to each Pro one. */
@@ -20,8 +20,8 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
 };
 
 /**
- * Makes new accounts with a key each, enough for a run of so long within the limits of the minute, and returns the keys
- * in the order in which they call: each as often as its limit has it in proportion, spread evenly by chance.
+ * Creates accounts with a key each, enough for a run of this length within the limits of the minute. Returns the keys
+ * in the order of their calls: each in proportion to its limit, shuffled evenly.
  */
 export async function makeCallers(
   { accounts, keys }: AdminServices,
@@ -31,14 +31,14 @@ export async function makeCallers(
   const mix = Object.entries(mixes[who]) as [PlanName, number][];
   if (who === 'enterprise') return [await newKey('enterprise', unlimited)];
   const perMinute = (plan: PlanName) => plans[plan as keyof typeof plans].perMinute;
-  const least = Math.min(...mix.map(([plan]) => perMinute(plan)));
+  const minPerMinute = Math.min(...mix.map(([plan]) => perMinute(plan)));
   const groupPerMinute = mix.reduce((sum, [plan, count]) => sum + count * perMinute(plan), 0);
-  const groups = Math.ceil((seconds * mostPerSecond) / groupPerMinute);
+  const groups = Math.ceil((seconds * maxPerSecond) / groupPerMinute);
   const turns = await Promise.all(
     mix.flatMap(([plan, count]) =>
       Array.from({ length: groups * count }, async () => {
         const key = await newKey(plan);
-        return Array.from({ length: perMinute(plan) / least }, () => key);
+        return Array.from({ length: perMinute(plan) / minPerMinute }, () => key);
       }),
     ),
   );

@@ -19,7 +19,7 @@ const style = `
 /** The loads of the README's chart: the most common read, and the durable write. */
 export const overviewLoads = ['list', 'create'];
 
-/** A chart of the loads given by name; without names, of all of them. */
+/** A chart of the named loads; without names, of all of them. */
 export function comparisonChart(results: Results, loads?: readonly string[]): string {
   let top = 0;
   const parts: string[] = [];
@@ -39,10 +39,10 @@ ${parts.join('\n')}
 }
 
 function scenarioBars(title: string, figures: readonly Figure[], top: number): string {
-  const most = figures[0]?.requestsPerSecond ?? 1;
+  const maxRate = figures[0]?.requestsPerSecond ?? 1;
   const bars = figures.map(({ entrant, requestsPerSecond }, index) => {
     const y = top + titleHeight + index * rowHeight;
-    const length = Math.max(1, (requestsPerSecond / most) * (width - labelWidth - valueWidth));
+    const length = Math.max(1, (requestsPerSecond / maxRate) * (width - labelWidth - valueWidth));
     const middle = y + barHeight - 4;
     return `<text x="${labelWidth - 8}" y="${middle}" text-anchor="end">${escaped(entrant.name)}</text>
 <rect class="${entrant.role}" x="${labelWidth}" y="${y}" width="${length.toFixed(1)}" height="${barHeight}" rx="2"/>

@@ -7,7 +7,7 @@ export interface ClusterStore extends StoreSettings {
   readonly REDIS_PREFIX: string;
 }
 
-/** Throws an `Error` that says what is missing. */
+/** Throws an `Error` that names the missing part. */
 export function clusterOf(postgres: string | undefined, redis: string | undefined): ClusterStore | undefined {
   if (postgres === undefined && redis === undefined) return undefined;
   if (postgres === undefined || redis === undefined)
@@ -15,7 +15,9 @@ export function clusterOf(postgres: string | undefined, redis: string | undefine
   return { DATABASE_URL: postgres, REDIS_URL: redis, REDIS_PREFIX: `bench-${process.pid}:` };
 }
 
-/** Deletes what the service left in Redis, which may be shared; the PostgreSQL database was the benchmark's own. */
+/**
+ * Deletes the service's keys from Redis, which may be shared. The PostgreSQL database is dedicated to the benchmark.
+ */
 export async function forgetLimits({ REDIS_URL, REDIS_PREFIX }: ClusterStore): Promise<void> {
   const redis = new RedisClient(REDIS_URL);
   let cursor = '0';

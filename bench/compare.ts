@@ -2,7 +2,7 @@
 
 import { forgetLimits } from './cluster.ts';
 import type { Contender, Running } from './contender.ts';
-import { bunContender, nginxContender, recordAnswers } from './limits.ts';
+import { floor, floorContender, nginxContender, recordAnswers } from './limits.ts';
 import { connections } from './load.ts';
 import { conditionsOf } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
@@ -35,7 +35,7 @@ export async function compare(options: Options, folder: string): Promise<Results
   };
 }
 
-/** The service first, for the limits send what it answers. */
+/** Starts the service first, because the bare limits send its recorded responses. */
 async function startAll(
   { only, rounds, cluster }: Options,
   folder: string,
@@ -47,7 +47,7 @@ async function startAll(
     servers.use(started.server);
     return { contender, ...started };
   };
-  // One refusal is recorded, and each try of a round asks for one more.
+  // One refusal is recorded, and each attempt of a round requests one more.
   const refusals = 2 * rounds + 1;
   const service = await begin(
     serviceContender({
@@ -62,7 +62,7 @@ async function startAll(
   const running = [service];
   if (only.includes('nginx') && Bun.which('nginx') !== null)
     running.push(await begin(nginxContender(folder, answers)));
-  if (only.includes('bun-constant')) running.push(await begin(bunContender(folder, answers)));
+  if (only.includes(floor)) running.push(await begin(floorContender(folder, answers)));
   if (cluster !== undefined) {
     servers.defer(() => forgetLimits(cluster));
     const title = 'Animal Store on PostgreSQL and Redis';

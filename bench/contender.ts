@@ -1,10 +1,10 @@
-/** What is measured: the service, the limits it is compared with, and its peers. */
+/** Servers under measurement: the service, the limits it is compared with, and its peers. */
 import type { PlanName } from '../src/domain/plan.ts';
 import type { Feature } from './features.ts';
 import type { PlannedRequest } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Who calls: many Free and Pro accounts side by side, or accounts of one plan. */
+/** Callers of a scenario: many Free and Pro accounts side by side, or accounts of one plan. */
 export type Callers = 'free and pro' | PlanName;
 
 export interface Target {
@@ -12,28 +12,28 @@ export interface Target {
   readonly key: string;
 }
 
-/** How a contender is asked for the same things. What it cannot do is undefined. */
+/** Requests to a contender for the same things. Undefined where the contender has no equivalent. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
   pet(id: number): Target;
   readonly create: Target;
-  /** Where an animal is changed; a name is enough. */
+  /** Updates an animal; a name is enough. */
   readonly update?: (id: number) => Target;
   readonly order?: Ordering;
   /**
-   * The keys of callers for one run of so long, in the order in which they call, no account beyond its limits; where
-   * a contender knows no plans, one key makes all requests.
+   * The keys of callers for one run of this length, in the order of their calls, with no account beyond its limits. If
+   * a contender has no plans, one key makes all requests.
    */
   readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
-  /** Refused with 429 after its first request in a minute. A limit may have one that never ran before each time. */
+  /** Refused with 429 after its first request in a minute. Each call may return an unused key. */
   readonly refused?: () => Target;
-  /** Refused with 429 because its key is banned, once it was hammered. */
+  /** Refused with 429 because its key is banned after too many requests. */
   readonly banned?: Target;
 }
 
 export interface Ordering extends Target {
-  /** Cancels the orders there are, and returns the animals that can be ordered, each once. */
+  /** Cancels all orders, and returns the animals that can be ordered, each once. */
   readonly orderable: () => Promise<readonly bigint[]>;
 }
 
@@ -47,7 +47,7 @@ export interface Running {
 
 export interface Contender {
   readonly name: string;
-  /** With its version. */
+  /** Includes its version. */
   readonly title: string;
   readonly role: Role;
   readonly runtime: 'bun' | 'node' | 'native';

@@ -1,5 +1,6 @@
 /**
- * How long after the response of a POST its event reaches the receivers of webhooks, all of which are on loopback.
+ * Measures the time from the response of a POST to the arrival of its event at the receivers of webhooks, all on
+ * loopback.
  *
  *     bun bench/deliveries.ts [--webhooks 1] [--rate 500] [--seconds 10] [--postgres URL --redis URL]
  *
@@ -33,7 +34,7 @@ const [webhooks, rate, seconds] = [values.webhooks, values.rate, values.seconds]
   number,
 ];
 
-/** When animals were created and when receivers got them, by id (`performance.now()`). */
+/** Times at which animals were created and received, by id (`performance.now()`). */
 const created = new Map<number, number>();
 const received = new Map<number, number[]>();
 
@@ -76,7 +77,7 @@ async function receive(request: Request): Promise<Response> {
   return new Response(null, { status: 204 });
 }
 
-/** Creates animals at the rate, whatever the responses take. */
+/** Creates animals at the rate, however long the responses take. */
 async function create(server: ServerProcess, key: string, forSeconds: number): Promise<void> {
   const posts: Promise<void>[] = [];
   const start = performance.now();

@@ -7,10 +7,10 @@ import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { rates, ratio } from './summary.ts';
 
-/** Reads beside a writer against reads alone. */
-const leastRate = 0.9;
-/** Their p99 likewise, below this. */
-const mostP99 = 1.5;
+/** Minimum ratio of the rate of reads beside a writer to that of reads alone. */
+const minRate = 0.9;
+/** Maximum ratio of the p99 of reads beside a writer to that of reads alone. */
+const maxP99 = 1.5;
 
 const p99 = (sample: Sample) => sample.p99Ms;
 
@@ -38,21 +38,21 @@ function goalsOf(samples: readonly Sample[], { name }: Disk): Goal[] {
     return [
       {
         text: `${titleOf(read)}: rate beside a writer, ${name}`,
-        wanted: `≥ ${leastRate.toFixed(2)} ×`,
+        wanted: `≥ ${minRate.toFixed(2)} ×`,
         measured: `${rate.toFixed(2)} ×`,
-        met: rate >= leastRate,
+        met: rate >= minRate,
       },
       {
         text: `${titleOf(read)}: p99 beside a writer, ${name}`,
-        wanted: `< ${mostP99.toFixed(2)} ×`,
+        wanted: `< ${maxP99.toFixed(2)} ×`,
         measured: `${latency.toFixed(2)} ×`,
-        met: latency < mostP99,
+        met: latency < maxP99,
       },
     ];
   });
 }
 
-/** Against the same reads alone, on the same disk. */
+/** Relative to the same reads alone, on the same disk. */
 function againstAlone(
   samples: readonly Sample[],
   contender: string,
@@ -97,7 +97,7 @@ function readTable(samples: readonly Sample[], disks: readonly Disk[], read: str
   );
 }
 
-/** Each disk against the first. */
+/** Each disk relative to the first. */
 function disksTable(samples: readonly Sample[], [plain, ...others]: readonly Disk[]): string {
   const rows = reads.flatMap((read) =>
     Object.values(company).map((beside) => {

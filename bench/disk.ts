@@ -1,5 +1,5 @@
 /**
- * Reads beside a writer on a slow disk: strace holds up each call that makes data durable, and nothing else. One
+ * Measures reads beside a writer on a slow disk: strace delays each call that makes data durable, and nothing else. One
  * client posts one animal after the other while others read.
  */
 import { post } from './contender.ts';
@@ -11,7 +11,10 @@ import { type Beside, newPet, type Scenario, scenarios } from './scenarios.ts';
 import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService } from './service.ts';
 import { progress } from './terminal.ts';
 
-/** What a disk is called, and what each of its syncs takes longer; traced in vain at 0, not at all where undefined. */
+/**
+ * A simulated disk and the delay added to each sync. At 0, the service is traced without a delay; if undefined, it is
+ * not traced.
+ */
 export interface Disk {
   readonly name: string;
   readonly delayMs: number | undefined;
@@ -24,7 +27,7 @@ const disks: readonly Disk[] = [
   { name: '10 ms a sync', delayMs: 10 },
 ];
 
-/** What the reads have beside them. The refused client shows what a client costs that waits for no disk. */
+/** Clients that run beside the reads. The refused client shows the cost of a client that does not wait for a disk. */
 export const company = {
   alone: 'alone',
   writer: 'beside a writer',
@@ -42,7 +45,7 @@ export interface DiskResults extends Conditions {
   readonly samples: readonly Sample[];
 }
 
-/** Under which name the samples of a read are. */
+/** Name of the samples of a read. */
 export function caseName(read: string, beside: string): string {
   return `${read} ${beside}`;
 }
@@ -85,7 +88,7 @@ async function startOn(
   return { contender: { name }, server, addressing: { ...addressingOf(key), callers: callersOn(store) } };
 }
 
-/** Runs a program whose syncs take so much longer; its other calls are not stopped at. */
+/** Runs a program with every sync delayed by this long. Its other system calls are not intercepted. */
 function slowDisk(delayMs: number): string[] {
   const syncs = 'fdatasync,fsync,msync,sync_file_range';
   return [
@@ -119,7 +122,7 @@ const writer: Beside = {
     Array.from({ length: 1_000 }, (_, index) => post(create, newPet(index))),
 };
 
-/** Posts a body that is refused with 400, and waits instead of the disk. */
+/** Posts a body that is refused with 400, and waits in place of the disk. */
 function refusedWriter(pauseMs: number): Beside {
   return {
     pressure: { connections: 1, pauseMs },

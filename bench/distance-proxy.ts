@@ -1,4 +1,7 @@
-/** A process that stands before PostgreSQL and Redis and delays their replies: `bun distance-proxy.ts <ms> <url>…` prints its own URLs. */
+/**
+ * Process in front of PostgreSQL and Redis that delays their replies: `bun distance-proxy.ts <ms> <url>…` prints its
+ * own URLs.
+ */
 import { tcpProxy } from '../test/support/tcp-proxy.ts';
 
 const [, , delayMs, ...urls] = process.argv;

@@ -1,4 +1,4 @@
-/** What the distance to the servers costs, in Markdown. */
+/** Report on the cost of network distance to the servers, in Markdown. */
 import { type DistanceResults, type DistanceSample, writes } from './distance.ts';
 import { machineSentence, table } from './report.ts';
 import { median } from './statistics.ts';

@@ -1,4 +1,7 @@
-/** What the distance to PostgreSQL and Redis costs writes, and what more instances add when they wait for the network. */
+/**
+ * Measures the cost of network distance to PostgreSQL and Redis for writes, and the gain from more instances that wait
+ * for the network.
+ */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { openAdminServices } from '../src/app/app.ts';
@@ -16,7 +19,7 @@ const instanceCounts = [1, 3];
 export const clients = 48;
 const animals = 60_000;
 /** Orders are placed for these animals, each once in a run. */
-const mostOrders = 20_000;
+const maxOrders = 20_000;
 const proxy = fileURLToPath(new URL('./distance-proxy.ts', import.meta.url));
 
 export const writes = ['POST /pets', 'PATCH /pets/{petId}', 'POST /orders'] as const;
@@ -96,7 +99,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** The calls of a run by their number; undefined when there are no more. */
+/** The calls of a run by their number; undefined after the last one. */
 async function callsOf(
   write: Write,
   store: ClusterStore,
@@ -114,7 +117,7 @@ async function callsOf(
     });
   }
   await using admin = await openAdminServices(readConfig(store));
-  const ids = await orderableIds(admin, mostOrders);
+  const ids = await orderableIds(admin, maxOrders);
   return (number) => {
     const petId = ids[number];
     return petId === undefined

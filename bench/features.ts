@@ -1,4 +1,4 @@
-/** What the service does on the way of a request; the benchmark says of each peer which of it is missing. */
+/** Features of the service that cost time in a request. The benchmark reports those that a peer lacks. */
 export const features = [
   'key look-up',
   'keys stored hashed',

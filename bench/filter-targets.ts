@@ -1,16 +1,18 @@
-/** What is asked for when the cost of filters is measured, of animals as `animal` makes them. */
+/** Requests that measure the cost of filters, on animals made by `animal`. */
 import { Database } from 'bun:sqlite';
 
-/** As many on every page, whatever is asked for: a category of the smaller store has ten animals that are available. */
+/** The same page size for all filters: a category of the smaller store has ten animals that are available. */
 const limit = 5;
-/** Its animals are available and sold by turns. */
+/** Its animals are alternately available and sold. */
 const categoryId = 7;
-/** An animal with this many orders beside those of the others. */
+/** An animal with this many orders, besides those of other animals. */
 const ordered = { petId: 3, times: 40 } as const;
 
-/** More than are held of the smallest answers, so that going through them in turn never meets one again. */
+/**
+ * More than the cache has room for, even of the smallest responses, so that going through them in turn never hits it.
+ */
 const manySpellings = 20_000;
-/** Of an address without a query a spelling is as long as its number, so fewer fill what is held. */
+/** Variants of a path without a query are as long as its number, so fewer of them fill the cache. */
 const longSpellings = 4_500;
 
 type Query = Readonly<Record<string, string | number>> & { readonly limit?: number };
@@ -19,7 +21,7 @@ export interface FilterTarget {
   readonly name: string;
   readonly path: string;
   query(size: { readonly animals: number }): Query;
-  /** Selects the ids that a list goes through, to find where its last page begins; undefined for the first page. */
+  /** Selects the ids of a list, to find where its last page begins; undefined for the first page. */
   readonly after?: string;
   readonly spellings: number;
 }
@@ -78,7 +80,10 @@ export const filterTargets: readonly FilterTarget[] = [
   ),
 ];
 
-/** Puts orders into a store that nobody serves, as they could have come about: a million through the API take an hour. */
+/**
+ * Inserts orders into a store that is not being served, in a state that the API could have produced. A million orders
+ * through the API would take an hour.
+ */
 export function fillOrders(file: string, count: number): void {
   using database = new Database(file);
   const insert = 'INSERT INTO orders (pet_id, status, created_at, updated_at)';

@@ -1,4 +1,4 @@
-/** How the cost of every filter grows, on the first page and on the last one, with animals and orders. */
+/** Measures how the cost of every filter grows, on the first and the last page, with animals and orders. */
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import type { ServerProcess } from './server-process.ts';
 import { embeddedStore, fill, type StoreSettings, startService } from './service.ts';
 import { progress } from './terminal.ts';
 
-/** How much there is in a store. */
+/** Numbers of rows in a store. */
 export interface StoreSize {
   readonly animals: number;
   readonly orders: number;
@@ -28,7 +28,7 @@ export interface StoreSize {
 export interface FilterResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly StoreSize[];
-  /** By the name of the target, which is their scenario, and the size, which is their contender. */
+  /** The field `scenario` has the name of the target, `contender` the size. */
   readonly samples: readonly Sample[];
 }
 
@@ -42,7 +42,7 @@ export async function measureFilters(options: Options, folder: string): Promise<
   for (const counts of [small, options.careful ? large : quickLarge]) {
     prepared.push(await prepare(folder, servers, counts));
   }
-  // Both sizes of a target one after the other, so that a disturbance falls on both.
+  // Runs both sizes of a target one after the other, so that a disturbance affects both.
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
   return {
@@ -82,7 +82,7 @@ async function ownerKey(store: StoreSettings): Promise<string> {
   return (await admin.keys.create(id, 'owner', undefined, scopes)).key;
 }
 
-/** The name of a store's samples. */
+/** Name of the samples of a store. */
 export const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
 
 function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Case {
@@ -117,10 +117,10 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }
 
-/** Of so many letters and digits each may be percent-encoded. */
+/** Number of letters and digits of which each may be percent-encoded. */
 const spelledPlaces = 10;
 
-/** The same query written in another way for each number, so that no answer is held yet. */
+/** The same query with a different encoding for each number, so that no response is cached yet. */
 function spelled(address: string, spelling: number): string {
   const start = address.indexOf('?') + 1;
   let place = 0;

@@ -1,4 +1,4 @@
-/** How cost grows: with animals, with the depth of the page, with accounts; and the time to the first answer. */
+/** Measures how cost grows with animals, page depth and accounts, and the time to the first response. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeCursor } from '../src/contract/cursor.ts';
@@ -16,7 +16,7 @@ import { embeddedStore, fill, issueKeys, listTarget, type StoreSettings, startSe
 import { median } from './statistics.ts';
 import { progress } from './terminal.ts';
 
-/** One size of the store, and what it took. */
+/** Measurements of a store of one size. */
 export interface Size {
   readonly name: string;
   readonly animals: number;
@@ -60,7 +60,7 @@ export async function measureGrowth(options: Options, folder: string): Promise<G
   };
 }
 
-/** Where stores and servers are prepared, and whether starts are timed with care. */
+/** Directory for stores and servers, and whether starts are timed carefully. */
 interface Place {
   readonly folder: string;
   readonly servers: AsyncDisposableStack;
@@ -125,10 +125,10 @@ const uncached: Scenario = {
     spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
 };
 
-/** More than the cache of finished answers holds, so that going through them in turn never meets one again. */
+/** More than the cache of responses has room for, so that going through them in turn never hits it. */
 const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
 
-/** The same query with other letters percent-encoded for each number. */
+/** The same query with different letters percent-encoded for each number. */
 function spelled(target: string, spelling: number): string {
   return target.replace(/limit|status=available/g, (words, offset: number) => {
     const bits = offset === target.indexOf('limit') ? spelling & 31 : spelling >> 5;
@@ -156,7 +156,7 @@ function casesOf({ size, server, keys }: Prepared): Case[] {
   ]);
 }
 
-/** Each request with the next account's key. */
+/** Each request uses the key of the next account. */
 function everyKey(keys: readonly string[]): Scenario {
   const requests = keys.map((key): PlannedRequest => get({ target: listTarget, key }));
   return { name: 'accounts', title: 'one account after the other', status: 200, plan: () => requests };

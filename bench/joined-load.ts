@@ -1,15 +1,15 @@
-/** Loads on several processes at once, each held to a part of a core. */
+/** Loads on several processes at once, each limited to a share of a core. */
 import type { Addressing } from './contender.ts';
 import { type LoadResult, planPath, writePlan } from './load.ts';
 import { animalCount } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Each process gets this part of the core that all of them are on; the other core is the load generators'. */
+/** Each process gets this share of one core that all of them use. The other core is for the load generators. */
 export const share = 0.25;
 
 export const loads: readonly string[] = ['list', 'pet', 'mixed'];
 
-/** Held to a share, the runtime takes this long to compile what is run often. */
+/** Time the runtime takes to compile hot code when it is limited to a share of a core. */
 export const warmUpSeconds = 8;
 
 export interface JoinedLoad {
@@ -21,7 +21,7 @@ export interface JoinedLoad {
   readonly wrong: number;
 }
 
-/** Writes the plan of each load. One caller makes all requests, so that all processes count in the same place. */
+/** Writes the plan of each load. One caller makes all requests, so that all processes update the same count. */
 export async function writePlans(folder: string, addressing: Addressing, seconds: number): Promise<void> {
   for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
     await writePlan(
@@ -31,7 +31,7 @@ export async function writePlans(folder: string, addressing: Addressing, seconds
   }
 }
 
-/** What several load generators did at once, and what the servers needed for it. */
+/** Combined result of several load generators, with the processor time of the servers. */
 export function joinLoads(results: readonly LoadResult[], cpuSeconds: number): JoinedLoad {
   const requests = results.reduce((sum, result) => sum + result.requests, 0);
   return {

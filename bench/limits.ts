@@ -1,4 +1,7 @@
-/** The limits the service is compared with: servers that do nothing but send the very same bytes. */
+/**
+ * The bare limits the service is compared with: servers that send the same bytes, with constant or changing headers,
+ * and do nothing else.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +10,7 @@ import { versionOf } from './machine.ts';
 import { freePort, startServer } from './server-process.ts';
 
 export interface RecordedAnswer {
-  /** The path under which the limit gives this answer. */
+  /** The path of this response on the bare limit. */
   readonly path: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,7 +26,7 @@ const addressing: Addressing = {
   refused: () => ({ target: paths.refused, key: 'any' }),
 };
 
-/** What the service answers to one request of each kind. */
+/** Records the service's response to one request of each kind. */
 export async function recordAnswers({ server, addressing }: Running): Promise<RecordedAnswer[]> {
   const ask = async (path: string, { target, key }: Target, body?: string): Promise<RecordedAnswer> => {
     const response = await fetch(server.url + target, {
@@ -33,7 +36,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
       },
       ...(body === undefined ? {} : { method: 'POST', body }),
     });
-    // Every server sets these itself.
+    // Every server sets these headers itself.
     const own = new Set(['connection', 'content-length', 'date', 'keep-alive']);
     const headers = Object.fromEntries([...response.headers].filter(([name]) => !own.has(name)));
     return { path, status: response.status, headers, body: await response.text() };
@@ -48,7 +51,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
   ];
 }
 
-/** nginx, where it is installed. */
+/** nginx, if it is installed. */
 export function nginxContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
     name: 'nginx',
@@ -105,13 +108,15 @@ function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
-const constantServer = fileURLToPath(new URL('constant-server.ts', import.meta.url));
+const floorServer = fileURLToPath(new URL('floor-server.ts', import.meta.url));
 
-/** Bun itself: what the runtime leaves to be reached. */
-export function bunContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
+export const floor = 'bun-floor';
+
+/** The fastest possible server on this runtime: see `floor-server.ts`. */
+export function floorContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
-    name: 'bun-constant',
-    title: `Bun ${Bun.version} (the same bytes, constant)`,
+    name: floor,
+    title: `Bun ${Bun.version} (as many headers read and changed)`,
     role: 'limit',
     runtime: 'bun',
     does: [],
@@ -119,8 +124,8 @@ export function bunContender(folder: string, answers: readonly RecordedAnswer[])
       const port = await freePort();
       const recorded = join(folder, 'answers.json');
       await Bun.write(recorded, JSON.stringify(answers));
-      const command = [process.execPath, constantServer, String(port), recorded];
-      const server = await startServer('bun-constant', port, { command, probe: addressing.list });
+      const command = [process.execPath, floorServer, String(port), recorded];
+      const server = await startServer(floor, port, { command, probe: addressing.list });
       return { server, addressing };
     },
   };

@@ -1,6 +1,6 @@
--- Sends the requests of a file, one after the other and from the start again, and prints what came of them as JSON.
--- Each line: method, target, API key and, for a body, its JSON; separated by tabs.
--- A second argument makes each connection wait so many milliseconds before each request.
+-- Sends the requests of a file in order, repeatedly, and prints the results as JSON. Each line: method, target, API key
+-- and, for a body, its JSON; separated by tabs. An optional second argument is the delay of each connection before each
+-- request, in ms.
 local prepared = {}
 local next_index = 0
 

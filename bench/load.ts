@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pinned } from './machine.ts';
 
-/** Connections the load generator keeps open, unless a load says otherwise. */
+/** Connections the load generator keeps open by default. */
 export const connections = 64;
 
-/** How hard a server is asked. */
+/** Load on a server. */
 export interface Pressure {
   readonly connections?: number;
-  /** How long each connection waits before each of its requests. */
+  /** Delay of each connection before each of its requests. */
   readonly pauseMs?: number;
 }
 
@@ -20,7 +20,7 @@ export interface PlannedRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
   readonly target: string;
   readonly key: string;
-  /** JSON. */
+  /** A body as JSON. */
   readonly body?: string;
 }
 
@@ -33,17 +33,17 @@ export interface LoadResult {
   readonly broken: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What the load generator itself needed. */
+  /** Processor time of the load generator. */
   readonly loadCpuSeconds: number;
 }
 
-/** Writes the requests a run goes through in turn, from the start again at the end. */
+/** Writes the requests that a run repeats. */
 export async function writePlan(path: string, requests: readonly PlannedRequest[]): Promise<void> {
   const lines = requests.map(({ method, target, key, body }) => [method, target, key, body ?? ''].join('\t'));
   await Bun.write(path, `${lines.join('\n')}\n`);
 }
 
-/** Sends the plan for so long. Throws what the load generator said when it could not. */
+/** Sends the plan for the given time. Throws with the output of the load generator if that fails. */
 export async function applyLoad(
   url: string,
   plan: string,
@@ -64,7 +64,7 @@ export async function applyLoad(
   return { ...(JSON.parse(summary) as Omit<LoadResult, 'loadCpuSeconds'>), loadCpuSeconds };
 }
 
-/** Where a plan of this name is written. */
+/** Path of the plan with this name. */
 export function planPath(folder: string, name: string): string {
   return join(folder, `${name}.plan`);
 }

@@ -1,4 +1,4 @@
-/** The machine the figures are from, and how processes are pinned to its cores. */
+/** The machine of the figures, and how processes are pinned to its cores. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -12,26 +12,26 @@ export interface Machine {
   readonly node: string;
   readonly loadGenerator: 'wrk' | 'autocannon' | 'node:http';
   readonly pinned: boolean;
-  /** What one durable write of 4 KiB costs on the disk the stores are on. */
+  /** Duration of one durable write of 4 KiB on the disk of the stores. */
   readonly syncMicroseconds: number;
 }
 
-/** The server has one core for itself, the load generator another. */
+/** The server and the load generator have one core each. */
 const coreOf = { server: 0, load: 1 } as const;
 
-/** The cores whose time counts; none where nothing can be pinned to them. */
+/** Cores whose processor time counts; empty if processes cannot be pinned to cores. */
 export const measuredCores: readonly number[] = canPin() ? [coreOf.server, coreOf.load] : [];
 
 function canPin(): boolean {
   return Bun.which('taskset') !== null && availableParallelism() > 1;
 }
 
-/** The command that runs another one on its core, where the machine can do that. */
+/** The command that runs another one on its core, if the machine supports that. */
 export function pinned(role: keyof typeof coreOf, command: readonly string[]): string[] {
   return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
 }
 
-/** When, where and how long was measured: what every kind of results begins with. */
+/** Time, machine and duration of a measurement, which all results begin with. */
 export interface Conditions {
   readonly measuredAt: string;
   readonly machine: Machine;
@@ -61,7 +61,7 @@ function describeMachine(folder: string): Machine {
   };
 }
 
-/** What a program says about its version, without the words around it. */
+/** The version in a program's output, without the words around it. */
 export function versionOf(command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';

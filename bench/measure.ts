@@ -1,4 +1,4 @@
-/** One run: one server under one load, and what it cost. */
+/** One run: one server under one load, with its costs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
 import {
@@ -9,7 +9,7 @@ import {
   planPath,
   writePlan,
 } from './load.ts';
-import { mostForeign, quiet, watchOthers } from './quiet.ts';
+import { maxForeignShare, quiet, watchOthers } from './quiet.ts';
 import type { PlanOptions, Scenario } from './scenarios.ts';
 
 export interface Sample extends LoadResult {
@@ -18,17 +18,17 @@ export interface Sample extends LoadResult {
   readonly round: number;
   readonly requestsPerSecond: number;
   readonly cpuMicrosecondsPerRequest: number;
-  /** Part of its core the server used; well under 1 means the load generator was the limit, or the disk. */
+  /** Share of its core that the server used. If it is well under 1, the load generator or the disk was the limit. */
   readonly busy: number;
   /** Answers with another status than the scenario expects, and requests without an answer. */
   readonly wrong: number;
-  /** Part of the busier core that other programs took. */
+  /** Share of the busier core that other programs used. */
   readonly foreign: number;
-  /** What the client beside the load did. */
+  /** Result of the client beside the load. */
   readonly beside?: LoadResult;
 }
 
-/** A server under measurement; the name tells its samples apart. */
+/** A server under measurement; its samples are identified by the name. */
 export type Measurable = Omit<Running, 'contender'> & { readonly contender: Pick<Contender, 'name'> };
 
 export interface Run {
@@ -40,22 +40,25 @@ export interface Run {
   readonly folder: string;
 }
 
-/** How long a server may go on with what the load generator left behind. */
+/** Time limit for a server to finish work that the load generator left behind. */
 const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
-/** What is left of the time a measurement may spend on waiting for rest and on repeating disturbed runs. */
+/** Remaining time that a measurement may spend on waiting for an idle machine and on repeating disturbed runs. */
 export interface Patience {
   ms: number;
 }
 
 const restTimeoutMs = 2_000;
 
-/** A sample, or the less disturbed of two while patience lasts; undefined where the contender cannot do this. */
+/**
+ * A sample, or the less disturbed of two while there is patience left; undefined if the contender does not support the
+ * scenario.
+ */
 export async function leastDisturbed(run: Run, patience: Patience): Promise<Sample | undefined> {
   await patiently(patience, () => quiet(Math.min(restTimeoutMs, patience.ms)));
   const first = await runOnce(run);
-  if (first === undefined || first.foreign <= mostForeign || patience.ms <= 0) return first;
+  if (first === undefined || first.foreign <= maxForeignShare || patience.ms <= 0) return first;
   const second = await patiently(patience, () => runOnce(run));
   return second !== undefined && second.foreign < first.foreign ? second : first;
 }
@@ -67,7 +70,7 @@ async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise
   return result;
 }
 
-/** One sample; undefined where the contender cannot do this. */
+/** One sample; undefined if the contender does not support the scenario. */
 export async function runOnce(run: Run): Promise<Sample | undefined> {
   const { scenario, running, round } = run;
   const { server, addressing } = running;
@@ -115,22 +118,22 @@ async function send(url: string, { method, target, key }: PlannedRequest): Promi
   await (await fetch(url + target, { method, headers: { Authorization: `Bearer ${key}` } })).bytes();
 }
 
-/** How many callers are introduced at once. */
-const introducedAtOnce = 64;
+/** Callers that are introduced concurrently. */
+const introductionBatch = 64;
 
-/** Lets each of many callers that never called make one request, so that a run is not about first look-ups. */
+/** Makes one request for each of many new callers, so that a run does not measure first look-ups. */
 async function introduce({ server, addressing }: Measurable, plan: readonly PlannedRequest[]): Promise<void> {
   const keys = [...new Set(plan.map(({ key }) => key)).difference(server.callers)];
   if (keys.length <= 1) return;
   for (const key of keys) server.callers.add(key);
   const { target } = addressing.list;
-  for (let from = 0; from < keys.length; from += introducedAtOnce) {
-    const some = keys.slice(from, from + introducedAtOnce);
+  for (let from = 0; from < keys.length; from += introductionBatch) {
+    const some = keys.slice(from, from + introductionBatch);
     await Promise.all(some.map((key) => send(server.url, { method: 'GET', target, key })));
   }
 }
 
-/** Waits until a server has nothing left to do, so that it does not disturb the next one's run. */
+/** Waits until a server is idle, so that it does not disturb the next run. */
 async function settled({ server }: Measurable): Promise<void> {
   const deadline = performance.now() + settleTimeoutMs;
   let last = Number.NaN;

@@ -1,16 +1,20 @@
 import { parseArgs } from 'node:util';
 import { type ClusterStore, clusterOf } from './cluster.ts';
+import { floor } from './limits.ts';
 import { peerNames } from './peers.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Animals in every store, unless the growth of the cost is measured. */
+/** Number of animals in every store, except when growth is measured. */
 export const animalCount = 100_000;
 
-export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-constant', ...peerNames];
+export const contenderNames: readonly string[] = ['animal-store', 'nginx', floor, ...peerNames];
 
 const loadNames = scenarios.map(({ name }) => name);
 
-/** What is measured: the service against others, how its cost grows, with filters as well, what a slow disk or distant servers do, or what more workers or instances add. */
+/**
+ * Subject of a measurement: the service against others, its cost as it grows, its filters, a slow disk, distant
+ * servers, or more workers or instances.
+ */
 export type Measurement = 'comparison' | 'growth' | 'filters' | 'disk' | 'workers' | 'scaling' | 'distance';
 
 export interface Options {
@@ -19,21 +23,21 @@ export interface Options {
   readonly rounds: number;
   /** Length of one run. */
   readonly seconds: number;
-  /** Whether servers are warmed up, and runs wait for rest and are repeated when others disturbed them. */
+  /** Whether servers are warmed up, runs wait for an idle machine, and disturbed runs are repeated. */
   readonly careful: boolean;
-  /** The contenders measured; the service always is. */
+  /** The measured contenders. The service is always measured. */
   readonly only: readonly string[];
-  /** The loads measured, by name. */
+  /** Names of the measured loads. */
   readonly loads: readonly string[];
-  /** Where a store on PostgreSQL and Redis may be made, to measure an instance on it besides. */
+  /** PostgreSQL and Redis for an instance that is measured as well. */
   readonly cluster: ClusterStore | undefined;
-  /** Whether the results are written into the project. */
+  /** Whether to write the results into the project. */
   readonly publish: boolean;
 }
 
 const help = `npm run bench -- [options]
 
-Measures the service against nginx answering the same bytes, Bun answering a constant, and its peers, with
+Measures the service against nginx answering the same bytes, the least a server on Bun can do, and its peers, with
 ${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server on one core and the load generator on another.
 Writes bench/results/ and the figures in docs/performance.md.
 
@@ -59,7 +63,7 @@ Writes bench/results/ and the figures in docs/performance.md.
   --help          this text
 `;
 
-/** Undefined when help was asked for and given. Throws an `Error` that says what is wrong. */
+/** Returns undefined after printing help. Throws an `Error` that describes the mistake. */
 export function readOptions(argv: string[]): Options | undefined {
   const { values } = parseArgs({
     args: argv,

@@ -1,4 +1,4 @@
-/** The same animals for every peer, in the form each reads. */
+/** The same animals for every peer, in its format. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { NewPet } from '../src/contract/pets.ts';
@@ -6,9 +6,9 @@ import { animals } from './animals.ts';
 
 export interface PeerData {
   readonly folder: string;
-  /** A SQLite file for each to copy. */
+  /** A SQLite file for each peer to copy. */
   readonly database: string;
-  /** The same as json-server reads and rewrites it. */
+  /** The same in the format of json-server. */
   readonly json: string;
   /** The callers as JSON, for peers without SQLite. */
   readonly callers: string;

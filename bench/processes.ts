@@ -1,4 +1,4 @@
-/** What a server and the processes it started use, as proc(5) tells it. */
+/** Resource usage of a server and its child processes, from proc(5). */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Usage {
@@ -8,7 +8,7 @@ export interface Usage {
 
 const ticksPerSecond = 100;
 
-/** What a process and those it started have used (`utime` and `stime` of `stat`, `VmHWM` of `status`). */
+/** Usage of a process and its child processes (`utime` and `stime` of `stat`, `VmHWM` of `status`). */
 export function usageOf(pid: number): Usage {
   const processes = [pid, ...descendantsOf(pid)];
   return {
@@ -17,15 +17,15 @@ export function usageOf(pid: number): Usage {
   };
 }
 
-/** What strace has used to trace a process; 0 where nothing does. */
+/** Processor time that strace has spent on tracing a process; 0 if the process is not traced. */
 export function tracerCpuSecondsOf(pid: number): number {
   const tracer = numberIn(`/proc/${pid}/status`, 'TracerPid');
   return tracer > 0 ? cpuSecondsOf(tracer) : 0;
 }
 
 /**
- * Memory of a process and those it started that is in no file: the proportional set size (`smaps_rollup`) without
- * mapped files, which other programs on the same runtime share.
+ * Memory of a process and its child processes that is not backed by a file: the proportional set size (`smaps_rollup`)
+ * without mapped files, which other programs on the same runtime share.
  */
 export function ownMemoryMbOf(pid: number): number {
   const own = (each: number) => {
@@ -35,7 +35,7 @@ export function ownMemoryMbOf(pid: number): number {
   return sum([pid, ...descendantsOf(pid)].map(own)) / 1_024;
 }
 
-/** The processes that a process started, and those that they started. */
+/** All descendants of a process. */
 export function descendantsOf(pid: number): number[] {
   const parents = new Map(processes().map((each) => [each, parentOf(each)]));
   const descendants: number[] = [];
@@ -53,7 +53,7 @@ function processes(): number[] {
     .map(Number);
 }
 
-/** Undefined for a process that has ended meanwhile. */
+/** Undefined if the process has ended. */
 function parentOf(pid: number): number | undefined {
   try {
     return Number(statFields(pid)[1]);
@@ -67,7 +67,7 @@ function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** The fields from the third on; the name before them may hold spaces. */
+/** The fields from the third on; the name before them may contain spaces. */
 function statFields(pid: number): string[] {
   return readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')

@@ -13,7 +13,7 @@ export async function publishCharts(results: Results): Promise<void> {
   await write('results/overview.svg', comparisonChart(results, overviewLoads));
 }
 
-/** Writes the results of one kind and puts the Markdown between the page's marks of that kind. */
+/** Writes the results of one kind, and inserts the Markdown between the page's marks of that kind. */
 export async function publish(kind: Measurement, results: object, markdown: string): Promise<void> {
   await write(`results/${kind}.json`, `${JSON.stringify(results, undefined, 2)}\n`);
   await write(`results/${kind}.md`, `${markdown}\n`);

@@ -1,6 +1,6 @@
 /**
- * Other programs on the machine spoil figures. Runs begin when the two cores are at rest, and each says how much
- * of them others took meanwhile.
+ * Other programs on the machine distort the figures. Runs begin when the two cores are idle, and each records the share
+ * of the cores that other programs used during it.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,12 +11,12 @@ interface CoreTimes {
   readonly allSeconds: number;
 }
 
-/** More of a core than this taken by others, and the run is repeated. */
-export const mostForeign = 0.1;
+/** A run is repeated if other programs used more of a core than this. */
+export const maxForeignShare = 0.1;
 
 const restStepMs = 200;
 
-/** What the cores did since the system's start (proc(5), `stat`); time stolen by the hypervisor counts as busy. */
+/** Busy and idle time of the cores since boot (proc(5), `stat`). Time stolen by the hypervisor counts as busy. */
 function coreTimes(): CoreTimes[] {
   const lines = readFileSync('/proc/stat', 'utf8').split('\n');
   return measuredCores.map((core) => {
@@ -31,7 +31,10 @@ function coreTimes(): CoreTimes[] {
   });
 }
 
-/** Returns a function that says which part of the busier core others took since, besides our own seconds on each. */
+/**
+ * Returns a function that returns the share of the busier core that other programs have used since, given our seconds
+ * on each core.
+ */
 export function watchOthers(): (ownSeconds: readonly number[]) => number {
   const before = coreTimes();
   return (ownSeconds) => {
@@ -44,12 +47,12 @@ export function watchOthers(): (ownSeconds: readonly number[]) => number {
   };
 }
 
-/** Waits until both cores are at rest, but no longer than this. */
+/** Waits until both cores are idle, up to this time. */
 export async function quiet(timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     const others = watchOthers();
     await sleep(restStepMs);
-    if (others([]) <= mostForeign) return;
+    if (others([]) <= maxForeignShare) return;
   }
 }

@@ -3,7 +3,7 @@ import { features } from './features.ts';
 import { type Goal, goalsOf } from './goals.ts';
 import type { Machine } from './machine.ts';
 import type { Sample } from './measure.ts';
-import { mostForeign } from './quiet.ts';
+import { maxForeignShare } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
 import { type Figure, figuresOf, limitOf, type Results, rates, ratio, service } from './summary.ts';
 
@@ -26,13 +26,13 @@ export function comparisonMarkdown(results: Results): string {
   ].join('\n\n');
 }
 
-/** Under which conditions figures were taken. */
+/** Conditions of the measurement. */
 export function conditions(results: Omit<Results, 'animals' | 'entrants'>): string {
   const { measuredAt, machine, rounds, seconds, connections, samples } = results;
   return (
     `Measured ${measuredAt.slice(0, 10)}: ${connections} connections, ${rounds} interleaved rounds of ${seconds} s, ` +
     `medians. ${machineSentence(machine)} ` +
-    `In ${disturbedOf(samples).length} of ${samples.length} runs other programs took more than ${mostForeign * 100} % of a core.`
+    `In ${disturbedOf(samples).length} of ${samples.length} runs other programs took more than ${maxForeignShare * 100} % of a core.`
   );
 }
 
@@ -46,14 +46,14 @@ export function machineSentence(machine: Machine): string {
 }
 
 function disturbedOf(samples: readonly Sample[]): Sample[] {
-  return samples.filter(({ foreign }) => foreign > mostForeign);
+  return samples.filter(({ foreign }) => foreign > maxForeignShare);
 }
 
-/** More disturbed runs than this part, and figures of time prove nothing either way. */
-const mostDisturbed = 0.5;
+/** With a higher share of disturbed runs, figures of time are inconclusive. */
+const maxDisturbedShare = 0.5;
 
 export function goalsTable(goals: readonly Goal[], samples: readonly Sample[]): string {
-  return goalRows(goals, disturbedOf(samples).length <= samples.length * mostDisturbed);
+  return goalRows(goals, disturbedOf(samples).length <= samples.length * maxDisturbedShare);
 }
 
 export function goalRows(goals: readonly Goal[], judged: boolean): string {
@@ -99,7 +99,7 @@ function scenarioTable(
   );
 }
 
-/** What the same page costs each plan, and how much more than Enterprise, whose account is never near its limit. */
+/** Cost of the same page for each plan, and its excess over Enterprise, whose accounts are never near their limit. */
 function plansSection(results: Results): string[] {
   const { samples } = results;
   const cheapest = 'list-enterprise';

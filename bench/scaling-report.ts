@@ -1,11 +1,11 @@
-/** What more instances add, in Markdown. */
+/** Report on the gain from more instances, in Markdown. */
 import type { Goal } from './goals.ts';
 import { goalRows, machineSentence, table } from './report.ts';
 import type { ScalingResults, ScalingSample } from './scaling.ts';
 import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 
-const leastGain = 1.7;
+const minGain = 1.7;
 
 export function scalingMarkdown(results: ScalingResults): string {
   const { measuredAt, machine, rounds, seconds, connections, share, samples } = results;
@@ -28,9 +28,9 @@ function goalOf(samples: readonly ScalingSample[]): Goal {
   const gain = gainOf(samples, 'list', 2);
   return {
     text: 'List pages of two instances against one',
-    wanted: `≥ ${leastGain.toFixed(2)} ×`,
+    wanted: `≥ ${minGain.toFixed(2)} ×`,
     measured: `${gain.toFixed(2)} ×`,
-    met: gain >= leastGain,
+    met: gain >= minGain,
   };
 }
 
@@ -49,7 +49,7 @@ function rowsOf(samples: readonly ScalingSample[], scenario: string): string[][]
   ]);
 }
 
-/** The rate of so many instances against one's, taken within each round. */
+/** Rate with this number of instances relative to one instance, computed within each round. */
 function gainOf(samples: readonly ScalingSample[], scenario: string, instances: number): number {
   const rate = (round: number, count: number) =>
     samples.find((one) => one.scenario === scenario && one.round === round && one.instances === count)

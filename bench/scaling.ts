@@ -1,4 +1,4 @@
-/** What more instances add: one store on PostgreSQL and Redis, and one, two and three instances in front of it. */
+/** Measures the gain from more instances: one store on PostgreSQL and Redis behind one, two and three instances. */
 import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
@@ -12,17 +12,17 @@ import { progress } from './terminal.ts';
 
 const instanceCounts = [1, 2, 3];
 
-/** One load on the first so many instances at once. */
+/** One load on the first `n` instances at once. */
 export interface ScalingSample extends JoinedLoad {
   readonly scenario: string;
   readonly instances: number;
   readonly round: number;
-  /** What Redis needed for each request. */
+  /** Redis' processor time per request. */
   readonly redisMicrosecondsPerRequest: number;
 }
 
 export interface ScalingResults extends Conditions {
-  /** To each instance. */
+  /** Requests to each instance. */
   readonly connections: number;
   readonly share: number;
   readonly samples: readonly ScalingSample[];
@@ -61,7 +61,7 @@ export async function measureScaling(options: Options, folder: string): Promise<
   };
 }
 
-/** As many as the largest count asks for, each held to its share. */
+/** As many instances as the largest count, each limited to a share. */
 async function startInstances(
   store: ClusterStore,
   key: string,

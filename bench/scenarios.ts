@@ -1,4 +1,4 @@
-/** The loads every contender is put under. */
+/** The loads that are applied to every contender. */
 import type { PlanName } from '../src/domain/plan.ts';
 import { animal, chances } from './animals.ts';
 import { type Addressing, type Callers, get, patch, post } from './contender.ts';
@@ -7,16 +7,16 @@ import type { PlannedRequest, Pressure } from './load.ts';
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** The status of its answers, the first one aside. */
+  /** Expected status of its responses, except for the first one. */
   readonly status: number;
-  /** Where it may not last as long as the others. */
+  /** Shorter duration, for scenarios that cannot last as long as the others. */
   readonly seconds?: number;
-  /** Whose list page it is, where plans are compared with each other. */
+  /** Callers of the list page, in scenarios that compare plans. */
   readonly callers?: Callers;
   readonly pressure?: Pressure;
-  /** What another client does at the same time; only the answers to the plan are the scenario's. */
+  /** Concurrent load of another client. Only responses to the plan count for the scenario. */
   readonly beside?: Beside;
-  /** The requests of one run, in turn; undefined where a contender cannot do this. */
+  /** The requests of one run, in order; undefined if the contender does not support the scenario. */
   plan(load: PlanOptions): PlannedRequest[] | undefined | Promise<PlannedRequest[] | undefined>;
 }
 
@@ -28,17 +28,17 @@ export interface Beside {
 export interface PlanOptions {
   readonly addressing: Addressing;
   readonly animals: number;
-  /** How long the run lasts. */
+  /** Duration of the run. */
   readonly seconds: number;
 }
 
-/** Different requests in one plan. */
+/** Number of different requests in one plan. */
 const planLength = 20_000;
 
 /** Of a hundred mixed requests: 90 lists, 9 animals by id, 1 creation. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
 
-/** The requests, each by the next caller where there are several; as often as it takes for the callers to come out even. */
+/** The requests, with the callers in turn if there are several, repeated until every caller has had its share. */
 async function called(
   requests: readonly PlannedRequest[],
   { addressing, seconds }: PlanOptions,
@@ -95,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
       if (update === undefined) return undefined;
       const chance = chances(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
-      // Each animal comes in both halves, so that it has another name by the time it comes again.
+      // Each animal is in both halves with different names, so that its name changes each time.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
       return called(requests, load);
     },
@@ -120,7 +120,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'refused',
     title: 'Refused request (429)',
     status: 429,
-    // The service counts strikes against keys that go on for longer; that is the next scenario.
+    // The service adds strikes to keys that continue for longer, which is the next scenario.
     seconds: 1,
     plan: ({ addressing: { refused } }) => refused && [get(refused())],
   },

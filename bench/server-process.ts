@@ -11,24 +11,24 @@ export interface Launch {
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** A request it answers with 200 as soon as it can answer anything. */
+  /** A request that is answered with 200 as soon as the server is ready. */
   readonly probe: { readonly target: string; readonly key: string };
 }
 
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
   readonly url: string;
-  /** From the start of the process to its first 200. */
+  /** Time from the start of the process to its first 200. */
   readonly firstAnswerMs: number;
-  /** The keys it has been introduced to. */
+  /** Keys that have been introduced to it. */
   readonly callers: Set<string>;
-  /** Of the process and those it started. */
+  /** Usage of the process and its child processes. */
   usage(): Usage;
-  /** What strace has used, where the process runs under it. */
+  /** Processor time of strace, if the process is traced. */
   tracerCpuSeconds(): number;
 }
 
-/** Throws with what the server said when it does not answer in time. */
+/** Throws with the server's output if the server does not respond in time. */
 export async function startServer(name: string, port: number, launch: Launch): Promise<ServerProcess> {
   const url = `http://127.0.0.1:${port}`;
   const started = performance.now();
@@ -41,7 +41,7 @@ export async function startServer(name: string, port: number, launch: Launch): P
   });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
-  const said = saidBy(child.stderr);
+  const said = outputOf(child.stderr);
   try {
     await firstAnswer(`${url}${launch.probe.target}`, launch.probe.key, () => child.exitCode !== null);
   } catch (error) {
@@ -66,7 +66,7 @@ export async function startServer(name: string, port: number, launch: Launch): P
   };
 }
 
-/** Asks until there is a 200, without a pause worth measuring. */
+/** Repeats the request until the response is 200, almost without a pause. */
 async function firstAnswer(url: string, key: string, hasEnded: () => boolean): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
   let last = 'no answer';
@@ -83,8 +83,8 @@ async function firstAnswer(url: string, key: string, hasEnded: () => boolean): P
   throw new Error(hasEnded() ? 'it ended' : last);
 }
 
-/** Reads a stream to its end, so that its writer is never held up, and keeps the last of it. */
-function saidBy(stream: ReadableStream<Uint8Array>): () => string {
+/** Reads a stream to its end, so that its writer never blocks, and keeps the last part. */
+function outputOf(stream: ReadableStream<Uint8Array>): () => string {
   let text = '';
   void (async () => {
     for await (const chunk of stream) text = (text + Buffer.from(chunk).toString()).slice(-2_000);
@@ -92,7 +92,7 @@ function saidBy(stream: ReadableStream<Uint8Array>): () => string {
   return () => text;
 }
 
-/** A port nothing listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const server = createServer().listen(0, '127.0.0.1', () => {

@@ -1,4 +1,4 @@
-/** The service itself: its store filled through its own operations, started as `npm start` starts it. */
+/** The service: its store is filled through its operations, and it is started like `npm start`. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
@@ -18,7 +18,7 @@ const exhausted = { perMinute: 1, perDay: 1_000_000 };
 
 export const listTarget = '/v1/pets?limit=20&status=available';
 
-/** Where the store is, as the service's settings say it; several machines share one by its URLs. */
+/** Location of the store, as settings of the service. Several instances share a store by its URLs. */
 export type StoreSettings = Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
 
 export function embeddedStore(folder: string, name: string): StoreSettings {
@@ -31,7 +31,7 @@ export async function fill(store: StoreSettings, count: number): Promise<void> {
   for (const group of animals(count)) await admin.storage.write('commitImport', { now: 0, pets: group });
 }
 
-/** Makes accounts with a key each, and returns the keys. */
+/** Creates accounts with a key each, and returns the keys. */
 export async function issueKeys(store: StoreSettings, count: number, quota = unlimited): Promise<string[]> {
   await using admin = await openAdminServices(readConfig(store));
   const keys: string[] = [];
@@ -48,14 +48,14 @@ async function issueKey(
   return (await keys.create(account.id, name, undefined, scopes)).key;
 }
 
-/** How an instance of the service differs from one that is started as it is. */
+/** Differences of an instance from the service with default settings. */
 export interface Special {
-  /** A program that runs it, with its arguments. */
+  /** The program that runs it, with its arguments. */
   readonly under?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts one instance of the service on a store, with the settings it has by default. */
+/** Starts one instance of the service on a store, with its default settings. */
 export async function startService(
   store: StoreSettings,
   key: string,
@@ -76,7 +76,7 @@ export async function startService(
   });
 }
 
-/** New accounts of a store for each run. */
+/** Creates accounts of a store for each run. */
 export function callersOn(store: StoreSettings): NonNullable<Addressing['callers']> {
   return async (who, seconds) => {
     await using admin = await openAdminServices(readConfig(store));
@@ -87,14 +87,14 @@ export function callersOn(store: StoreSettings): NonNullable<Addressing['callers
 export interface ServiceOptions {
   readonly name: string;
   readonly title: string;
-  /** Empty as yet. */
+  /** Initially empty. */
   readonly store: StoreSettings;
   readonly animals: number;
-  /** How many runs ask for refusals; each gets an account that has not been hammered yet. */
+  /** Number of runs that request refusals. Each run gets a fresh account, without strikes. */
   readonly refusals: number;
 }
 
-/** How the service is asked by the holder of a key. */
+/** Requests to the service with a key. */
 export function addressingOf(key: string): Addressing {
   return {
     list: { target: listTarget, key },
@@ -104,7 +104,7 @@ export function addressingOf(key: string): Addressing {
   };
 }
 
-/** The service on a store of its own. */
+/** The service on a separate store. */
 export function serviceContender({ name, title, store, animals, refusals }: ServiceOptions): Contender {
   return {
     name,
@@ -132,10 +132,10 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
   };
 }
 
-/** Animals and orders read at once. */
+/** Number of animals and orders read at once. */
 const pageLength = 5_000;
 
-/** Where the holder of a key places orders. An animal can be ordered once, so each run cancels those of the last one. */
+/** Places orders with a key. An animal can be ordered once, so each run cancels the orders of the last one. */
 function orderingOn(store: StoreSettings, key: string): Ordering {
   return {
     target: '/v1/orders',
@@ -158,17 +158,17 @@ async function cancelOrders({ storage }: AdminServices): Promise<void> {
   }
 }
 
-async function availableIds({ storage }: AdminServices, most = Number.POSITIVE_INFINITY): Promise<bigint[]> {
+async function availableIds({ storage }: AdminServices, limit = Number.POSITIVE_INFINITY): Promise<bigint[]> {
   const ids: bigint[] = [];
   for (;;) {
     const page = await storage.pets.list(ids.at(-1) ?? 0n, pageLength, { status: 'available' });
     ids.push(...page.map(({ id }) => id));
-    if (page.length < pageLength || ids.length >= most) return ids.slice(0, most);
+    if (page.length < pageLength || ids.length >= limit) return ids.slice(0, limit);
   }
 }
 
-/** The ids of animals that can be ordered, up to a number, after the orders of the last run are cancelled. */
-export async function orderableIds(admin: AdminServices, most?: number): Promise<bigint[]> {
+/** Cancels the orders of the last run, and returns up to this many ids of animals that can be ordered. */
+export async function orderableIds(admin: AdminServices, limit?: number): Promise<bigint[]> {
   await cancelOrders(admin);
-  return await availableIds(admin, most);
+  return await availableIds(admin, limit);
 }

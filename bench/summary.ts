@@ -5,7 +5,7 @@ import type { Conditions } from './machine.ts';
 import type { Sample } from './measure.ts';
 import { median } from './statistics.ts';
 
-/** A contender as the results know it. */
+/** A contender in the results. */
 export interface Entrant {
   readonly name: string;
   readonly title: string;
@@ -54,7 +54,7 @@ export function figuresOf({ entrants, samples }: Results, scenario: string): Fig
   return figures.sort((a, b) => b.requestsPerSecond - a.requestsPerSecond);
 }
 
-/** What is compared: throughput, or requests per second of processor time, which other programs disturb least. */
+/** Metrics to compare: throughput, or requests per second of processor time, which other programs affect least. */
 export const rates = {
   throughput: (sample: Sample) => sample.requestsPerSecond,
   perCpu: (sample: Sample) => 1_000_000 / sample.cpuMicrosecondsPerRequest,
@@ -67,8 +67,8 @@ export interface Side {
 }
 
 /**
- * How many times the rate of the other side one side had: the median of the rounds' own ratios, so that a
- * disturbance of the machine that lasted longer than one run falls on both.
+ * Rate of one side relative to the other's. It is the median of the ratios within each round, so that a disturbance of
+ * the machine longer than one run affects both sides.
  */
 export function ratio(
   samples: readonly Sample[],
@@ -88,7 +88,7 @@ export function ratio(
 
 export const service = 'animal-store';
 
-/** The limit the service is compared with: nginx, or Bun where nginx is not installed. */
+/** The bare limit the service is compared with: nginx, or Bun if nginx is not installed. */
 export function limitOf({ entrants }: Pick<Results, 'entrants'>): string | undefined {
   const limits = entrants.filter(({ role }) => role === 'limit').map(({ name }) => name);
   return limits.includes('nginx') ? 'nginx' : limits[0];

@@ -1,4 +1,4 @@
-/** Says on standard error what is being done, so that standard output holds only results. */
+/** Prints progress on standard error, so that standard output contains only results. */
 export function progress(line: string): void {
   process.stderr.write(`${line}\n`);
 }

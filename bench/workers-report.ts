@@ -1,12 +1,12 @@
-/** What more workers add and take, in Markdown. */
+/** Report on the gain from more workers and their cost, in Markdown. */
 import type { Goal } from './goals.ts';
 import { goalRows, machineSentence, table } from './report.ts';
 import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import type { WorkersResults, WorkersSample } from './workers.ts';
 
-const leastGain = 1.8;
-const mostMemoryMb = 40;
+const minGain = 1.8;
+const maxMemoryMb = 40;
 
 export function workersMarkdown(results: WorkersResults): string {
   const { measuredAt, machine, rounds, seconds, connections, share, samples } = results;
@@ -36,17 +36,17 @@ function goalsOf(samples: readonly WorkersSample[]): Goal[] {
   return [
     ...['list', 'mixed'].map((load) => ({
       text: `${titleOf(load)}: two workers against one`,
-      wanted: `≥ ${leastGain.toFixed(2)} ×`,
+      wanted: `≥ ${minGain.toFixed(2)} ×`,
       measured: `${gain(load).toFixed(2)} ×`,
-      met: gain(load) >= leastGain,
+      met: gain(load) >= minGain,
     })),
     ...counts.slice(1).map((workers): Goal => {
       const each = (memory(workers) - memory(1)) / (workers - 1);
       return {
         text: `Memory for each further worker, of ${workers}`,
-        wanted: `≤ ${mostMemoryMb} MB`,
+        wanted: `≤ ${maxMemoryMb} MB`,
         measured: `${each.toFixed(0)} MB`,
-        met: each <= mostMemoryMb,
+        met: each <= maxMemoryMb,
         steady: true,
       };
     }),
@@ -66,7 +66,7 @@ function rowsOf(own: readonly WorkersSample[], scenario: string): string[][] {
   ]);
 }
 
-/** The rate of so many workers against one's under the same load, taken within each round. */
+/** Rate with this number of workers relative to one worker under the same load, computed within each round. */
 function gainOf(samples: readonly WorkersSample[], workers: number): number {
   const rates = (count: number) =>
     new Map(

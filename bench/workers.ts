@@ -1,4 +1,4 @@
-/** What more serving processes of one embedded service add (`WORKERS`), and how much memory each takes. */
+/** Measures the gain from more serving processes of one embedded service (`WORKERS`), and the memory each takes. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
@@ -13,7 +13,7 @@ import { progress } from './terminal.ts';
 
 const workerCounts = [1, 2, 4];
 
-/** One load on one service with so many workers. */
+/** One load on one service with this number of workers. */
 export interface WorkersSample extends JoinedLoad {
   readonly scenario: string;
   readonly workers: number;
@@ -23,7 +23,7 @@ export interface WorkersSample extends JoinedLoad {
 }
 
 export interface WorkersResults extends Conditions {
-  /** For each worker. */
+  /** Applies to each worker. */
   readonly connections: number;
   readonly share: number;
   readonly samples: readonly WorkersSample[];
@@ -64,7 +64,7 @@ export async function measureWorkers(options: Options, folder: string): Promise<
   };
 }
 
-/** A service on a store of its own, each of its workers held to its share. */
+/** A service on a separate store, with each worker limited to a share of a core. */
 async function start(
   workers: number,
   { seconds }: Options,
@@ -88,7 +88,7 @@ async function start(
   return { workers, server, plans };
 }
 
-/** Which processes are held together: the supervisor, which writes for all, goes with the first worker. */
+/** The processes that share a limit. The supervisor, which writes for all, is grouped with the first worker. */
 function sharesOf(pid: number, workers: number): number[][] {
   if (workers === 1) return [[pid, ...descendantsOf(pid)]];
   const [first, ...others] = descendantsOf(pid);
@@ -107,7 +107,7 @@ async function run(
   seconds: number,
 ): Promise<JoinedLoad & Pick<WorkersSample, 'memoryMb'>> {
   const before = server.usage().cpuSeconds;
-  // The system spreads the connections over the workers.
+  // The system distributes the connections over the workers.
   const generators = Array.from({ length: workers }, () =>
     applyLoad(server.url, planPath(plans, load), seconds),
   );

@@ -8,20 +8,20 @@ import { attemptOf } from './unsettled.ts';
 
 export const basePath = '/admin/v1';
 
-/** A mistake in what was sent. */
+/** An error in one member of the request. */
 export interface Mistake {
   readonly in: string;
   readonly name: string;
   readonly message: string;
 }
 
-/** An operation that did not come about; `message` says what to do. */
+/** A failed operation. `message` explains how to continue. */
 export class Failure extends Error {
   readonly code: string;
   readonly mistakes: readonly Mistake[];
-  /** Of the response; 0 when there was none. */
+  /** Status of the response, or 0 without a response. */
   readonly status: number;
-  /** Seconds after which it may go well; undefined where waiting does not help. */
+  /** Seconds until a retry can succeed. Undefined if retrying does not help. */
   readonly retryAfterSeconds: number | undefined;
   constructor(
     code: string,
@@ -53,13 +53,13 @@ export async function call(name: Route, input: AnyInput = {}): Promise<unknown> 
   return text === '' ? undefined : parseJson(text);
 }
 
-/** What was read, with its entity tag. */
+/** A response body with its entity tag. */
 export interface Tagged<T> {
   readonly data: T;
   readonly tag: string;
 }
 
-/** Reads what a change will depend on. Throws a `Failure`. */
+/** Reads an object before a conditional change. Throws a `Failure`. */
 export function callTagged<Name extends Route>(
   name: Name,
   ...input: InputArguments<Name>
@@ -91,9 +91,9 @@ export function addressOf(path: string, { params = {}, query = {} }: AnyInput = 
 
 interface Answer {
   readonly text: string;
-  /** The cursor of the next page; of a feed, the id behind which it begins. */
+  /** Cursor of the next page. In a feed, the id after which the next page begins. */
   readonly next: string | undefined;
-  /** The entity tag; empty where there is none. */
+  /** The entity tag, or empty if there is none. */
   readonly tag: string;
 }
 
@@ -114,7 +114,7 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   } catch (error) {
     if (!(error instanceof Failure) || method === 'GET') throw error;
     if (!isUnknown(error)) {
-      // What a 503 did is mostly known, but its message says when it is not.
+      // The outcome of a 503 is usually known. Its message says so if it is not.
       if (error.code !== 'service_unavailable') attempt.settle();
       throw error;
     }
@@ -124,7 +124,7 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   }
 }
 
-/** Whether a request that failed may have been done: the connection broke, or a proxy responded. */
+/** The request may have been executed although it failed: the connection broke, or a proxy responded. */
 function isUnknown({ code, status }: Failure): boolean {
   return code === 'connection_lost' || (code === 'unexplained' && status >= 500);
 }
@@ -137,7 +137,7 @@ export async function responseOf(address: string, init: RequestInit): Promise<Re
   throw failureOf(response.status, response.headers.get('Retry-After'), await reached(response.text()));
 }
 
-/** What comes when the service can be reached; what became of the connection is remembered. */
+/** Awaits a response and records whether the service was reachable. */
 async function reached<T>(sent: Promise<T>): Promise<T> {
   try {
     const answer = await sent;
@@ -150,7 +150,7 @@ async function reached<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Makes the error body of an answer a `Failure`; a session that has ended leads to the sign-in. */
+/** Converts an error response to a `Failure`. If the session has ended, the sign-in appears. */
 export function failureOf(status: number, retryAfter: string | null, text: string): Failure {
   const seconds = retryAfter === null ? undefined : Number(retryAfter);
   if (status === 401) noteEnd();
@@ -174,7 +174,7 @@ export function failureOf(status: number, retryAfter: string | null, text: strin
 
 const endedMessage = 'Your session ended, so this was not done. Sign in, then try again.';
 
-/** A session that was in use leaves its page as it is. */
+/** Marks a session in use as ended, and leaves its page unchanged. */
 function noteEnd(): void {
   if (session.peek()) hasEnded.value = true;
   else session.value = undefined;

@@ -1,4 +1,4 @@
-/** Which page is shown: the sign-in for whoever is not signed in, else the one that the address names. */
+/** Shows the page that the address names, or the sign-in if there is no session. */
 import type { ComponentChildren } from 'preact';
 import { AccountPage } from './pages/account.tsx';
 import { AccountsPage } from './pages/accounts.tsx';

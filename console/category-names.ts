@@ -6,13 +6,13 @@ import type { Int64 } from './json.ts';
 import { useLoaded } from './loaded.ts';
 import { named } from './text.ts';
 
-/** So many are read at once; most shops have no more. */
+/** Categories read in one request. Most shops have fewer. */
 const mostAtOnce = 100;
 
-/** A category's name by its id; undefined for one that has none. */
+/** Category names by id. The value is undefined for a category without a name. */
 export type CategoryNames = ReadonlyMap<string, string | undefined>;
 
-/** The first categories, and the names of those whose ids are shown: of a shop with many, each is asked for. */
+/** The first page of categories, plus the names of the ids shown. Categories beyond that page are requested one by one. */
 export function useCategories(
   ids: readonly Int64[],
 ): readonly [categories: readonly Category[], names: CategoryNames] {
@@ -38,7 +38,7 @@ async function nameOf(categoryId: string): Promise<string | undefined> {
   }
 }
 
-/** A category as people call it; by its id where it has no name. */
+/** The name of a category, or its id if it has no name. */
 export function categoryText(names: CategoryNames, id: Int64): string {
   const name = names.get(String(id));
   return name === undefined ? `Category ${id}` : named(name);

@@ -1,10 +1,10 @@
-/** Whether the service can be reached. */
+/** Reachability of the service. */
 import { signal } from '@preact/signals';
 
-/** Whether the last call reached the service. */
+/** True if the last call reached the service. */
 export const isConnected = signal(true);
 
-/** Counts the reasons to read again what is shown, such as a connection that came back. */
+/** Increases whenever pages must reload, for example after a reconnect. */
 export const timesHealed = signal(0);
 
 export function readAgain(): void {

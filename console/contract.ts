@@ -1,4 +1,4 @@
-/** The admin API as types. Nothing of the contract's code gets into the bundle. */
+/** Types of the admin API. The bundle contains no code of the contract. */
 import type * as z from 'zod';
 import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
@@ -18,7 +18,7 @@ type RowsByRoute = {
 /** An operation, as its method and path: `GET /accounts/{accountId}`. */
 export type Route = keyof RowsByRoute;
 
-/** A value as it goes over the wire and comes back: integers of the contract are exact. */
+/** A value after a round trip through JSON. Integers of the contract are exact. */
 export type Wire<T> = T extends bigint
   ? Int64
   : T extends string | number | boolean | null | undefined
@@ -30,11 +30,11 @@ export type Wire<T> = T extends bigint
 /** A page of a list. */
 export interface PageOf<Item> {
   readonly items: readonly Item[];
-  /** The cursor of the next page, from the answer's link; undefined on the last one. */
+  /** Cursor of the next page, from the Link header. Undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** What the service's own type of an outcome looks like in an answer. */
+/** The JSON representation of a type of the service. */
 type Shown<Outcome> = Outcome extends Order
   ? Wire<z.infer<typeof Order>>
   : Outcome extends PutCategory
@@ -51,7 +51,7 @@ type Shown<Outcome> = Outcome extends Order
 
 type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;
 
-/** What an operation answers. */
+/** The response body of an operation. */
 export type AnswerOf<Name extends Route> = ShownOutcome<OutcomeOfRow<RowsByRoute[Name]>>;
 
 /** A list that is paged. */
@@ -59,7 +59,7 @@ export type ListRoute = {
   [Name in Route]: OutcomeOfRow<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
 }[Route];
 
-/** What stands on a page of a list. */
+/** The items of a list operation. */
 export type ItemOf<Name extends Route> = AnswerOf<Name> extends PageOf<infer Item> ? Item : never;
 
 type ParamsOf<Row> = Row extends { params: infer Params }
@@ -88,14 +88,14 @@ interface Given {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What an operation is called with. */
+/** Parameters and body of an operation. */
 export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
   QueryOf<RowsByRoute[Name]> &
   BodyOf<RowsByRoute[Name]> &
   ConditionOf<RowsByRoute[Name]> &
   Given;
 
-/** The input, which may be left out where nothing in it is required. */
+/** The input. Optional if it has no required members. */
 export type InputArguments<Name extends Route> =
   Record<never, never> extends InputOf<Name> ? [input?: InputOf<Name>] : [input: InputOf<Name>];
 

@@ -1,7 +1,7 @@
-/** Files for the operator to keep. A link could not send the session's secret. */
+/** Downloads of files. A plain link could not send the session's secret. */
 import { type AnyInput, addressOf, responseOf } from './api.ts';
 
-/** Downloads what an operation responds with. Throws a `Failure`. */
+/** Downloads the response of an operation. Throws a `Failure`. */
 export async function download(path: string, name: string, input: AnyInput = {}): Promise<void> {
   const response = await responseOf(addressOf(path, input), { method: 'GET' });
   save(await response.blob(), name);

@@ -1,4 +1,4 @@
-/** The newest events, and those that follow them as they are recorded. */
+/** The newest events, updated as events are recorded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventSelector } from '../src/domain/event-type.ts';
 import { callPage, type Failure } from './api.ts';
@@ -7,15 +7,15 @@ import type { StoredEvent } from './contract.ts';
 import { asFailure } from './loaded.ts';
 import { hasEnded } from './session-state.ts';
 
-/** Older ones leave the page. */
+/** Maximum number of events on the page. Older ones are removed. */
 const mostShown = 200;
 const perPage = 50;
-/** How long the service delays an empty page. */
+/** Long-poll delay before the service returns an empty page. */
 const waitSeconds = 25;
 const retrySeconds = 5;
 
 export interface Followed {
-  /** The newest first; undefined until they are read. */
+  /** Newest first. Undefined until loaded. */
   readonly events: readonly StoredEvent[] | undefined;
   /** Why events cannot be read. */
   readonly failure: Failure | undefined;
@@ -25,10 +25,10 @@ interface State extends Followed {
   readonly selector: string;
 }
 
-/** Follows the events that the selector names, or all of them if it is empty. After a pause, those that were missed are read. */
+/** Follows the events that match the selector, or all if it is empty. After a pause, missed events are loaded. */
 export function useFollowed(selector: string, isPaused: boolean): Followed {
   const [state, setState] = useState<State>();
-  /** The id behind which the next page begins. */
+  /** The id after which the next page begins. */
   const position = useRef({ selector, after: undefined as string | undefined });
   const healed = timesHealed.value;
   useEffect(() => {
@@ -51,7 +51,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
       });
     };
     const onFailure = (failure: Failure) => {
-      // Events are missing behind those that are shown: start again with the newest.
+      // There is a gap after the events shown. Start again with the newest.
       if (failure.code === 'events_expired') position.current = { selector, after: undefined };
       else setState((before) => ({ selector, events: before?.events, failure }));
     };
@@ -68,7 +68,7 @@ function queryOf(selector: string, after: string | undefined, wait: number) {
   return { ...filter, after, wait: String(wait) };
 }
 
-/** Reads again and again until the signal, while the page can be seen. A connection that comes back begins all of it again. */
+/** Reads repeatedly until the signal, while the page is visible. A reconnect restarts it. */
 async function follow(
   read: (waitSeconds: number) => Promise<void>,
   onFailure: (failure: Failure) => void,
@@ -94,7 +94,7 @@ async function follow(
   }
 }
 
-/** Resolves when the page can be seen, or at the signal. */
+/** Resolves when the page becomes visible, or at the signal. */
 function seen(signal: AbortSignal): Promise<unknown> | undefined {
   if (!document.hidden) return undefined;
   return new Promise((resolve) => {

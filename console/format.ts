@@ -6,14 +6,18 @@ const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 const oneDigit = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
-const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
+const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
+
+/** As the contract of the admin API has it. */
+const mostCounted = 10_000;
 
 export const grouped = (value: number | bigint): string => whole.format(value);
 
 /** For axes and tight places: 12K. */
 export const compact = (value: number): string => short.format(value);
 
-/** A rate: with a digit behind the point while it is small. */
+/** A rate, with one decimal if it is small. */
 export const rate = (value: number): string => (value < 100 ? oneDigit : whole).format(value);
 
 /** The text as the beginning of a sentence. */
@@ -26,6 +30,11 @@ export function counted(value: number | bigint, one: string, many = `${one}s`): 
   return `${grouped(value)} ${value === 1 || value === 1n ? one : many}`;
 }
 
+/** A number that the service counts up to 10,000. */
+export function countedUpTo(value: number): string {
+  return value >= mostCounted ? `at least ${grouped(mostCounted)}` : grouped(value);
+}
+
 /** A time to answer, given in microseconds. */
 export function latency(microseconds: number | null): string {
   if (microseconds === null) return '–';
@@ -36,16 +45,21 @@ export function latency(microseconds: number | null): string {
 
 export { bytesText as bytes } from '../src/domain/store-facts.ts';
 
+/** A day: `Nov 23, 2026`. */
+export function date(at: string | number): string {
+  return day.format(new Date(at));
+}
+
 export function instant(at: string | number): string {
   return dateTime.format(new Date(at));
 }
 
-/** A sentence of the service with its instants as people read them. */
+/** A message of the service with readable times. */
 export function withInstants(sentence: string): string {
   return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, instant);
 }
 
-/** The present, for times that are told relative to it; it moves on every ten seconds. */
+/** The current time, for relative times. Updated every ten seconds. */
 export const now = signal(Date.now());
 
 export function watchTime(): void {
@@ -69,15 +83,15 @@ function unitOf(seconds: number): Unit {
   return units.findLast(([, size]) => seconds >= size) ?? units[0];
 }
 
-/** How long ago or ahead: `3 minutes ago`. */
-export function fromNow(at: string): string {
+/** Relative time: `3 min. ago`, or `in 3 min.` if `isAhead`. The service's clock may be ahead of the browser's. */
+export function fromNow(at: string, isAhead = false): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;
-  if (Math.abs(seconds) < 10) return Date.parse(at) > Date.now() ? 'in a moment' : 'just now';
+  if (Math.abs(seconds) < 10) return isAhead && Date.parse(at) > Date.now() ? 'in a moment' : 'just now';
   const [unit, size] = unitOf(Math.abs(seconds));
   return relative.format(Math.round(seconds / size), unit);
 }
 
-/** How long: `2 hours`. */
+/** A duration in the largest fitting unit: `2 hours`. */
 export function duration(seconds: number): string {
   const [unit, size] = unitOf(seconds);
   return counted(Math.round(seconds / size), unit);

@@ -1,6 +1,6 @@
-/** JSON with exact integers: what `JSON.parse` would round comes as a bigint, and goes back digit for digit. */
+/** JSON with exact integers. Integers that `JSON.parse` would round become bigints and are serialized exactly. */
 
-/** A 64-bit integer of the API; a bigint beyond 2^53. */
+/** A 64-bit integer of the API. A bigint if it exceeds 2^53. */
 export type Int64 = number | bigint;
 
 const tooOld = 'This browser rounds large integers. Use a newer one.';
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
 function exact(_name: string, value: unknown, context?: Source): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   const source = context?.source;
-  // Rounded, it would be the id of something else.
+  // A rounded id would be that of another object.
   if (source === undefined && Number.isInteger(value)) throw new Error(tooOld);
   return /^-?\d+$/.test(source ?? '') ? BigInt(source ?? '') : value;
 }

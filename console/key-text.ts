@@ -6,7 +6,7 @@ interface NamedKey {
   readonly lastFour: string;
 }
 
-/** A key as dialogs and labels name it. A key and the one it was rotated to have the same name. */
+/** A key as dialogs and labels name it. A rotated key keeps its name. */
 export function keyText({ id, name, lastFour }: NamedKey): string {
   return `key ${id} (${named(name)}, ends in ${lastFour})`;
 }

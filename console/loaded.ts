@@ -1,32 +1,32 @@
-/** What a page shows of the service: read when it is opened, and again when there is reason to. */
+/** Data of a page, loaded when the page opens and reloaded when needed. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failure } from './api.ts';
 import { timesHealed } from './connection.ts';
 import { hasEnded } from './session-state.ts';
 
 export interface Loaded<T> {
-  /** What was read last; it stays while it is read again. */
+  /** The last data read. Remains during a reload. */
   readonly data: T | undefined;
   /** Why it could not be read. */
   readonly failure: Failure | undefined;
-  /** Whether the data is of another key, until that of this one has come. */
+  /** True while the data belongs to a previous key. */
   readonly isStale: boolean;
   readonly reload: () => void;
 }
 
 interface Read<T> {
-  /** That of the data. */
+  /** The key of the data. */
   readonly key: string;
   readonly data?: T;
   readonly failure?: Failure;
 }
 
 export interface LoadOptions {
-  /** Whether it is read again after a while, as long as the page can be seen. */
+  /** Interval of reloads while the page is visible. No reloads if undefined. */
   readonly everyMs?: number | undefined;
 }
 
-/** Reads when `key` changes, when the connection is back, when `reload` is called and, if wanted, every so often. */
+/** Loads when `key` changes, after a reconnect, when `reload` is called and, optionally, at an interval. */
 export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: LoadOptions = {}): Loaded<T> {
   const [state, setState] = useState<Read<T>>({ key });
   const [turn, setTurn] = useState(0);
@@ -62,7 +62,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: L
   };
 }
 
-/** Does something every so often, never twice at once, and not while nobody looks; returns how to stop it. */
+/** Repeats an action at an interval, without overlap, while the page is visible. Returns a function that stops it. */
 function repeat(work: () => Promise<void>, everyMs: number): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;

@@ -1,14 +1,15 @@
-/** The console for those who run the service. */
+/** Entry point of the operators' console. */
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { watchConnection } from './connection.ts';
 import { watchTime } from './format.ts';
+import { watchSearchKeys } from './parts/search.tsx';
 import { watchAddress } from './router.ts';
 import { watchSession } from './session.ts';
 import { watchTheme } from './theme.ts';
 import { watchUploads } from './upload.ts';
 
-// A file that is dropped beside the place for it would be opened by the browser, in the place of the console.
+// The browser would open a file dropped outside of the drop area and replace the console.
 for (const event of ['dragover', 'drop']) addEventListener(event, (dropped) => dropped.preventDefault());
 
 watchTheme();
@@ -17,6 +18,7 @@ watchConnection();
 watchTime();
 watchSession();
 watchUploads();
+watchSearchKeys();
 
 const root = document.getElementById('console');
 if (root !== null) render(<App />, root);

@@ -1,8 +1,8 @@
-/** Which page is shown, by the fragment of the address: `#/accounts/7?state=open`. */
+/** Routing by the fragment of the address: `#/accounts/7?state=open`. */
 import { signal } from '@preact/signals';
 
 export interface Place {
-  /** What stands between the slashes. */
+  /** Segments between slashes. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -24,7 +24,7 @@ function decoded(text: string): string {
 
 export type Query = Readonly<Record<string, string | number | bigint | undefined>>;
 
-/** The address of a page; what is empty in the query is left out. */
+/** The address of a page. Empty query values are omitted. */
 export function hrefOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();

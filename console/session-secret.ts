@@ -1,6 +1,6 @@
 /**
- * The half of a session's credential that is not in the cookie. Browsers send cookies to every port of a host; this secret is kept
- * by origin, which has a port. It lives as long as the tab, and tabs of the same origin share it.
+ * The part of a session's credential that is not in the cookie. Browsers send cookies to every port of a host, but store this
+ * secret by origin, which includes the port. It lives as long as the tab, and tabs of the same origin share it.
  */
 const place = 'animal-store-session-secret';
 const header = 'X-Session-Secret';
@@ -9,7 +9,7 @@ type Message = { readonly ask: true } | { readonly secret: string };
 
 const channel = new BroadcastChannel(place);
 
-/** What authenticates a request, together with the cookie. */
+/** Headers that authenticate a request together with the cookie. */
 export function sessionHeaders(): Record<string, string> {
   const secret = sessionStorage.getItem(place);
   return secret === null ? {} : { [header]: secret };
@@ -24,7 +24,7 @@ export function forgetSecret(): void {
   sessionStorage.removeItem(place);
 }
 
-/** Asks other tabs for the secret, where this one has none; `onReceived` is called for each that comes from another tab. */
+/** Requests the secret from other tabs if this one has none. Calls `onReceived` for each secret received. */
 export function shareSecret(onReceived: () => void): void {
   channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
     const kept = sessionStorage.getItem(place);

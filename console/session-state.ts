@@ -1,10 +1,10 @@
 import { computed, signal } from '@preact/signals';
 import type { Session } from './contract.ts';
 
-/** Who is signed in: null until that is known, undefined when nobody is. */
+/** The signed-in operator's session. Null until known, undefined if not signed in. */
 export const session = signal<Session | undefined | null>(null);
 
-/** Whether the session ended while it was in use. What is on the page stays until somebody signs in again. */
+/** True if the session ended while in use. The page stays unchanged until the next sign-in. */
 export const hasEnded = signal(false);
 
 export const mayChange = computed(() => session.value?.role === 'admin');

@@ -11,19 +11,21 @@ import { hasEnded, session } from './session-state.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
 
-/** Why a console link did not work; undefined when none was followed, or it did. */
+/** Why a console link failed. Undefined if none was used or it succeeded. */
 export const linkFailure = signal<string | undefined>(undefined);
 
-/** Why it could not be found out who is signed in: the service answers, but cannot say. */
+/** Why the session is unknown although the service responds. */
 export const sessionFailure = signal<Failure | undefined>(undefined);
 
 const lookAgainMs = 2_000;
 
-/** Trades the code of a console link for a session, or finds the one there is. Throws a `Failure` where that is not known. */
+/**
+ * Exchanges the code of a console link for a session, or loads the current session. Throws a `Failure` if its state is unknown.
+ */
 async function findSession(): Promise<void> {
   const code = /^#code=(.+)$/.exec(location.hash)?.[1];
   if (code !== undefined) {
-    // Before anything else: the address bar, the history and whoever looks on must not keep it.
+    // First, remove the token from the address bar and the history.
     goTo('/', { replace: true });
     await signIn({ code }).catch((error: unknown) => {
       linkFailure.value = error instanceof Failure ? error.message : String(error);
@@ -33,7 +35,7 @@ async function findSession(): Promise<void> {
   try {
     begin(await call('GET /session'));
   } catch (error) {
-    // A 401 has said that nobody is; anything else says nothing of it.
+    // A 401 already means signed out. Other errors leave it unknown.
     if (session.peek() !== undefined) throw error;
   }
 }
@@ -44,14 +46,14 @@ async function look(): Promise<void> {
     sessionFailure.value = undefined;
   } catch (error) {
     const failure = asFailure(error);
-    // A lost connection says so by itself, and is looked for elsewhere.
+    // The connection bar reports a lost connection, and another part retries.
     if (failure.code === 'connection_lost') return;
     sessionFailure.value = failure;
     setTimeout(look, lookAgainMs);
   }
 }
 
-/** Finds out who is signed in; where the service cannot be reached or cannot say, again when it can. */
+/** Loads the current session, and retries while the service is unreachable or fails. */
 export function watchSession(): void {
   shareSecret(() => {
     if (!session.peek() || hasEnded.peek()) void look();

@@ -8,7 +8,7 @@ const place = 'animal-store-theme';
 
 export const theme = signal<Theme>(stored());
 
-/** Counts what changes colours, for what draws them itself. */
+/** Increases when colours change, for components that draw them. */
 export const colourChanges = signal(0);
 
 function stored(): Theme {

@@ -1,19 +1,19 @@
 /**
- * Requests whose outcome is not known, because the response was lost. The same request again carries the same `Idempotency-Key`, so
- * it is done only once, and its response has what the lost one had: a key that was issued, say.
+ * Requests with an unknown outcome because the response was lost. A retry sends the same `Idempotency-Key`, so the request is
+ * executed once and the retry returns the lost response, including an issued key.
  */
 
-/** Each makes something that a repetition finds in another way, or nothing. */
+/** Operations without a key. A retry finds the created object in another way, or creates none. */
 const withoutKey: ReadonlySet<string> = new Set([
   ...['/session', '/backups', '/backups/verify', '/webhooks/{webhookId}/test'],
 ]);
 
-/** The key of each, by what it asks for. */
+/** Idempotency keys by request. */
 const unsettled = new Map<string, string>();
 
 export interface Attempt {
   readonly headers: Record<string, string>;
-  /** Whether the request may be sent again without harm. */
+  /** True if the request can be repeated without side effects. */
   readonly isRepeatable: boolean;
   /** To be called once the outcome is known. */
   readonly settle: () => void;

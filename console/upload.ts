@@ -23,7 +23,7 @@ export interface Upload {
   /** By which it is found in the list of imports. */
   readonly requestId: string;
   readonly file: File;
-  /** How much of it is sent, from 0 to 1. */
+  /** Fraction sent, from 0 to 1. */
   readonly sent: number;
   readonly stop: () => void;
 }
@@ -40,7 +40,7 @@ export function watchUploads(): void {
 }
 
 interface ImportOptions {
-  /** Whether the animals of a file that has ids get new ones. */
+  /** True if animals of a file with ids get new ids. */
   readonly newIds: boolean;
 }
 
@@ -86,7 +86,7 @@ function outcomeOf(request: XMLHttpRequest, file: File): Promise<ImportReport> {
 
 const resumes = 'Import the same file again to resume. Nothing is added twice.';
 
-/** Stops an import: one of this tab by its connection, which also ends the sending of the file. */
+/** Stops an import. An import of this tab is stopped by closing its connection, which also stops the upload. */
 export async function stopImport({ id, requestId }: Pick<Import, 'id' | 'requestId'>): Promise<void> {
   const own = uploads.peek().find((upload) => upload.requestId === requestId);
   if (own === undefined) await call('POST /imports/{importId}/stop', { params: { importId: id } });
@@ -117,7 +117,7 @@ async function headOf(file: File): Promise<Blob> {
   return start.size === file.size || lines.lastEnd === 0 ? start : file.slice(0, lines.lastEnd);
 }
 
-/** How many rows a file has, without the header. */
+/** Number of rows in a file, without the header. */
 export async function rowsIn(file: File, signal: AbortSignal): Promise<number> {
   const counter = new RowCounter(formatOf(file));
   const reader = file.stream().getReader();
@@ -136,7 +136,7 @@ class RowCounter {
   #isQuoted = false;
   #isEmpty = true;
   #offset = 0;
-  /** Where the last whole row ends. */
+  /** End of the last complete row. */
   lastEnd = 0;
 
   constructor(format: Format) {

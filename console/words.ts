@@ -12,24 +12,25 @@ import type { Account, Key, Webhook } from './contract.ts';
 
 export type Tone = 'good' | 'note' | 'warn' | 'bad' | 'quiet';
 
-/** What something is called, and how it is coloured. */
+/** Display name and colour. */
 export interface Word {
   readonly text: string;
   readonly tone: Tone;
 }
 
+/** Statuses keep their API names, so that operators can search for them. */
 export const petStatusWords: Readonly<Record<PetStatus, Word>> = {
-  available: { text: 'Available', tone: 'good' },
-  pending: { text: 'Reserved', tone: 'note' },
-  sold: { text: 'Sold', tone: 'quiet' },
+  available: { text: 'available', tone: 'good' },
+  pending: { text: 'pending', tone: 'note' },
+  sold: { text: 'sold', tone: 'quiet' },
 };
 
 export const orderStatusWords: Readonly<Record<OrderStatus, Word>> = {
-  placed: { text: 'Placed', tone: 'note' },
-  approved: { text: 'Approved', tone: 'good' },
-  delivered: { text: 'Delivered', tone: 'quiet' },
-  returned: { text: 'Returned', tone: 'warn' },
-  cancelled: { text: 'Cancelled', tone: 'quiet' },
+  placed: { text: 'placed', tone: 'note' },
+  approved: { text: 'approved', tone: 'good' },
+  delivered: { text: 'delivered', tone: 'quiet' },
+  returned: { text: 'returned', tone: 'warn' },
+  cancelled: { text: 'cancelled', tone: 'quiet' },
 };
 
 export const keyStateWords: Readonly<Record<Key['state'], Word>> = {
@@ -45,7 +46,7 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'pets:create': 'Add animals',
   'pets:write': 'Change and delete animals and categories',
   'orders:read': 'Read orders',
-  'orders:write': 'Place orders and take their steps',
+  'orders:write': 'Place orders and change their status',
   'events:read': 'Read events about what the key may read',
   'webhooks:write': 'Manage webhooks',
 };
@@ -65,6 +66,18 @@ export const accountStateWords = {
 export function accountStateWord({ closedAt }: Pick<Account, 'closedAt'>): Word {
   return accountStateWords[closedAt === null ? 'open' : 'closed'];
 }
+
+export const searchKindWords = {
+  account: 'Account',
+  key: 'Key',
+  animal: 'Animal',
+  order: 'Order',
+  category: 'Category',
+  webhook: 'Webhook',
+  operator: 'Operator',
+  import: 'Import',
+  request: 'Failed request',
+} as const;
 
 export const roleWords: Readonly<Record<Role, string>> = {
   viewer: 'Viewer',
@@ -86,12 +99,14 @@ export const deliveryStatusWords: Readonly<Record<DeliveryStatus, Word>> = {
   failed: { text: 'Failed', tone: 'bad' },
 };
 
+export const oldestWords = { oldest: { text: 'Oldest first' } } as const;
+
 interface StepWords {
   /** On the button. */
   readonly act: string;
   /** When it is done. */
   readonly done: string;
-  /** What will happen. */
+  /** Description of the consequences. */
   readonly effect: string;
 }
 
@@ -108,13 +123,13 @@ export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
     effect: 'The animal can be bought by others again. A cancelled order cannot be reopened.',
   },
   return: {
-    act: 'Take back',
+    act: 'Return',
     done: 'returned',
     effect: 'The animal can be bought again, if it is still here.',
   },
 };
 
-/** Operations whose names do not read well as words (`spaced`). */
+/** Operations whose `spaced` names do not read well. */
 export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',
@@ -130,8 +145,8 @@ export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   approveOrder: 'Approve an order',
   deliverOrder: 'Deliver an order',
   cancelOrder: 'Cancel an order',
-  returnOrder: 'Take an order back',
-  getRateLimit: 'Look at its limits',
+  returnOrder: 'Return an order',
+  getRateLimit: 'Get rate limit',
 };
 
 const changeTones: Readonly<Record<string, Tone>> = {
@@ -145,7 +160,7 @@ const changeTones: Readonly<Record<string, Tone>> = {
   disabled: 'bad',
 };
 
-/** A type stands as it is in the API, so that an operator can search for it. */
+/** Event types keep their API names, so that operators can search for them. */
 export function eventTypeWord(type: EventType): Word {
   return { text: type, tone: changeTones[type.split('.')[1] ?? ''] ?? 'quiet' };
 }
@@ -165,7 +180,7 @@ export function eventTypeWords(selectors: readonly EventSelector[]) {
 
 const rank = (selector: string) => (selector.endsWith('*') ? 0 : 1);
 
-/** What each change was; its object stands for the braces. */
+/** Descriptions of changes. Braces mark the place of the object. */
 const changes: Readonly<Record<string, string>> = {
   createAccount: 'Created {}',
   updateAccount: 'Changed {}',
@@ -189,7 +204,7 @@ const changes: Readonly<Record<string, string>> = {
   approveOrder: 'Approved {}',
   deliverOrder: 'Delivered {}',
   cancelOrder: 'Cancelled {}',
-  returnOrder: 'Took back {}',
+  returnOrder: 'Returned {}',
   putCategory: 'Named {}',
   deleteCategory: 'Deleted {}',
   createBackup: 'Created {}',
@@ -202,7 +217,9 @@ const changes: Readonly<Record<string, string>> = {
   updateLogging: 'Changed what is logged: {}',
 };
 
-/** What a change was, in words: those before and behind its object. */
+export const changedOperations = Object.keys(changes).toSorted();
+
+/** The description of a change: the words before and after its object. */
 export function changeWords(operation: string): readonly [before: string, behind: string] {
   const [before = '', behind = ''] = (changes[operation] ?? `${spaced(operation)}: {}`).split('{}');
   return [before, behind];

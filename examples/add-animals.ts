@@ -1,10 +1,11 @@
 /**
- * Adds the animals of a file, a name and a category on each line with a tab between. Run it again after whatever ended it:
- * for 24 hours, each line is added once.
+ * Adds the animals of a file with a tab-separated name and category on each line. Run it again after an
+ * interruption: within 24 hours, each line is added only once.
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
  *
- * The key needs the scope pets:create. However long the file is, its lines wait together for the limits of the key's plan.
+ * The key needs the scope pets:create. All lines share the limits of the key's plan, whatever the size of the
+ * file.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Writes all animals as lines of tab-separated values, at the pace that the key's plan allows:
+ * Writes all animals as tab-separated values, at the pace of the key's plan:
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/list-animals.ts > animals.tsv
  *

@@ -1,15 +1,18 @@
 /**
- * Keeps an exact copy of a store in an SQLite file: animals, categories and, if the key may read them, orders.
+ * Keeps an exact copy of a store in an SQLite file: animals, categories and, if the key may read them,
+ * orders.
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/mirror.ts copy.db
  *
- * The key needs the scopes events:read and pets:read. Stop the program whenever you like: it resumes where it was.
+ * The key needs the scopes events:read and pets:read. You can stop the program at any time. It resumes where
+ * it was.
  *
  * Why the copy is exact:
- * - The lists are read after the position. A list shows each resource at some moment behind the position, and every change behind it is
- *   an event. Events carry the whole resource, so the last one of each resource leaves what the store has.
- * - Events that are older than what a list showed set it back, and the later ones bring it forward again. Other programs never see that:
- *   the file gets the lists together with the events up to the end of reading.
+ * - The lists are read after the position. A list shows each resource at some time after the position, and
+ *   every change after the position has an event. Events contain the whole resource, so the last event of
+ *   each resource leaves the state of the store.
+ * - Events older than a listed resource restore an older state, and later ones correct it. Other programs
+ *   never see that: lists and events up to the end of reading are stored together.
  * - An event and its position are stored in one transaction.
  */
 import { Database } from 'bun:sqlite';
@@ -37,14 +40,14 @@ const remove = copy.query('DELETE FROM resources WHERE kind = ? AND id = ?');
 const move = copy.query('INSERT OR REPLACE INTO position VALUES (1, ?)');
 const saved = copy.query<{ event: bigint }, []>('SELECT event FROM position');
 
-/** Other kinds, which a later version of the service may have, are not copied. */
+/** Kinds of resources to copy. Later versions of the service may add others. */
 const copied = ['pet', 'category', 'order'];
 
 interface Resource {
   readonly id: bigint;
 }
 
-/** The JSON of the service, with all digits of its integers. */
+/** The service's JSON, with exact integers. */
 function jsonOf(resource: object): string {
   const members = Object.entries(resource).map(
     ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
@@ -56,7 +59,7 @@ function keep(kind: string, resources: readonly Resource[]): void {
   for (const resource of resources) put.run(kind, resource.id, jsonOf(resource));
 }
 
-/** Brings the copy to the state behind an event. */
+/** Applies an event to the copy. */
 async function apply(event: Event): Promise<void> {
   const [kind = '', change] = event.type.split('.');
   if (event.type === 'pets.imported') {
@@ -75,7 +78,7 @@ async function apply(event: Event): Promise<void> {
   }
 }
 
-/** Reads everything. If the program ends before this does, the file stays as it was. */
+/** Reads all resources. If the program is interrupted, the file is unchanged. */
 async function readAll(): Promise<void> {
   const { next: start } = await store.events.list({ order: 'desc', limit: 1 });
   copy.run('BEGIN IMMEDIATE');

@@ -1,16 +1,16 @@
 /**
- * A day in a pet store, told in requests. It needs nothing but fetch. With the service running (`npm start`):
+ * A day in a pet store, in requests. Needs only fetch. With the service running (`npm start`):
  *
  *   API=http://127.0.0.1:3000/v1 KEY=ask_your_first_key npx bun examples/shop-day.ts
  *
- * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. About 25 requests are sent, which
- * fits a minute of the Free plan.
+ * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. It sends about 25
+ * requests, within a minute's limit of the Free plan.
  */
 
 const { API, KEY } = process.env;
 if (!API || !KEY) throw new Error('Set API (such as http://127.0.0.1:3000/v1) and KEY (ask_…).');
 
-/** Bodies as this program needs them. Ids ascend from 1, so they are exact as numbers. */
+/** The members that this program uses. Ids ascend from 1, so they are exact as numbers. */
 interface Pet {
   readonly id: number;
   readonly name: string;
@@ -27,7 +27,7 @@ interface Answer<Body> {
   readonly body: Body;
 }
 
-/** Sends a request once. What the status means is the caller's to say. */
+/** Sends a request once. The caller handles the status. */
 async function send<Body>(
   method: string,
   path: string,
@@ -43,32 +43,32 @@ async function send<Body>(
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
 }
 
-/** Sends a request that has to succeed. */
+/** Sends a request that must succeed. */
 async function expectSuccess<Body>(...request: Parameters<typeof send>): Promise<Answer<Body>> {
   const answer = await send<Body>(...request);
   if (answer.status >= 400) throw new Error(`${request[0]} ${request[1]}: ${JSON.stringify(answer.body)}`);
   return answer;
 }
 
-/** The code of a refusal, or the status of a success. */
+/** The code of an error, or the status of a success. */
 function outcome({ status, body }: Answer<unknown>): string {
   return status < 400 ? String(status) : `${status} ${(body as { code: string }).code}`;
 }
 
-// Before the doors open: the categories get their names. PUT may be repeated, so this does no harm on the second day.
+// Before opening: name the categories. PUT can be repeated, so the program also works on the second day.
 const dogs = 1;
 const cats = 2;
 await expectSuccess('PUT', `/categories/${dogs}`, { name: 'Dogs' });
 await expectSuccess('PUT', `/categories/${cats}`, { name: 'Cats' });
 console.log('Categories: Dogs, Cats');
 
-// Animals arrive. The key is made before the first try, so that the same arrival can be sent again.
+// Animals arrive. The key is generated before the first attempt, so that retries can use it.
 async function arrive(name: string, categoryId: number): Promise<Pet> {
   const idempotencyKey = crypto.randomUUID();
   const arrival = () =>
     expectSuccess<Pet>('POST', '/pets', { name, categoryId }, { 'Idempotency-Key': idempotencyKey });
   const first = await arrival();
-  // Say the first response was lost. The second one is the same, and there is still one animal.
+  // Assume the first response was lost. The second one is the same, and there is still one animal.
   const second = await arrival();
   if (second.body.id !== first.body.id || second.headers.get('idempotent-replayed') !== 'true') {
     throw new Error(`${name} is in the store twice.`);
@@ -80,7 +80,7 @@ const pepper = await arrive('Pepper', dogs);
 const mia = await arrive('Mia', cats);
 console.log('Arrived, each sent twice and added once: Ozzy, Pepper, Mia');
 
-// Two buyers want Ozzy at the same moment. Neither looks first whether he is available: the answer tells.
+// Two buyers order Ozzy at the same time. Neither checks availability first: the response has the outcome.
 const order = (pet: Pet, reference: string) =>
   send<Order>('POST', '/orders', { petId: pet.id, reference }, { 'Idempotency-Key': crypto.randomUUID() });
 const answers = await Promise.all([order(ozzy, 'Anna'), order(ozzy, 'Ben')]);
@@ -91,20 +91,21 @@ if (won === undefined || answers.every(({ status }) => status === 201)) {
 }
 const loser = answers[0] === won ? 'Ben' : 'Anna';
 
-// An order holds its animal until it is delivered or cancelled.
+// An order reserves its animal until it is delivered or cancelled.
 const holding = won.body;
-console.log(`Removing Ozzy meanwhile: ${outcome(await send('DELETE', `/pets/${ozzy.id}`))}`);
+console.log(`Deleting the reserved Ozzy: ${outcome(await send('DELETE', `/pets/${ozzy.id}`))}`);
 await expectSuccess('POST', `/orders/${holding.id}/approve`);
 const delivered = await expectSuccess<Order>('POST', `/orders/${holding.id}/deliver`);
 console.log(`The winner's order: ${delivered.body.status}`);
 console.log(`Delivering it again: ${outcome(await send('POST', `/orders/${holding.id}/deliver`))}`);
 
-// The other buyer takes Pepper, and thinks better of it.
+// The other buyer orders Pepper, and cancels.
 const second = (await order(pepper, `${loser}, instead of Ozzy`)).body;
 const cancelled = await expectSuccess<Order>('POST', `/orders/${second.id}/cancel`);
 console.log(`The other buyer's order of Pepper: ${cancelled.body.status}`);
 
-// Two clerks rename Mia. Both have seen the same version, so the second one is told instead of overwriting the first.
+// Two clerks rename Mia. Both have read the same version, so the second one gets an error instead of
+// overwriting the first.
 const seen = (await expectSuccess<Pet>('PATCH', `/pets/${mia.id}`, {})).headers.get('etag') ?? '';
 const rename = (name: string) => send<Pet>('PATCH', `/pets/${mia.id}`, { name }, { 'If-Match': seen });
 const renamed = [await rename('Mia, the quiet one'), await rename('Mia, the loud one')];
@@ -115,7 +116,7 @@ await expectSuccess('POST', `/orders/${holding.id}/return`);
 await expectSuccess('PATCH', `/pets/${mia.id}`, { status: 'sold' });
 console.log('Ozzy is brought back. Mia is sold over the counter.');
 
-// The doors close. One request reads the three animals, whatever else the store has.
+// Closing time. One request reads the three animals, however many others the store has.
 const ids = [ozzy, pepper, mia].map(({ id }) => id).join(',');
 const { body: pets } = await expectSuccess<Pet[]>('GET', `/pets?id=${ids}`);
 for (const { name, status } of pets) console.log(`  ${name}: ${status}`);

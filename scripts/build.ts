@@ -1,6 +1,6 @@
 /**
- * Builds the whole service into one file, which needs nothing else where it runs: `bun scripts/build.ts [FILE]`. It is
- * for machines like this one (system, processor, C library), because this runtime goes into it.
+ * Builds the whole service into a single executable without dependencies: `bun scripts/build.ts [FILE]`. It
+ * runs on machines like this one (system, processor, C library), because it contains this runtime.
  */
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -12,10 +12,10 @@ const source = fileURLToPath(new URL('../src/', import.meta.url));
 /** The writer's thread is started by its name, not imported: see `app/store.ts`. */
 const entrypoints = ['main.ts', 'app/writer-thread.ts'].map((file) => join(source, file));
 
-/** How the finished files of the console are imported. */
+/** Import of the bundled files of the console. */
 const scheme = 'finished:';
 
-/** Puts a module with the finished files of the console in the place of the one that bundles them. */
+/** Replaces the module that bundles the console by one with the bundled files. */
 async function finishedConsole(): Promise<Bun.BunPlugin> {
   const files = await Promise.all(
     [...(await consoleFiles())].map(async ([path, { type, body }]) => ({
@@ -51,7 +51,9 @@ async function finishedConsole(): Promise<Bun.BunPlugin> {
   };
 }
 
-/** Builds the file and returns its size in bytes. What was there before is replaced at once, also while it runs. */
+/**
+ * Builds the file and returns its size in bytes. An existing file is replaced atomically, even while it runs.
+ */
 async function build(file: string): Promise<number> {
   await mkdir(dirname(file), { recursive: true });
   const folder = await mkdtemp(join(dirname(file), '.build-'));
@@ -66,12 +68,12 @@ async function build(file: string): Promise<number> {
       // Compiled ahead, commands start in half the time.
       format: 'esm',
       bytecode: true,
-      // Names stay, for stack traces; so do the places in the sources, inside the file.
+      // Names and source maps are kept for stack traces.
       minify: { whitespace: true, syntax: true },
       sourcemap: 'inline',
-      // A package that asks where it lies is not told of this machine: the same sources make the same bytes everywhere.
+      // Paths of this machine are removed, so that builds are reproducible.
       define: { __dirname: '"/"' },
-      // A bunfig.toml where it happens to be started is nothing that this program reads.
+      // Ignores a bunfig.toml in the working directory.
       compile: { outfile, autoloadDotenv: true, autoloadBunfig: false },
     });
     await rename(outfile, file);

@@ -3,7 +3,7 @@
  * body and for the filters of each list, with their descriptions, and the error codes of each status.
  */
 
-/** What of a JSON schema the document uses. */
+/** The part of JSON Schema that the document uses. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -49,7 +49,7 @@ interface OpenapiDocument {
 
 const head = `/** The bodies and error codes of the API. Written by npm run contract from contract/openapi.json. */
 
-/** A 64-bit integer to send: a \`number\` has to be a safe integer. */
+/** A 64-bit integer to send. A \`number\` must be a safe integer. */
 export type Int64 = bigint | number;
 `;
 
@@ -61,11 +61,11 @@ export function clientTypesText(openapiText: string): string {
     .filter(([name, { type, properties }]) => name !== 'Error' && type !== 'array' && !isEmpty(properties))
     .map(([name, schema]) => declaration(name, schema));
   const int64s = [...int64Members(schemas)].sort().map((name) => `'${name}'`);
-  const members = `/** The members of answers that are \`bigint\`. */\nexport const int64Members: readonly string[] = [${int64s.join(', ')}];\n`;
+  const members = `/** The members of responses that are \`bigint\`. */\nexport const int64Members: readonly string[] = [${int64s.join(', ')}];\n`;
   return [head, ...bodies, ...filters(document), errorCodes(document), members].join('\n');
 }
 
-/** The parameters of the query of each operation but those of every list. */
+/** The query parameters of each operation, except for those of every list. */
 function filters({ paths }: OpenapiDocument): string[] {
   return Object.values(paths)
     .flatMap((methods) => Object.values(methods))
@@ -98,7 +98,7 @@ function declaration(name: string, schema: Schema): string {
   return `${comment}export interface ${name} ${members(schema, '', isSent(schema))}\n`;
 }
 
-/** Request bodies allow no other members; those of answers may get more. */
+/** Request bodies allow no other members. Responses may get more. */
 function isSent(schema: Schema): boolean {
   return schema.additionalProperties === false;
 }
@@ -144,7 +144,7 @@ function union(values: readonly string[]): string {
   return values.map((value) => `'${value}'`).join(' | ');
 }
 
-/** The members that are exact integers, wherever they stand: a reader goes by their names. */
+/** The members that are exact integers in any object, because readers identify them by name. */
 function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   const exact = new Set<string>();
   const other = new Set<string>();

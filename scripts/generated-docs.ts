@@ -9,7 +9,7 @@ export interface GeneratedDoc {
   readonly text: string;
 }
 
-/** The documents that follow from the code, as they should read now. */
+/** The generated documents, with their current contents. */
 export async function generatedDocs(): Promise<GeneratedDoc[]> {
   return [
     await withTable('docs/operating.md', 'settings', settingsTable()),
@@ -31,14 +31,14 @@ function faultsTable(): string {
   return ['| Fault | Meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** The file with a table as the code has it, between two comments of this name. */
+/** The file with a generated table between two comments with this name. */
 async function withTable(path: string, name: string, table: string): Promise<GeneratedDoc> {
   const text = await Bun.file(path).text();
   const between = new RegExp(`(<!-- ${name}:.*-->\\n)[\\s\\S]*(<!-- /${name} -->)`);
   return { path, text: text.replace(between, (_, start, end) => `${start}${table}\n${end}`) };
 }
 
-/** The help of every command that does something. */
+/** The help of every command, except groups. */
 async function commandsText(): Promise<string> {
   const sections = leavesOf(await programOf({})).map(
     ({ path, command }) => `## animal-store ${path}\n\n\`\`\`\n${helpOf(command)}\n\`\`\`\n`,

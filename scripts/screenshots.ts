@@ -1,4 +1,7 @@
-/** Makes the pictures of the console in docs/screenshots, from a real service with a shop at work. Takes some minutes. */
+/**
+ * Generates the screenshots of the console in docs/screenshots from a real service under load: all of them, or those
+ * whose names are given. Takes some minutes.
+ */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { startConsole, type TestConsole } from '../test/support/console.ts';
@@ -16,12 +19,14 @@ const sizes = {
 type Width = keyof typeof sizes;
 type Theme = 'light' | 'dark';
 
-/** Every page, by the name of its pictures, and where it is. */
+/** Paths of the pages, by the names of their screenshots. */
 const places = {
   overview: '/',
+  history: '/?span=week',
   accounts: '/accounts',
   account: '/accounts/2',
-  usage: '/usage',
+  key: '/keys/2',
+  usage: '/usage?span=month',
   bans: '/bans',
   animals: '/animals',
   import: '/animals/import',
@@ -50,6 +55,10 @@ function everyView<T>(view: (width: Width, theme: Theme) => T): T[] {
   return widths.flatMap((width) => [view(width, 'light'), view(width, 'dark')]);
 }
 
+/** Undefined for all. */
+const wanted = process.argv.length > 2 ? new Set(process.argv.slice(2)) : undefined;
+const isWanted = (name: string) => wanted?.has(name) ?? true;
+
 const pictures: readonly Picture[] = [
   ...Object.entries(places).flatMap(([name, place]) =>
     everyView((width, theme) => ({ name, place, width, theme })),
@@ -58,17 +67,18 @@ const pictures: readonly Picture[] = [
   { name: 'close-account', place: '/accounts/3', width: 1280, theme: 'dark', press: 'Close account' },
 ];
 
-/** So long are clients at work before the first picture, so that the plots have something to show. */
+/** Time for which clients run before the first screenshot, so that the plots have data. */
 const workMs = 150_000;
 
 await using console = await startConsole({ BAN_STRIKES: '20' });
 const shop = await openShop(console);
 const work = clientsAtWork(console.apiUrl, shop.keys);
 await Bun.sleep(workMs);
-await rm(folder, { recursive: true, force: true });
+if (wanted === undefined) await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
-for (const picture of pictures) await take(console, shop.token, picture);
-for (const view of everyView((width, theme) => ({ width, theme }))) await takeSignIn(console, view);
+for (const picture of pictures.filter(({ name }) => isWanted(name))) await take(console, shop.token, picture);
+if (isWanted('sign-in'))
+  for (const view of everyView((width, theme) => ({ width, theme }))) await takeSignIn(console, view);
 await work.stop();
 
 async function take({ signedIn, closePages }: TestConsole, token: string, picture: Picture): Promise<void> {

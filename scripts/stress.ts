@@ -9,6 +9,7 @@ import { eventTests } from '../test/stress/events.ts';
 import { faultTests } from '../test/stress/faults.ts';
 import { hostile } from '../test/stress/hostile-json.ts';
 import { invalid } from '../test/stress/invalid.ts';
+import { json } from '../test/stress/json.ts';
 import { limitLaw } from '../test/stress/limit-model.ts';
 import { limitsTests } from '../test/stress/limits.ts';
 import { mutation } from '../test/stress/mutation.ts';
@@ -35,6 +36,7 @@ const stressTests: readonly StressTest[] = [
   ...limitsTests,
   limitLaw,
   invalid,
+  json,
   hostile,
   attacks,
   slow,
@@ -88,7 +90,7 @@ function inWords(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** One line that is written over on a terminal, and written once a while elsewhere. */
+/** A line that is overwritten on a terminal, and printed from time to time elsewhere. */
 function progressOf(name: string): (line: string) => void {
   let lastAt = performance.now();
   return (line) => {

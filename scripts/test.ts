@@ -136,7 +136,7 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
       ...process.env,
       ...servers?.environment,
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
-      // Bun keeps the memory of stores and apps that ended: to return it and to be given it again takes a third of the
+      // Bun keeps the memory of ended stores and apps. Returning and reallocating it takes a third of the
       // kernel's time.
       MIMALLOC_PURGE_DELAY: '-1',
     },
@@ -170,7 +170,7 @@ async function runInTurn(inTurn: readonly Step[]): Promise<Count[]> {
   return counts;
 }
 
-// The checks follow one another beside the tests, which often wait.
+// The checks run in sequence, concurrently with the tests, which often wait.
 const { beside = [], alone = [] } = Object.groupBy(steps, (step) => (step.beside ? 'beside' : 'alone'));
 const counts = (await Promise.all([runInTurn(beside), runInTurn(alone)])).flat();
 const total = { passed: 0, failed: 0 };

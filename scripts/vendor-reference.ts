@@ -1,6 +1,6 @@
 /**
- * Fetches Scalar, the page that shows the OpenAPI document, into `assets/reference/`. Its package brings 200 more
- * and 243 MB, of which one file is needed; so it is no dependency, and the file is kept here.
+ * Downloads Scalar, the reference page, into `assets/reference/`. Its package adds 200 others and 243 MB for
+ * one file, so it is not a dependency.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ try {
   await $`tar -xzf ${folder}/scalar-api-reference-${version}.tgz -C ${folder}`;
 
   const { license } = await Bun.file(join(folder, 'package/package.json')).json();
-  // The package has no licence file; the text beside the script is that of its repository.
+  // The package has no licence file, so the licence comes from its repository.
   if (license !== 'MIT')
     throw new Error(`${name} is under ${license} now: assets/reference/LICENSE says MIT.`);
 

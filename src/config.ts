@@ -2,7 +2,7 @@
 import { envFileMistakes } from './config/env-files.ts';
 import { combinationMistakes } from './config/mistakes.ts';
 import { settings } from './config/settings.ts';
-import { portBeside, withoutPassword } from './config/values.ts';
+import { defaultAdminPort, withoutPassword } from './config/values.ts';
 import { dayMs } from './domain/clock.ts';
 
 type SettingName = keyof typeof settings;
@@ -55,10 +55,10 @@ function shownSettings(environment: Readonly<Record<string, string | undefined>>
   });
 }
 
-/** Where the admin API listens; undefined where it does not. */
+/** Address of the admin API; undefined if it is off. */
 function adminOf({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: Values) {
   if (ADMIN_PORT === 'off') return undefined;
-  const port = ADMIN_PORT ?? portBeside(PORT);
+  const port = ADMIN_PORT ?? defaultAdminPort(PORT);
   return Object.freeze({ host, port, isPortSet: ADMIN_PORT !== undefined, origin });
 }
 
@@ -71,6 +71,7 @@ function clusterOf(values: Values) {
     redisTimeoutMs: values.REDIS_TIMEOUT_MS,
     poolSize: values.POSTGRES_POOL_SIZE,
     statementTimeoutMs: values.POSTGRES_TIMEOUT_MS,
+    replicaUrls: values.DATABASE_REPLICA_URLS,
   });
 }
 

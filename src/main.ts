@@ -1,8 +1,15 @@
 #!/usr/bin/env -S bun --config=/dev/null
-import { run } from './cli/cli.ts';
-import { ignoreUserSignals } from './cli/signals.ts';
-import { endQuietlyOnClosedPipe } from './cli/terminal.ts';
+import { restartWithMemoryOptions } from './cli/memory-options.ts';
 
+const words = process.argv.slice(2);
+if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
+
+// Loaded afterwards, so that a restart costs little.
+const [{ run }, { ignoreUserSignals }, { endQuietlyOnClosedPipe }] = await Promise.all([
+  import('./cli/cli.ts'),
+  import('./cli/signals.ts'),
+  import('./cli/terminal.ts'),
+]);
 ignoreUserSignals();
 endQuietlyOnClosedPipe();
-process.exitCode = await run(process.argv.slice(2), process.env);
+process.exitCode = await run(words, process.env);

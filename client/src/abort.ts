@@ -1,14 +1,14 @@
-/** What ends with each signal. */
+/** Callbacks per signal. */
 const endings = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Runs a function when the signal aborts, unless what is returned is called before. One signal may end any number of calls,
- * and Node.js warns of a leak where a signal has more than ten listeners, so each gets one.
+ * Runs a function when the signal aborts, unless the returned function is called first. Each signal gets one
+ * listener for any number of calls, because Node.js reports a leak at more than ten.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => {};
   const known = endings.get(signal) ?? listenedTo(signal);
-  // A function of its own, so that two that are the same are two.
+  // Wrapped, so that the same function can be registered twice.
   const ending = () => run();
   known.add(ending);
   return () => known.delete(ending);

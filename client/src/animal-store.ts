@@ -11,7 +11,8 @@ import type { AnimalStoreOptions } from './settings.js';
 import { Webhooks } from './webhooks.js';
 
 /**
- * A client of one service with one key. Share it: its calls wait together. Calls reject with AnimalStoreError.
+ * A client of one service with one key. Share it, so that all calls respect the same limits. Calls reject
+ * with AnimalStoreError.
  */
 export class AnimalStore {
   readonly pets: Pets;

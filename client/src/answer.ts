@@ -1,15 +1,15 @@
 import { type Limits, limitsOf } from './limits.js';
 
-/** A success with what its headers say. */
+/** A successful response with its parsed headers. */
 export interface Answer<Data> {
   readonly data: Data;
   readonly headers: Headers;
   readonly status: number;
-  /** The service's id of the request, for reports to its operator. */
+  /** `X-Request-Id` of the response, for reports to the operator. */
   readonly requestId: string | undefined;
-  /** The version of what `data` shows, for `ifMatch`. */
+  /** Entity tag of `data`, for `ifMatch`. */
   readonly etag: string | undefined;
-  /** What was left of the account's limits. */
+  /** Remaining quota of the account. */
   readonly rateLimit: Limits | undefined;
 }
 
@@ -24,7 +24,7 @@ export function answerOf<Data>(data: Data, status: number, headers: Headers): An
   };
 }
 
-/** A call under way: a promise of its data, which has the whole answer, too. */
+/** A call in progress: a promise of its data, with access to the whole response. */
 export class Call<Data> extends Promise<Data> {
   #answer?: Promise<Answer<Data>>;
 
@@ -41,7 +41,7 @@ export class Call<Data> extends Promise<Data> {
 
   /** The data with status, headers, request id, entity tag and limits. */
   withResponse(): Promise<Answer<Data>> {
-    // Whoever takes the answer gets its error there.
+    // The caller handles the error of the response promise.
     this.catch(() => {});
     return this.#answer as Promise<Answer<Data>>;
   }

@@ -1,16 +1,15 @@
 import { onAbort } from './abort.js';
-import { longestTimerMs } from './clock.js';
+import { maxTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 import type { Fetch } from './settings.js';
 
-/** A response that was read to its end. */
+/** A completely read response. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** A request as it is sent. */
 export interface Try {
   readonly method: string;
   readonly url: string;
@@ -21,8 +20,8 @@ export interface Try {
 }
 
 /**
- * Sends a request once. Throws ConnectionError, TimeoutError, or the signal's reason. Redirects are not followed: the key is
- * for this address only.
+ * Sends a request once. Throws ConnectionError, TimeoutError, or the signal's reason. Redirects are not
+ * followed, because the key is for this address only.
  */
 export async function attemptOf(
   fetch: Fetch,
@@ -34,7 +33,7 @@ export async function attemptOf(
   signal?.throwIfAborted();
   const ending = new AbortController();
   const stop = onAbort(signal, () => ending.abort(signal?.reason));
-  const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, longestTimerMs));
+  const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, maxTimerMs));
   const init = { method, headers, redirect: 'manual', signal: ending.signal } as const;
   const exchange = async () => {
     const response = await fetch(url, body === undefined ? init : { ...init, body });
@@ -79,7 +78,10 @@ function reasonOf(thrown: unknown): string {
 
 const unsentCodes = /REFUSED|NOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT/;
 
-/** Whether no connection was made, so that nothing was sent. False where the runtime does not report it, as in browsers. */
+/**
+ * Whether the connection failed, so that nothing was sent. False where the runtime does not report it, as in
+ * browsers.
+ */
 export function isUnsent({ cause }: ConnectionError): boolean {
   const { code, cause: inner } = (cause ?? {}) as Thrown;
   return unsentCodes.test(String(inner?.code ?? code));

@@ -4,7 +4,7 @@ import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, Send } from './request.js';
 
 export interface PutCategoryOptions extends ChangeOptions {
-  /** `'*'`: only if there is no such category yet; else PreconditionError. */
+  /** `'*'` rejects with PreconditionError if the category exists. */
   readonly ifNoneMatch?: '*' | undefined;
 }
 
@@ -26,12 +26,12 @@ export class Categories {
     return Call.of(this.#send({ method: 'GET', collection: 'categories', id, options }));
   }
 
-  /** Names a category, whether it has a name already or not. Needs the scope `pets:write`. */
+  /** Names or renames a category. Needs the scope `pets:write`. */
   put(id: Int64, name: CategoryName, options?: PutCategoryOptions): Call<Category> {
     return Call.of(this.#send({ method: 'PUT', collection: 'categories', id, body: name, options }));
   }
 
-  /** Removes a category's name; its animals stay. Needs the scope `pets:write`. */
+  /** Deletes a category's name, but not its animals. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
     return Call.of(this.#send({ method: 'DELETE', collection: 'categories', id, options }));
   }

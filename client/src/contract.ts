@@ -1,9 +1,9 @@
 /** The bodies and error codes of the API. Written by npm run contract from contract/openapi.json. */
 
-/** A 64-bit integer to send: a `number` has to be a safe integer. */
+/** A 64-bit integer to send. A `number` must be a safe integer. */
 export type Int64 = bigint | number;
 
-/** Whether the animal can be bought. */
+/** Availability of the animal. */
 export type PetStatus = 'available' | 'pending' | 'sold';
 
 /** An animal to add. */
@@ -12,7 +12,7 @@ export interface NewPet {
   readonly name: string;
   /** ID of the category that the animal belongs to. */
   readonly categoryId: Int64;
-  /** Whether the animal can be bought; `available` when omitted. */
+  /** Availability of the animal. Defaults to `available`. */
   readonly status?: PetStatus | undefined;
 }
 
@@ -33,13 +33,13 @@ export interface CategoryName {
 
 /** An order to place. */
 export interface NewOrder {
-  /** ID of the animal that is ordered. */
+  /** ID of the ordered animal. */
   readonly petId: Int64;
   /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reference?: string | undefined;
 }
 
-/** How far the order is. */
+/** Status of the order. */
 export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
 
 /** A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included. */
@@ -47,36 +47,36 @@ export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pet
 
 /** A webhook to create. */
 export interface NewWebhook {
-  /** Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only. */
+  /** URL that receives the events: `https`, without user name, password or fragment, and with public addresses only. */
   readonly url: string;
   /** The events that are sent. Defaults to all that the key may read. */
   readonly types?: readonly EventSelector[] | undefined;
-  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** Purpose of the webhook. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | undefined;
 }
 
-/** Members of a webhook to change; the others stay as they are. A description of null is removed. */
+/** Members of a webhook to change. Others are unchanged. A description of null is removed. */
 export interface WebhookPatch {
   /** Whether events are sent. */
   readonly enabled?: boolean | undefined;
-  /** Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only. */
+  /** URL that receives the events: `https`, without user name, password or fragment, and with public addresses only. */
   readonly url?: string | undefined;
-  /** The events that are sent. */
+  /** Types of the events to send. */
   readonly types?: readonly EventSelector[] | undefined;
-  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** Purpose of the webhook. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | null | undefined;
 }
 
 /** Which events to send again. */
 export interface Redelivery {
-  /** The events behind this id are sent again. */
+  /** Send the events after this id again. */
   readonly after: Int64;
 }
 
 /** `pending` until the receiver accepts the event, or the last attempt fails. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
-/** A change, with the resource as it was after it; of a deletion, as it was before. */
+/** A change, with the resource after it, or before it for a deletion. */
 export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
 /** The event `pet.created`. */
@@ -153,7 +153,7 @@ export interface OrderPlacedEvent {
 export interface Order {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  /** ID of the animal that is ordered. */
+  /** ID of the ordered animal. */
   readonly petId: bigint;
   readonly status: OrderStatus;
   /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
@@ -262,11 +262,11 @@ export interface WebhookDisabled {
 
 /** One mistake in the request. */
 export interface ErrorDetail {
-  /** Part of the request that has the mistake. */
+  /** Part of the request with the mistake. */
   readonly in: 'body' | 'query' | 'header' | 'path';
   /** Name of the member, parameter or header. Empty for the body as a whole. */
   readonly name: string;
-  /** What is wrong and what is expected. */
+  /** The mistake and the expected value. */
   readonly message: string;
 }
 
@@ -307,19 +307,19 @@ export interface RateLimit {
 export interface IssuedWebhook {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  /** Where events are sent. */
+  /** URL that receives the events. */
   readonly url: string;
-  /** The events that are sent. */
+  /** Types of the events to send. */
   readonly types: readonly EventSelector[];
-  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** Purpose of the webhook. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | undefined;
   /** Whether events are sent. */
   readonly enabled: boolean;
-  /** Why the service disabled the webhook. */
+  /** Why the webhook is disabled. */
   readonly disabledReason?: string | undefined;
   /** When the webhook was created, UTC. */
   readonly createdAt: string;
-  /** Signs the requests of the webhook (Standard Webhooks). Shown only here. */
+  /** Secret that signs the requests (Standard Webhooks). It is shown only in this response. */
   readonly secret: string;
 }
 
@@ -327,15 +327,15 @@ export interface IssuedWebhook {
 export interface Webhook {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  /** Where events are sent. */
+  /** URL that receives the events. */
   readonly url: string;
-  /** The events that are sent. */
+  /** Types of the events to send. */
   readonly types: readonly EventSelector[];
-  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** Purpose of the webhook. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | undefined;
   /** Whether events are sent. */
   readonly enabled: boolean;
-  /** Why the service disabled the webhook. */
+  /** Why the webhook is disabled. */
   readonly disabledReason?: string | undefined;
   /** When the webhook was created, UTC. */
   readonly createdAt: string;
@@ -345,11 +345,11 @@ export interface Webhook {
 export interface WebhookTest {
   /** Status of the response, if there was one. */
   readonly status?: number | undefined;
-  /** How long the attempt took. */
+  /** Duration of the attempt in milliseconds. */
   readonly milliseconds: number;
   /** The first 1,024 bytes of the response. */
   readonly body?: string | undefined;
-  /** Why the attempt failed. */
+  /** Reason of the failure. */
   readonly error?: string | undefined;
 }
 
@@ -361,22 +361,22 @@ export interface Delivery {
   readonly eventId: bigint;
   readonly type: EventType;
   readonly status: DeliveryStatus;
-  /** The attempts so far, the first one first. */
+  /** The attempts so far, oldest first. */
   readonly attempts: readonly {
     /** When the request was sent, UTC. */
     readonly at: string;
     /** Status of the response, if there was one. */
     readonly status?: number | undefined;
-    /** How long the attempt took. */
+    /** Duration of the attempt in milliseconds. */
     readonly milliseconds: number;
-    /** Why the attempt failed. */
+    /** Reason of the failure. */
     readonly error?: string | undefined;
   }[];
-  /** When the next attempt is due, UTC; missing if none follows. */
+  /** Time of the next attempt, UTC; omitted if there is none. */
   readonly nextAttemptAt?: string | undefined;
 }
 
-/** What happened. */
+/** Type of the event. */
 export type EventType = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled';
 
 /** The filters of listPets. */
@@ -409,9 +409,9 @@ export interface ListOrdersFilters {
 
 /** The filters of listEvents. */
 export interface ListEventsFilters {
-  /** Return the events behind this id. Defaults to the oldest retained event. */
+  /** Return the events after this id. Defaults to the oldest retained event. */
   readonly after?: Int64 | undefined;
-  /** Return only events of these types. May be given several times. */
+  /** Return only events of these types. Can be repeated. */
   readonly type?: readonly EventSelector[] | undefined;
   /** Seconds to wait for an event before an empty page is returned (long polling). */
   readonly wait?: number | undefined;
@@ -421,9 +421,9 @@ export interface ListEventsFilters {
 
 /** The filters of streamEvents. */
 export interface StreamEventsFilters {
-  /** Return only events of these types. May be given several times. */
+  /** Return only events of these types. Can be repeated. */
   readonly type?: readonly EventSelector[] | undefined;
-  /** Start with the event behind this id. Defaults to the next event that is committed. */
+  /** Start with the event after this id. Defaults to the next event that is committed. */
   readonly after?: Int64 | undefined;
 }
 
@@ -450,5 +450,5 @@ export interface ErrorCodes {
   readonly 503: 'service_unavailable';
 }
 
-/** The members of answers that are `bigint`. */
+/** The members of responses that are `bigint`. */
 export const int64Members: readonly string[] = ['after', 'categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];

@@ -1,4 +1,4 @@
-/** What a call rejects with. Each class is a kind of error, and `code` narrows to it. */
+/** Errors of calls. Each class is a kind of error, and `code` narrows to it. */
 import type { ErrorCodes, ErrorDetail } from './contract.js';
 
 /** The contents of an error. */
@@ -16,11 +16,11 @@ export interface Problem {
 }
 
 class Base<Code extends string, Status extends number | undefined> extends Error {
-  /** Machine-readable code. New versions of the service may add codes; their class follows from the status. */
+  /** Machine-readable code. New versions of the service may add codes, whose class depends on the status. */
   readonly code: Code;
   /** HTTP status; undefined without a response. */
   readonly status: Status;
-  /** `X-Request-Id` of the response, by which the operator finds it in the log. */
+  /** `X-Request-Id` of the response, with which the operator can find it in the log. */
   readonly requestId: string | undefined;
   /** Headers of the response. */
   declare readonly headers: Headers | undefined;
@@ -38,7 +38,7 @@ class Base<Code extends string, Status extends number | undefined> extends Error
   }
 }
 
-/** An option or argument that cannot be sent: nothing was. `cause` is the exception behind it, if there is one. */
+/** An invalid option or argument. Nothing was sent. `cause` is the underlying exception, if any. */
 export class ArgumentError extends Base<'invalid_argument', undefined> {
   override readonly name = 'ArgumentError';
   constructor(message: string, cause?: unknown) {
@@ -52,7 +52,7 @@ export class InvalidRequestError extends Base<
   number
 > {
   override readonly name = 'InvalidRequestError';
-  /** Every mistake, with its place. */
+  /** Every mistake, with its location. */
   readonly details: readonly ErrorDetail[];
   constructor(problem: Problem, details: readonly ErrorDetail[]) {
     super(problem);
@@ -97,7 +97,10 @@ export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'
   }
 }
 
-/** 410: events behind the position were missing, so a copy that is built from them would be wrong. Read the resources again, then follow. */
+/**
+ * 410: events after the position are missing, so a copy built from them would be wrong. Read the resources
+ * again, then follow.
+ */
 export class EventsExpiredError extends Base<'events_expired', 410> {
   override readonly name = 'EventsExpiredError';
 }
@@ -155,7 +158,7 @@ export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }
 
-/** A delivery that `verifyWebhook` rejects: answer with 400, and do nothing else with it. */
+/** A delivery that `verifyWebhook` rejects. Respond with 400 and ignore it. */
 export class WebhookError extends Base<'webhook_rejected', undefined> {
   override readonly name = 'WebhookError';
   constructor(message: string, cause?: unknown) {
@@ -182,7 +185,7 @@ export type AnimalStoreError =
   | TimeoutError
   | WebhookError;
 
-/** Every code of an error, those of the client included. */
+/** All error codes, including those of the client. */
 export type ErrorCode = AnimalStoreError['code'];
 
 /** The class of all errors of this client. `instanceof` narrows to the union, which `code` narrows further. */

@@ -7,36 +7,38 @@ import type { CallOptions, Send } from './request.js';
 
 /** Which events to list. */
 export interface EventQuery extends ListEventsFilters {
-  /** Most events, 1 to 100; 100 when omitted. */
+  /** Maximum number of events, 1 to 100; defaults to 100. */
   readonly limit?: number | undefined;
 }
 
-/** A page of the feed, which has no last page. */
+/** A page of the feed. There is always a next one. */
 export interface EventPage {
   readonly events: readonly Event[];
-  /** The last event that was examined: `after` of the page that follows. */
+  /** The last examined event: `after` of the next page. */
   readonly next: bigint;
 }
 
 /** Which events to follow. */
 export interface FollowOptions extends CallOptions {
   /**
-   * The last event that you have: the loop begins behind it. 0 begins with the first event that the store ever had. Defaults to
-   * the newest event, so that the loop begins with the next one.
+   * The last event that you have; the loop begins after it. 0 begins with the first event of the store.
+   * Defaults to the newest event, so that the loop begins with the next one.
    */
   readonly after?: Int64 | undefined;
-  /** Only events of these types; by default all that the key may read. */
+  /** Only events of these types; defaults to all that the key may read. */
   readonly types?: readonly EventSelector[] | undefined;
   /**
-   * Receives the position after each page, when all of its events were handled. With `types`, it moves on while there is no event
-   * for you: save it, or a position that rests for long expires.
+   * Receives the position after each page, when all of its events were handled. With `types`, the position
+   * advances even without a matching event: save it, because an old position expires.
    */
   readonly onPosition?: ((position: bigint) => unknown) | undefined;
 }
 
-/** The longest that the service delays an empty page. */
-const longestWaitSeconds = 30;
-/** The shortest time between requests that bring nothing: a service that shuts down responds at once. */
+/** Maximum delay of an empty page by the service. */
+const maxWaitSeconds = 30;
+/**
+ * Minimum time between requests with empty results, because a service that shuts down responds immediately.
+ */
 const pauseMs = 1_000;
 
 /** The changes of the store, in the order of their commits. */
@@ -50,23 +52,24 @@ export class Events {
   }
 
   /**
-   * Gets a page of events. With `wait`, an empty page is delayed until there is an event; `timeoutMs` begins after that time.
-   * Rejects with EventsExpiredError if events behind `after` are not retained any more. Needs the scope `events:read`, and for each
-   * type the scope of its resource.
+   * Gets a page of events. With `wait`, an empty page is delayed until there is an event; `timeoutMs` begins
+   * after that time. Rejects with EventsExpiredError if events after `after` are no longer retained. Needs
+   * the scope `events:read`, and for each type the scope of its resource.
    */
   list(query: EventQuery = {}, options?: CallOptions): Call<EventPage> {
     return Call.of(this.#page(query, options, false));
   }
 
   /**
-   * Follows the events, each once and in order, for ever: `break` or the signal ends the loop, also while it waits. Outages and limits
-   * are waited out however long they last. Throws EventsExpiredError if events are missing behind the position.
+   * Yields each event once and in order, until `break` or the signal ends the loop, even while it waits.
+   * Waits out outages and limits of any length. Throws EventsExpiredError if events after the position are
+   * missing.
    */
   follow(options: FollowOptions = {}): AsyncIterable<Event> {
     return { [Symbol.asyncIterator]: () => this.#walk(options) };
   }
 
-  /** An iterator whose `return` also ends a request in flight. */
+  /** An iterator whose `return` also aborts a request in flight. */
   #walk(options: FollowOptions): AsyncIterator<Event, void, undefined> {
     const { signal } = options;
     const ending = new AbortController();
@@ -95,7 +98,7 @@ export class Events {
     let position = after ?? (await page({ order: 'desc', limit: 1 })).next;
     for (;;) {
       const askedAt = this.#clock.now();
-      const { events, next } = await page({ after: position, wait: longestWaitSeconds });
+      const { events, next } = await page({ after: position, wait: maxWaitSeconds });
       yield* events;
       if (BigInt(position) !== next) await onPosition?.(next);
       else await sleep(this.#clock, Math.max(0, pauseMs - this.#clock.now() + askedAt), options.signal);

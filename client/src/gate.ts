@@ -1,14 +1,14 @@
 /**
- * Decides when requests are sent, for all calls of a client together.
- *
- * The service bans a key for requests that are refused a second or more after the first 429 of an episode ("strikes", 100
- * within ten minutes). Several processes may share the key, and none is told of the others' 429. So this client:
- * - sends nothing while a `Retry-After` lasts, and nothing that the headers say will be refused;
- * - sends one request alone when it has heard nothing for a second, and the others when that is answered (or one more each
- *   second). A pause that others used to exhaust the limit so costs one strike, however many calls wait;
- * - for ten minutes after a 429, asks `GET /rate-limit` instead, which is free and never a strike. What is sent within a second
- *   of "there are requests left" cannot be a strike, because an episode would have begun since.
- * One client so gets at most one strike in ten minutes.
+ * Schedules the requests of all calls of a client. The service bans a key for requests that are rejected a
+ * second or more after the first 429 of an episode ("strikes", 100 within ten minutes). Several processes may
+ * share the key, but do not see the others' 429. So this client:
+ * - sends no request during a `Retry-After`, and none that would be rejected according to the headers;
+ * - after a second without a response, sends a single request, and the others when it has a response (or one
+ *   more each second). If other clients exhausted the limit in a pause, this costs one strike for any number
+ *   of waiting calls;
+ * - for ten minutes after a 429, calls `GET /rate-limit` first, which is free and never a strike. A request
+ *   within a second of a response with remaining quota cannot be a strike, because an episode would have
+ *   begun since. One client therefore gets at most one strike in ten minutes.
  */
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
@@ -17,27 +17,27 @@ import { type AnimalStoreError, RateLimitError } from './errors.js';
 import type { Limits } from './limits.js';
 import { Quota } from './quota.js';
 
-/** Most requests under way at the same time. */
+/** Maximum number of requests in flight. */
 const maxInFlight = 32;
-/** How long after a 429 further requests are in no danger of being strikes. */
+/** Time after a 429 in which further requests are no strikes. */
 export const graceMs = 1_000;
-/** Of that, what timers and the way may take. */
+/** Part of `graceMs` reserved for timers and the network. */
 const marginMs = 100;
-/** How long the service remembers strikes. */
+/** Period in which the service counts strikes. */
 const strikesLastMs = 600_000;
 
-/** A request that wants to be sent. */
+/** A request waiting to be sent. */
 export interface Entry {
-  /** The longest it may wait for limits, in ms. */
+  /** Maximum wait for limits. */
   readonly maxWaitMs: number;
   readonly signal: AbortSignal | undefined;
-  /** How often it was sent; what was sent already goes first. */
+  /** Number of earlier attempts. Retries go first. */
   readonly attempts: number;
 }
 
 interface Waiting extends Entry {
-  /** `#stoodMs` when it came. */
-  readonly stoodBefore: number;
+  /** `#waitedMs` at its arrival. */
+  readonly waitedBeforeMs: number;
   readonly enter: () => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -50,16 +50,19 @@ export class Gate {
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #isAsking = false;
-  /** How long requests have waited for limits in all, not for answers of others; and since when they do. */
-  #stoodMs = 0;
-  #standsSince: number | undefined;
+  /**
+   * Total time for which requests have waited for limits, excluding waits for other responses; and the start
+   * of the current wait.
+   */
+  #waitedMs = 0;
+  #waitingSince: number | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #closedBy: AnimalStoreError | undefined;
   #cautiousUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
 
-  /** `ask` sends `GET /rate-limit` and lets the gate `hear` the answer. It never rejects. */
+  /** `ask` sends `GET /rate-limit` and passes the response to `update`. It never rejects. */
   constructor(clock: Clock, pace: boolean, ask: () => Promise<void>) {
     this.#clock = clock;
     this.#pace = pace;
@@ -67,17 +70,17 @@ export class Gate {
   }
 
   /**
-   * Resolves when the request may be sent, with the ms that it waited for limits; `leave` has to follow. Rejects when that would
-   * take longer than it may wait.
+   * Resolves when the request may be sent, with the ms that it waited for limits; `leave` must follow.
+   * Rejects if the wait would exceed its maximum.
    */
   enter(entry: Entry): Promise<number> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         ...entry,
-        stoodBefore: this.#stood(),
+        waitedBeforeMs: this.#totalWaitMs(),
         enter: () => {
           stop();
-          resolve(this.#stoodMs - waiting.stoodBefore);
+          resolve(this.#waitedMs - waiting.waitedBeforeMs);
         },
         reject: (reason) => {
           stop();
@@ -85,7 +88,7 @@ export class Gate {
         },
       };
       const stop = onAbort(entry.signal, () => {
-        // It may have been turned away a moment ago, and not know yet.
+        // Its rejection may be pending.
         const place = this.#queue.indexOf(waiting);
         if (place >= 0) this.#queue.splice(place, 1);
         waiting.reject(entry.signal?.reason);
@@ -97,18 +100,18 @@ export class Gate {
     });
   }
 
-  /** The request that entered has its answer, or none will come. */
+  /** Ends an entered request, with or without a response. */
   leave(): void {
     this.#inFlight--;
     this.#pump();
   }
 
-  /** Takes over what an answer says of the limits. */
-  hear(limits: Limits | undefined, sentAt: number): void {
-    this.#quota.hear(limits, sentAt, this.#clock.now());
+  /** Updates the quota from a response. */
+  update(limits: Limits | undefined, sentAt: number): void {
+    this.#quota.update(limits, sentAt, this.#clock.now());
   }
 
-  /** Lets nothing in for so long, because of this error. */
+  /** Blocks all requests for this time, because of an error. */
   close(error: AnimalStoreError, ms: number): void {
     const until = this.#clock.now() + ms;
     if (error.status === 429) this.#cautiousUntil = Math.max(this.#cautiousUntil, until + strikesLastMs);
@@ -117,48 +120,48 @@ export class Gate {
     this.#closedBy = error;
   }
 
-  /** Ends what `close` began: the service was heard to take requests again. */
+  /** Ends the block of `close`, because the service accepts requests again. */
   open(): void {
     this.#closedUntil = Number.NEGATIVE_INFINITY;
     this.#pump();
   }
 
-  /** The ms that requests have waited for limits until now. */
-  #stood(): number {
+  /** Total ms for which requests have waited for limits. */
+  #totalWaitMs(): number {
     const now = this.#clock.now();
-    return this.#stoodMs + (this.#standsSince === undefined ? 0 : now - this.#standsSince);
+    return this.#waitedMs + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
   }
 
-  #pump(wasToldNow = false): void {
+  #pump(isJustUpdated = false): void {
     this.#cancelTimer();
-    this.#stoodMs = this.#stood();
-    this.#standsSince = undefined;
-    let isTold = wasToldNow;
+    this.#waitedMs = this.#totalWaitMs();
+    this.#waitingSince = undefined;
+    let isUpdated = isJustUpdated;
     while (this.#queue.length > 0) {
       const now = this.#clock.now();
-      const opensAt = this.#opensAt(now, isTold);
+      const opensAt = this.#opensAt(now, isUpdated);
       if (opensAt > now) {
         if (opensAt < Infinity) this.#wait(opensAt, now);
-        // An answer may be long in coming: others need not wait for it.
+        // Do not wait for a slow response.
         else this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
         return;
       }
-      isTold = false;
+      isUpdated = false;
       this.#inFlight++;
       this.#lastAt = now;
       this.#queue.shift()?.enter();
     }
   }
 
-  /** When the next request may be sent; Infinity: when one that is under way has been answered, or a second later. */
-  #opensAt(now: number, isTold: boolean): number {
+  /** When the next request may be sent; Infinity: after the next response, or in a second. */
+  #opensAt(now: number, isUpdated: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
     const exhausted = this.#quota.exhausted(now);
     if (exhausted !== undefined) return exhausted.until;
     if (this.#inFlight > 0 && this.#quota.left(now) <= this.#inFlight) return Infinity;
     const isCautious = now < this.#cautiousUntil;
-    if (!isTold && !this.#isUpToDate(now, isCautious)) {
+    if (!isUpdated && !this.#isUpToDate(now, isCautious)) {
       if (this.#pace || isCautious) {
         this.#askFirst();
         return Infinity;
@@ -168,10 +171,12 @@ export class Gate {
     return this.#pace ? this.#quota.paced(this.#lastAt, this.#inFlight) : now;
   }
 
-  /** Whether what is known of the limits still holds. Without a 429, a pacing client takes itself for the only one. */
+  /**
+   * Whether the known quota is still valid. Without a 429, a pacing client assumes that it is the only one.
+   */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
-    // Where answers take long, calls would else be sent one by one.
+    // Otherwise calls would be sent one by one while responses are slow.
     return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }
 
@@ -183,24 +188,24 @@ export class Gate {
     });
   }
 
-  /** Sets the timer, and turns away what may not wait that long. */
+  /** Sets the timer, and rejects requests that may not wait that long. */
   #wait(opensAt: number, now: number): void {
-    this.#standsSince = now;
-    const canWait = ({ maxWaitMs, stoodBefore }: Waiting) =>
-      this.#stoodMs - stoodBefore + opensAt - now <= maxWaitMs;
-    const [staying, leaving] = [true, false].map((stays) =>
-      this.#queue.filter((waiting) => canWait(waiting) === stays),
+    this.#waitingSince = now;
+    const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>
+      this.#waitedMs - waitedBeforeMs + opensAt - now <= maxWaitMs;
+    const [allowed, expired] = [true, false].map((isAllowed) =>
+      this.#queue.filter((waiting) => canWait(waiting) === isAllowed),
     ) as [Waiting[], Waiting[]];
-    this.#queue.splice(0, Infinity, ...staying);
-    // Not at once: a loop that ignores the error would keep the program from doing anything else.
-    for (const { reject, attempts } of leaving) {
+    this.#queue.splice(0, Infinity, ...allowed);
+    // Asynchronously, because a loop that ignores the error would block the program.
+    for (const { reject, attempts } of expired) {
       const seconds = Math.ceil((opensAt - now) / 1_000);
       this.#clock.after(0, () => reject(this.#refusal(seconds, now, attempts)));
     }
-    if (staying.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
+    if (allowed.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
-  /** Why nothing may be sent, with the seconds that are left. */
+  /** The error for requests that cannot wait, with the remaining seconds. */
   #refusal(seconds: number, now: number, attempts: number): AnimalStoreError {
     const closedBy = this.#closedBy;
     if (now < this.#closedUntil && closedBy !== undefined) {

@@ -17,13 +17,13 @@ export interface ReceivedResponse extends SentRequest {
 }
 
 export interface Retry extends SentRequest {
-  /** Why the request will be sent again. */
+  /** The cause of the retry. */
   readonly error: AnimalStoreError;
-  /** Milliseconds until then, at least. Other calls may delay it further. */
+  /** Minimum delay in milliseconds. Other calls may delay it further. */
   readonly waitMs: number;
 }
 
-/** For logging. What a hook throws ends the call. */
+/** Hooks for logging. An error thrown by a hook ends the call. */
 export interface Hooks {
   /** Before each attempt. */
   readonly onRequest?: ((request: SentRequest) => void) | undefined;

@@ -5,7 +5,7 @@ import type { CallOptions, Send } from './request.js';
 /** Which animals to count. */
 export interface InventoryQuery extends GetInventoryFilters {}
 
-/** How many animals there are. */
+/** Counts of animals. */
 export class Inventory {
   readonly #send: Send;
   /** @internal */

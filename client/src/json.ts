@@ -2,15 +2,16 @@
 import { type Int64, int64Members } from './contract.js';
 import { ArgumentError } from './errors.js';
 
-// A member's name with its number, or any other string: strings are matched whole, so that nothing inside one is
-// taken for a member.
+// A member's name with its number, or any other string. Strings are matched completely, so that their
+// contents are not mistaken for members.
 const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
 
 /**
- * Reads JSON. The integers of `int64Members` come back as `bigint`, all else as JSON.parse reads it. Throws SyntaxError.
+ * Reads JSON. Returns the integers of `int64Members` as `bigint`, and other values like JSON.parse. Throws
+ * SyntaxError.
  */
 export function parseJson(text: string): unknown {
-  // Each of these numbers is replaced by its place in this list, and put back by the reviver.
+  // Each of these numbers is replaced by its index in this list, and restored by the reviver.
   const numbers: (bigint | number)[] = [];
   const placed = text.replace(members, (match, name: string, colon: string | undefined, digits: string) => {
     if (colon === undefined || !int64Members.includes(JSON.parse(name))) return match;
@@ -22,7 +23,7 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Writes a body: an object whose members are plain values. Members that are undefined are left out. */
+/** Serializes an object with plain members. Undefined ones are omitted. */
 export function stringifyJson(body: object): string {
   const written = Object.entries(body)
     .filter(([, value]) => value !== undefined)
@@ -36,7 +37,7 @@ function written64(name: string, value: unknown): string {
     : (JSON.stringify(value) ?? 'null');
 }
 
-/** The digits of an integer. Throws ArgumentError for a number that is not exact. */
+/** The digits of an integer. Throws ArgumentError for an unsafe number. */
 export function integerText(name: string, value: Int64): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   const given = typeof value === 'string' ? JSON.stringify(value) : String(value);

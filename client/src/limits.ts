@@ -1,4 +1,4 @@
-/** What the headers of an answer say about limits. */
+/** Rate-limit headers of a response. */
 
 /** A window of the account's limits. */
 export interface LimitWindow {
@@ -6,7 +6,7 @@ export interface LimitWindow {
   readonly limit: number;
   /** Requests left in the window. */
   readonly remaining: number;
-  /** Whole seconds until the window ends, as of this answer. */
+  /** Whole seconds from this response to the end of the window. */
   readonly resetSeconds: number;
 }
 
@@ -35,7 +35,7 @@ export function limitsOf(headers: Headers): Limits | undefined {
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000;
-  // The service's date, if there is one, so that this machine's may be wrong.
+  // Prefer the service's date, because the local clock may be wrong.
   const from = Date.parse(headers.get('date') ?? '') || Date.now();
   const until = Date.parse(text);
   return Number.isNaN(until) ? undefined : Math.max(0, until - from);

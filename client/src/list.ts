@@ -2,21 +2,21 @@ import type { Answer } from './answer.js';
 import { linkOf, ServerError } from './errors.js';
 import type { CallOptions, Request, Send } from './request.js';
 
-/** What every list takes. */
+/** Options of every list. */
 export interface ListQuery {
-  /** Most items of a page, 1 to 100; 100 when omitted. A walk goes through all pages. */
+  /** Maximum items per page, 1 to 100; defaults to 100. Iteration reads all pages. */
   readonly limit?: number | undefined;
-  /** Where to go on: `nextCursor` of a page read with the same filters. */
+  /** Where to continue: `nextCursor` of a page with the same filters. */
   readonly cursor?: string | undefined;
 }
 
 /** A page of a list. */
 export interface Page<Item> extends Answer<readonly Item[]> {
-  /** Where the next page begins; undefined on the last one. */
+  /** Position of the next page; undefined on the last one. */
   readonly nextCursor: string | undefined;
 }
 
-/** A list that is read page by page while it is walked through. Each walk reads it anew. */
+/** A list that is read page by page during iteration. Each iteration reads it again. */
 export class List<Item> implements AsyncIterable<Item> {
   readonly #pages: () => AsyncGenerator<Page<Item>, void, undefined>;
 
@@ -41,7 +41,7 @@ export class List<Item> implements AsyncIterable<Item> {
     return { [Symbol.asyncIterator]: this.#pages };
   }
 
-  /** All items; for lists that fit into memory. */
+  /** Reads all items into memory. */
   async toArray(): Promise<Item[]> {
     const items: Item[] = [];
     for await (const item of this) items.push(item);
@@ -54,7 +54,7 @@ async function* pagesOf<Item>(
   list: Request,
   first: NonNullable<Request['query']>,
 ): AsyncGenerator<Page<Item>, void, undefined> {
-  // An empty list of ids names no animals. The service would reject it.
+  // The service would reject an empty list of ids.
   if (Array.isArray(first.id) && first.id.length === 0) return;
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
     const answer: Answer<readonly Item[]> = await send({ ...list, query });
@@ -65,9 +65,9 @@ async function* pagesOf<Item>(
 }
 
 /**
- * The parameters of the next page's link. Its host and path are not used: the service may have another address for itself
- * than the client, and the key is for the client's only. Undefined without a link to a next `cursor`. Throws ServerError for a link
- * without the position.
+ * The parameters of the next page's link; undefined without a link to a next `cursor`. Host and path of the
+ * link are ignored, because the service may use a different address for itself, and the key is only for the
+ * client's. Throws ServerError for a link without the position.
  */
 export function nextQuery(
   { headers, status, requestId }: Answer<unknown>,

@@ -8,7 +8,7 @@ export interface OrderQuery extends ListQuery, ListOrdersFilters {}
 
 export interface StepOptions extends PostOptions, ChangeOptions {}
 
-/** The orders for animals. */
+/** Orders for animals. */
 export class Orders {
   readonly #send: Send;
   /** @internal */
@@ -16,7 +16,7 @@ export class Orders {
     this.#send = send;
   }
 
-  /** Orders an available animal, which is reserved from then on. Needs the scope `orders:write`. */
+  /** Orders and reserves an available animal. Needs the scope `orders:write`. */
   place(order: NewOrder, options?: PostOptions): Call<Order> {
     return Call.of(this.#send({ method: 'POST', collection: 'orders', body: order, options }));
   }
@@ -32,24 +32,24 @@ export class Orders {
   }
 
   /**
-   * Approves a placed order. Needs the scope `orders:write`, as all steps do. With a key that does not have `orders:read`, all
-   * steps resolve with undefined.
+   * Approves a placed order. All transitions need the scope `orders:write`, and resolve with undefined if the
+   * key does not have `orders:read`.
    */
   approve(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'approve', options);
   }
 
-  /** Delivers an approved order: the animal is sold. */
+  /** Delivers an approved order, which makes the animal sold. */
   deliver(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'deliver', options);
   }
 
-  /** Cancels an order that is not delivered: the animal is available again. */
+  /** Cancels an undelivered order, which makes the animal available again. */
   cancel(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'cancel', options);
   }
 
-  /** Takes a delivered order's animal back: it is available again. */
+  /** Returns a delivered order's animal, which makes it available again if it is still sold. */
   return(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'return', options);
   }

@@ -1,4 +1,4 @@
-/** Reads responses: data, or the error they stand for. */
+/** Turns responses into data or errors. */
 import type { Reply } from './attempt.js';
 import type { ErrorDetail } from './contract.js';
 import { errorOf } from './error-of.js';
@@ -14,7 +14,7 @@ interface ErrorBody {
   readonly details?: unknown;
 }
 
-/** A response to a request, with what is known of its earlier attempts. */
+/** A response to a request, with facts about its earlier attempts. */
 export interface Received {
   readonly reply: Reply;
   readonly request: Request;
@@ -25,30 +25,30 @@ export interface Received {
   readonly isUncertain: boolean;
 }
 
-/** Sent instead of the service by the proxies before it. */
+/** Statuses that proxies send instead of the service. */
 const proxyStatuses = [502, 503, 504];
 const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found', 'delivery_not_found'];
 
-/** The data of a success; undefined when it has none. Throws AnimalStoreError for anything else. */
+/** The data of a success, or undefined if it has none. Throws AnimalStoreError for other responses. */
 export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {
   const { status, headers, text } = reply;
   const requestId = headers.get('x-request-id') ?? undefined;
   const common = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
-  // A removal, or a change whose result the key may not see.
+  // A deletion, or a change whose result the key may not read.
   if (status === 204 && request.method !== 'GET' && request.id !== undefined) return undefined;
   if (status >= 200 && status < 300 && isJson) {
     const data = jsonOf(text, {
       ...common,
       code: 'connection_failed',
-      message: `The response to ${title} is cut off.`,
+      message: `The response to ${title} is incomplete.`,
     });
     if (typeof data === 'object' && data !== null && Array.isArray(data) === (request.isList ?? false))
       return data;
   }
   const error = isJson && status >= 400 ? errorBodyOf(text, status) : undefined;
   if (error === undefined) throw foreignError(common, title);
-  // The attempt whose outcome was unknown removed it.
+  // The attempt with an unknown outcome deleted it.
   if (isUncertain && request.method === 'DELETE' && goneCodes.includes(error.code)) return undefined;
   throw errorOf({ ...common, ...error }, detailsOf(error), retryAfterSeconds(headers));
 }
@@ -61,7 +61,10 @@ function jsonOf(text: string, problem: Problem): unknown {
   }
 }
 
-/** The error of a response that the service did not send. Only 429 and 503 mean the same wherever they come from. */
+/**
+ * The error of a response that the service did not send. Only 429 and 503 have the same meaning from any
+ * server.
+ */
 function foreignError(common: Omit<Problem, 'code' | 'message'>, title: string) {
   const { status = 0, headers = new Headers() } = common;
   const code = { 429: 'rate_limit_exceeded', 503: 'service_unavailable' }[status];

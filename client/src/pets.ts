@@ -6,12 +6,12 @@ import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js
 
 /** Which animals to list. */
 export interface PetQuery extends ListQuery, Omit<ListPetsFilters, 'id'> {
-  /** Only these animals, 100 at most; unknown ids are left out. */
+  /** Only these animals, at most 100; unknown ids are ignored. */
   readonly ids?: readonly Int64[] | undefined;
 }
 
-/** Most times that `updateWith` starts again because another client was faster. */
-const mostConflicts = 100;
+/** Maximum restarts of `updateWith` because of changes by other clients. */
+const maxConflicts = 100;
 
 /** The animals of the store. */
 export class Pets {
@@ -35,7 +35,7 @@ export class Pets {
       isList: true,
       options,
     } as const;
-    // The entity tag is that of the list: no change could be based on it.
+    // The entity tag of the list is useless for changes.
     const found = this.#send<readonly Pet[]>(request).then(({ data: [pet], ...answer }) => ({
       ...answer,
       data: pet,
@@ -58,17 +58,17 @@ export class Pets {
   }
 
   /**
-   * Changes members of an animal; the others stay as they are. Needs the scope `pets:write`. With a key that does not have
-   * `pets:read`, it resolves with undefined.
+   * Changes the given members of an animal. Needs the scope `pets:write`. Resolves with undefined if the key
+   * does not have `pets:read`.
    */
   update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'PATCH', collection: 'pets', id, body: patch, options }));
   }
 
   /**
-   * Reads an animal, calls `change` with it, and stores the patch that `change` returns. If another client changes the animal in
-   * between, it starts again with the new version, so no change is lost. Without a patch nothing is stored. Needs the scopes
-   * `pets:read` and `pets:write`.
+   * Reads an animal, calls `change` with it, and stores the patch that `change` returns. If another client
+   * changes the animal in between, it starts again with the new version, so no change is lost. If `change`
+   * returns nothing, nothing is stored. Needs the scopes `pets:read` and `pets:write`.
    */
   updateWith(
     id: Int64,
@@ -78,7 +78,7 @@ export class Pets {
     return Call.of(this.#updateWith(id, change, options));
   }
 
-  /** Removes an animal. Needs the scope `pets:write`. */
+  /** Deletes an animal. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
     return Call.of(this.#send({ method: 'DELETE', collection: 'pets', id, options }));
   }
@@ -88,10 +88,10 @@ export class Pets {
     change: (pet: Pet) => PetPatch | undefined | Promise<PetPatch | undefined>,
     options: CallOptions | undefined,
   ): Promise<Answer<Pet>> {
-    // The patch of an attempt that may have been performed.
+    // The patch of an attempt with an unknown outcome.
     let uncertain: PetPatch | undefined;
     for (let conflicts = 0; ; conflicts++) {
-      // The empty patch reads the animal with its entity tag, which lists do not have.
+      // An empty patch returns the animal with its entity tag, which lists do not have.
       const current = await this.update(id, {}, options).withResponse();
       if (current.etag === undefined) throw withoutEtag(current);
       if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;
@@ -100,7 +100,7 @@ export class Pets {
       try {
         return await this.update(id, patch, { ...options, ifMatch: current.etag }).withResponse();
       } catch (error) {
-        if (!(error instanceof PreconditionError) || conflicts === mostConflicts) throw error;
+        if (!(error instanceof PreconditionError) || conflicts === maxConflicts) throw error;
         uncertain = error.attempts > 1 ? patch : undefined;
       }
     }

@@ -3,7 +3,7 @@ import { stringifyJson } from './json.js';
 import { type Request, targetOf } from './request.js';
 import { type Settings, timeoutOf } from './settings.js';
 
-/** A request as all of its attempts send it. */
+/** A request, common to all of its attempts. */
 export type Prepared = ReturnType<typeof prepare>;
 
 /** Throws ArgumentError for a request that cannot be sent. */
@@ -27,13 +27,16 @@ function prepare(request: Request, settings: Settings) {
     headers: headersOf(request, settings),
     body,
     timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
-    /** The service may respond late, so that the response says nothing of the present limits. */
+    /** The service may delay the response, so its rate-limit headers may be outdated. */
     isDelayed: delaySeconds > 0,
-    /** Most ms that it waits for limits and for the end of outages, in total. */
+    /** Maximum total wait for limits and outages. */
     maxWaitMs: isPatient ? Number.POSITIVE_INFINITY : settings.maxWaitMs,
     signal: options.signal,
     isFree,
-    /** Performing it twice does no harm: every POST has an Idempotency-Key, and a second PATCH might undo the change of another client. */
+    /**
+     * Repeating it is safe: every POST has an Idempotency-Key, but a second PATCH might undo the change of
+     * another client.
+     */
     isRepeatable: method !== 'PATCH' || options.ifMatch !== undefined || body === '{}',
   };
 }

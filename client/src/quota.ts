@@ -1,28 +1,28 @@
 import type { Limits, LimitWindow } from './limits.js';
 
-/** A window as the latest answers tell it. */
+/** A window according to the latest responses. */
 interface Window {
   readonly limit: number;
   readonly remaining: number;
-  /** When it ends at the latest, by this client's clock, in ms: the service rounds the seconds up. */
+  /** Latest end by this client's clock, in ms. The service rounds seconds up. */
   readonly resetAt: number;
 }
 
-/** What the client knows of its account's limits, from the headers of answers. Times are the clock's, in ms. */
+/** The account's known quota, from the headers of responses. Times are the clock's, in ms. */
 export class Quota {
   #minute: Window | undefined;
   #day: Window | undefined;
-  /** When the latest answer came, and how long it took. */
-  #heardAt = Number.NEGATIVE_INFINITY;
+  /** Arrival and duration of the latest response. */
+  #updatedAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
 
-  /** Takes over what an answer says. If none of them says anything, there are no limits. */
-  hear(limits: Limits | undefined, sentAt: number, now: number): void {
+  /** Reads the headers of a response. Without such headers there are no limits. */
+  update(limits: Limits | undefined, sentAt: number, now: number): void {
     if (limits === undefined && (this.#minute?.limit ?? Infinity) < Infinity) return;
-    // Answers overtake each other: of two that were under way together, the one with less left is the later one.
-    const isLater = sentAt >= this.#heardAt;
-    const merged = (old: Window | undefined, told: LimitWindow | undefined): Window => {
-      const { limit = Infinity, remaining = Infinity, resetSeconds = 60 } = told ?? {};
+    // Responses can arrive out of order: of two concurrent ones, the one with less remaining is newer.
+    const isLater = sentAt >= this.#updatedAt;
+    const merged = (old: Window | undefined, reported: LimitWindow | undefined): Window => {
+      const { limit = Infinity, remaining = Infinity, resetSeconds = 60 } = reported ?? {};
       const resetAt = now + resetSeconds * 1_000;
       if (old === undefined || isLater || old.resetAt <= now) return { limit, remaining, resetAt };
       return {
@@ -33,27 +33,30 @@ export class Quota {
     };
     this.#minute = merged(this.#minute, limits?.minute);
     this.#day = merged(this.#day, limits?.day);
-    this.#heardAt = now;
+    this.#updatedAt = now;
     this.#tookMs = now - sentAt;
   }
 
-  /** Whether the present window of a minute is known. */
+  /** Whether the current minute window is known. */
   isKnown(now: number): boolean {
     return this.#minute !== undefined && now < this.#minute.resetAt;
   }
 
-  /** Whether the request for the latest answer was sent at most so long ago, or the answer came at most `leastMs` ago. */
-  isFresh(now: number, withinMs: number, leastMs: number): boolean {
-    return this.isKnown(now) && now - this.#heardAt < Math.max(withinMs - this.#tookMs, leastMs);
+  /**
+   * Whether the request of the latest response was sent within `withinMs`, or the response arrived within
+   * `minMs`.
+   */
+  isFresh(now: number, withinMs: number, minMs: number): boolean {
+    return this.isKnown(now) && now - this.#updatedAt < Math.max(withinMs - this.#tookMs, minMs);
   }
 
-  /** Requests left in both windows, as far as is known. */
+  /** Known remaining requests in both windows. */
   left(now: number): number {
     const open = [this.#minute, this.#day].filter((window) => window !== undefined && now < window.resetAt);
     return Math.min(...open.map((window) => window?.remaining ?? Infinity));
   }
 
-  /** When there are requests again, and which window has none; undefined if there are some. */
+  /** The end of an exhausted window; undefined if requests remain. */
   exhausted(now: number): { readonly until: number; readonly isDay: boolean } | undefined {
     const isUsedUp = (window: Window | undefined) => window?.remaining === 0 && now < window.resetAt;
     if (isUsedUp(this.#day)) return { until: this.#day?.resetAt ?? now, isDay: true };

@@ -11,8 +11,8 @@ export class RateLimit {
   }
 
   /**
-   * What is left of the limits. Costs no request, and is sent and answered even while the account is limited or banned. If there
-   * is something left, because an operator changed the plan or lifted the ban, what waits is sent.
+   * Gets the remaining quota. It is free, never waits, and works even while the account is limited or banned.
+   * If quota remains, because an operator changed the plan or lifted the ban, waiting calls are sent.
    */
   get(options?: CallOptions): Call<Limits> {
     return Call.of(this.#send({ method: 'GET', collection: 'rate-limit', options, isFree: true }));

@@ -4,11 +4,11 @@ import { AnimalStore } from './animal-store.js';
 import type { AnimalStoreOptions } from './settings.js';
 
 export interface SandboxOptions {
-  /** Address of a sandbox that is running, on which an isolated store is opened. By default one is started. */
+  /** Address of a running sandbox, on which to open an isolated store. By default a sandbox is started. */
   readonly url?: string | undefined;
   /** The program to start, with its first arguments; defaults to `['animal-store']`. */
   readonly command?: readonly string[] | undefined;
-  /** File with animals to start with, `.csv` or `.ndjson`. */
+  /** File with initial animals, `.csv` or `.ndjson`. */
   readonly importFile?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface SandboxRequest {
   readonly account: number | null;
   readonly plan: string | null;
   readonly requestId: string;
-  /** Null where the connection was cut. */
+  /** Null if the connection was cut. */
   readonly status: number | null;
   readonly code: string | null;
   readonly fault: string | null;
@@ -65,7 +65,7 @@ interface Opened {
   readonly accounts: readonly SandboxAccount[];
 }
 
-/** Starts a sandbox with a store that nothing else uses. Rejects when that fails. */
+/** Starts a sandbox with a separate store. Rejects on failure. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return options.url === undefined ? started(options) : openStore(options.url);
 }
@@ -116,7 +116,7 @@ export class Sandbox {
     return this.#call('POST', '/clock', body);
   }
 
-  /** Restores the start: animals, accounts, webhooks, limits, faults, clock and requests. */
+  /** Restores the initial state: animals, accounts, webhooks, limits, faults, clock and requests. */
   reset(): Promise<void> {
     return this.#call('POST', '/reset');
   }

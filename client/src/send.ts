@@ -25,9 +25,9 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
   };
 }
 
-/** Most ms that other requests wait for the response of `GET /rate-limit`. */
+/** Maximum time that other requests wait for the response of `GET /rate-limit`. */
 const askingMs = 5_000;
-/** Most ms of retries while nothing has ever responded: probably the address is wrong. */
+/** Maximum duration of retries before any response: the address is probably wrong. */
 const wrongAddressMs = 10_000;
 
 const nothing = () => {};
@@ -65,7 +65,7 @@ class Sender {
             leave = nothing;
             this.#gate.leave();
           };
-      // No other request waits for a response that the service delays.
+      // Other requests must not wait for a delayed response.
       const cancel = isDelayed ? this.#clock.after(graceMs, () => leave()) : nothing;
       const sentAt = this.#clock.now();
       try {
@@ -75,7 +75,8 @@ class Sender {
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
         if (!(error instanceof AnimalStoreError)) throw error;
-        // A failed attempt is waiting as well. The time of a 429 is not: Retry-After may be all of maxWaitSeconds.
+        // A failed attempt also counts as waiting. That of a 429 does not, because Retry-After may equal
+        // maxWaitSeconds.
         if (error.status !== 429) waitedMs += this.#clock.now() - sentAt;
         const retry = this.#retry(error, prepared, attempts, waitedMs);
         if (retry === undefined) throw error;
@@ -101,27 +102,27 @@ class Sender {
     this.#wasReached = true;
     const { status, headers } = reply;
     if (!prepared.isDelayed || this.#clock.now() - sentAt < graceMs)
-      this.#gate.hear(limitsOf(headers), sentAt);
+      this.#gate.update(limitsOf(headers), sentAt);
     const requestId = headers.get('x-request-id') ?? undefined;
     hooks.onResponse?.({ ...sent, status, requestId, headers, durationMs: this.#clock.now() - sentAt });
     return reply;
   }
 
-  /** When the request is sent again; undefined: never. May make all calls wait. */
+  /** When to retry the request; undefined if never. May make all calls wait. */
   #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
     const { maxRetries } = this.#settings;
     const { maxWaitMs } = prepared;
     const retry = retryOf(error, prepared, attempts, this.#clock);
     if (retry === undefined) return undefined;
-    const mostMs = this.#wasReached ? maxWaitMs : Math.min(maxWaitMs, wrongAddressMs);
-    const leftMs = mostMs - waitedMs;
-    const waitMs = Math.max(retry.leastMs, Math.min(retry.waitMs, leftMs));
+    const maxMs = this.#wasReached ? maxWaitMs : Math.min(maxWaitMs, wrongAddressMs);
+    const leftMs = maxMs - waitedMs;
+    const waitMs = Math.max(retry.minMs, Math.min(retry.waitMs, leftMs));
     if (retry.isShared && !prepared.isFree) this.#gate.close(error, waitMs);
     const isAllowed = leftMs > 0 && waitMs <= leftMs && attempts <= maxRetries;
     return isAllowed ? { ...retry, waitMs } : undefined;
   }
 
-  /** Asks what is left of the limits. Without a response, the next request finds out why. */
+  /** Requests the remaining quota. If that fails, the next request reports the cause. */
   async #ask(): Promise<void> {
     const request = { method: 'GET', collection: 'rate-limit' } as const;
     const prepared = preparedOf(request, this.#settings);
@@ -140,7 +141,7 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** Gives an error the stack of the call: that of the error only has event-loop ticks. */
+/** Gives an error the stack of the call, because its stack has only event-loop ticks. */
 function fromCaller(error: unknown, { stack }: Error): unknown {
   if (error instanceof AnimalStoreError && stack !== undefined) {
     // V8's begins with the error's name and message, others do not.

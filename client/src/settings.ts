@@ -11,11 +11,11 @@ export interface AnimalStoreOptions extends Hooks {
   readonly key: string | undefined;
   /** Address of the service, such as `https://animals.example.com`. */
   readonly url: string | URL | undefined;
-  /** Most seconds that a call waits in total, for limits and for the end of outages; defaults to 60. */
+  /** Maximum total wait of a call for limits and outages; defaults to 60. */
   readonly maxWaitSeconds?: number | undefined;
-  /** Most retries of a call; by default only `maxWaitSeconds` bounds them. 0 disables retries. */
+  /** Maximum retries of a call; by default only `maxWaitSeconds` limits them. 0 disables retries. */
   readonly maxRetries?: number | undefined;
-  /** Slows down before the limit, so that no request is refused; defaults to false. */
+  /** Slows down before the limit, so that no request is rejected; defaults to false. */
   readonly pace?: boolean | undefined;
   /** Milliseconds per attempt; defaults to 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -26,7 +26,7 @@ export interface AnimalStoreOptions extends Hooks {
 }
 
 export interface Settings {
-  /** Address of the operations, which ends in `/v1`. */
+  /** Base URL, which ends in `/v1`. */
   readonly base: string;
   readonly authorization: string;
   /** Sent with every request. */
@@ -39,7 +39,7 @@ export interface Settings {
   readonly hooks: Hooks;
 }
 
-/** Throws ArgumentError for options that cannot be right. */
+/** Throws ArgumentError for invalid options. */
 export function settingsOf(options: AnimalStoreOptions): Settings {
   return {
     base: baseOf(options.url),
@@ -64,7 +64,7 @@ function atLeast0(name: string, value: number): number {
   throw new ArgumentError(`${name} must be a number of at least 0, not ${value}.`);
 }
 
-/** Takes the address with and without `/v1`. */
+/** Accepts the address with and without `/v1`. */
 function baseOf(given: string | URL | undefined): string {
   let url: URL;
   try {
@@ -93,7 +93,7 @@ function keyOf(key: string | undefined): string {
 
 function headersOf(given: Readonly<Record<string, string>> | undefined): Headers {
   const headers = new Headers();
-  // Browsers have their own, and would ask the service whether a page may send another.
+  // Browsers set their own, and would send a preflight for a custom one.
   if (!/^Mozilla/.test(globalThis.navigator?.userAgent ?? ''))
     headers.set('user-agent', `animal-store-client/${version}`);
   try {

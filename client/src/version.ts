@@ -1,2 +1,2 @@
-/** That of package.json. */
+/** The version in package.json. */
 export const version = '1.1.0';

@@ -16,7 +16,7 @@ export type WebhookEvent = Event | WebhookTestEvent;
 /** `Headers`, or an object such as `request.headers` of Node.js, with names in any case. */
 export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The longest time on the way, and the largest difference of the clocks. */
+/** Maximum sum of delivery time and clock difference. */
 const toleranceSeconds = 300;
 
 /**
@@ -73,8 +73,8 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function headerOf(headers: RawHeaders, name: string): string {
-  // Frameworks have classes of headers that are not the global one.
+  // Frameworks use other classes of headers than the global one.
   const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
   for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);
-  throw new WebhookError(`The request has no header ${name}.`);
+  throw new WebhookError(`The request has no ${name} header.`);
 }

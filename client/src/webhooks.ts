@@ -16,7 +16,7 @@ import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './r
 /** Which deliveries to list. */
 export interface DeliveryQuery extends ListQuery, ListDeliveriesFilters {}
 
-/** Where the account receives events. All calls need the scope `webhooks:write`. */
+/** The account's webhooks. All calls need the scope `webhooks:write`. */
 export class Webhooks {
   readonly #send: Send;
   /** @internal */
@@ -39,7 +39,7 @@ export class Webhooks {
     return this.#call({ method: 'GET', id, options });
   }
 
-  /** Changes members of a webhook; the others stay as they are. */
+  /** Changes the given members of a webhook. */
   update(id: Int64, patch: WebhookPatch, options?: ChangeOptions): Call<Webhook> {
     return this.#call({ method: 'PATCH', id, body: patch, options });
   }
@@ -59,12 +59,12 @@ export class Webhooks {
     return this.#call({ method: 'POST', id, step: 'test', options });
   }
 
-  /** Sends all events behind an id again, those of the webhook's types. */
+  /** Sends all events of the webhook's types after an id again. */
   redeliverEvents(id: Int64, after: Redelivery, options?: PostOptions): Call<Webhook> {
     return this.#call({ method: 'POST', id, step: 'redeliver', body: after, options });
   }
 
-  /** Sends the event of a delivery again, as a new delivery; one that is pending is attempted now. */
+  /** Sends the event of a delivery again, as a new delivery. A pending delivery is attempted now. */
   redeliver(id: Int64, deliveryId: Int64, options?: PostOptions): Call<Delivery> {
     return this.#call({ method: 'POST', id, step: `deliveries/${deliveryId}/redeliver`, options });
   }

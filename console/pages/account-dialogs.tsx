@@ -1,17 +1,17 @@
-/** What can be changed about an account. */
+/** Dialogs that change an account. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, callTagged } from '../api.ts';
 import type { Account } from '../contract.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Edited, type Save } from '../parts/edited.tsx';
-import { TextField } from '../parts/form.tsx';
+import { TextArea, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
-import { type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
+import { isPlanReady, type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
 import { named } from '../text.ts';
 import { planWords } from '../words.ts';
 
-export type AccountStep = 'rename' | 'plan' | 'close' | 'reopen';
+export type AccountStep = 'rename' | 'plan' | 'note' | 'close' | 'reopen';
 
 interface DialogProps extends Ends {
   readonly account: Account;
@@ -21,6 +21,7 @@ export function AccountDialog({ step, ...props }: DialogProps & { step: AccountS
   switch (step) {
     case 'rename':
     case 'plan':
+    case 'note':
       return <Edit step={step} {...props} />;
     case 'close':
       return <Close {...props} />;
@@ -29,14 +30,15 @@ export function AccountDialog({ step, ...props }: DialogProps & { step: AccountS
   }
 }
 
-/** Both change what other operators may be changing. */
-function Edit({ step, ...props }: DialogProps & { step: 'rename' | 'plan' }) {
+/** Dialogs that change data other operators may also be changing. */
+function Edit({ step, ...props }: DialogProps & { step: 'rename' | 'plan' | 'note' }) {
   const { account, onClose } = props;
   const load = () => callTagged('GET /accounts/{accountId}', { params: { accountId: account.id } });
   return (
     <Edited load={load} onClose={onClose}>
       {(opened, save, conflict) => {
         const edit = { ...props, account: opened, save, conflict };
+        if (step === 'note') return <EditNote {...edit} />;
         return step === 'rename' ? <Rename {...edit} /> : <ChangePlan {...edit} />;
       }}
     </Edited>
@@ -75,6 +77,40 @@ function Rename({ account: { id, name: before }, save, conflict, ...ends }: Edit
   );
 }
 
+function EditNote({ account: { id, name, note: before }, save, conflict, ...ends }: EditProps) {
+  const [note, setNote] = useState(before ?? '');
+  const change = async () => {
+    await save((ifMatch) =>
+      call('PATCH /accounts/{accountId}', { params: { accountId: id }, body: { note }, ifMatch }),
+    );
+    return note.trim() === '' ? `Removed the note on ${named(name)}.` : `Saved the note on ${named(name)}.`;
+  };
+  return (
+    <FormDialog
+      {...ends}
+      title={`Note on ${named(name)}`}
+      submit="Save note"
+      isReady={note !== (before ?? '')}
+      onSubmit={change}
+    >
+      {(failure) => (
+        <>
+          {conflict}
+          <TextArea
+            label="Note"
+            name="note"
+            hint="For operators: clients cannot read it. Changes are in the audit log."
+            maxLength={2_000}
+            value={note}
+            onInput={setNote}
+            failure={failure}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
 function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, ...ends }: EditProps) {
   const [choice, setChoice] = useState<PlanChoice>({ plan, perMinute: `${perMinute}`, perDay: `${perDay}` });
   const change = async () => {
@@ -85,7 +121,13 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
     return `Changed the plan to ${planWords[choice.plan]}. It applies from the next request.`;
   };
   return (
-    <FormDialog {...ends} title="Change plan" submit="Change plan" onSubmit={change}>
+    <FormDialog
+      {...ends}
+      title="Change plan"
+      submit="Change plan"
+      isReady={isPlanReady(choice)}
+      onSubmit={change}
+    >
       {(failure) => (
         <>
           {conflict}

@@ -2,20 +2,23 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, Ban, Key } from '../contract.ts';
-import { grouped, sentence } from '../format.ts';
+import { counted, date, grouped, instant, sentence } from '../format.ts';
 import { keyOf, keyText } from '../key-text.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
+import { ChoiceFilter, Filters } from '../parts/filters.tsx';
 import { Card } from '../parts/layout.tsx';
 import { LiftBan } from '../parts/lift-ban.tsx';
+import { ListHead } from '../parts/list-head.tsx';
 import { Paged } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { place } from '../router.ts';
+import { mayChange } from '../session-state.ts';
 import { named } from '../text.ts';
 import { keyStateWords, scopeWords } from '../words.ts';
-import { IssueKey, KeyDialog, type KeyStep } from './key-dialogs.tsx';
+import { IssueKey, KeyDialog, type KeyStep, RevokeKeys } from './key-dialogs.tsx';
 
 interface KeysProps {
   readonly account: Account;
@@ -23,6 +26,8 @@ interface KeysProps {
   readonly changes: number;
   readonly onChange: () => void;
 }
+
+const { unknown: _, ...keyStateFilters } = keyStateWords;
 
 const keysPerPage = 20;
 const everyMs = 10_000;
@@ -32,8 +37,13 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   const cursor = place.value.query.get('cursor') ?? undefined;
   const [isIssuing, setIsIssuing] = useState(false);
   const [chosen, setChosen] = useState<{ readonly of: Key; readonly step: KeyStep }>();
-  const load = () => callPage('GET /keys', { query: { accountId, cursor, limit: keysPerPage } });
-  const loaded = useLoaded(`${accountId} ${cursor} ${changes}`, load, { everyMs });
+  const { picked, pick, clear } = usePicked();
+  const [isRevoking, setIsRevoking] = useState(false);
+  const state = (place.value.query.get('state') ?? undefined) as Key['state'] | undefined;
+  const query = { accountId, state, order: 'desc', limit: keysPerPage } as const;
+  const load = () => callPage('GET /keys', { query: { ...query, cursor } });
+  const loaded = useLoaded(`${accountId} ${state} ${cursor} ${changes}`, load, { everyMs });
+  const pickedKeys = loaded.data?.items.filter(({ id }) => picked.has(id)) ?? [];
   return (
     <Card
       title="Keys"
@@ -45,27 +55,65 @@ export function Keys({ account, changes, onChange }: KeysProps) {
       }
     >
       <Bans accountId={accountId} changes={changes} onLifted={onChange} />
+      <Filters>
+        <ChoiceFilter name="state" label="State" all="Any state" words={keyStateFilters} />
+      </Filters>
+      <ListHead exported={{ route: 'GET /keys', query, name: `keys-of-account-${accountId}` }}>
+        {pickedKeys.length > 0 && (
+          <ChangeButton look="danger" onClick={() => setIsRevoking(true)}>
+            Revoke {counted(pickedKeys.length, 'selected key')}
+          </ChangeButton>
+        )}
+      </ListHead>
       <Paged
         label="Keys"
         loaded={loaded}
-        columns={columnsOf((of, step) => setChosen({ of, step }))}
+        columns={columnsOf({ picked, pick, choose: (of, step) => setChosen({ of, step }) })}
         keyOf={({ id }) => id}
-        empty="This account has no keys yet, so it cannot use the API."
+        empty={
+          state === undefined
+            ? 'This account has no keys yet, so it cannot use the API.'
+            : 'No key is in this state.'
+        }
       />
       {isIssuing && <IssueKey account={account} onClose={() => setIsIssuing(false)} onDone={onChange} />}
+      {isRevoking && (
+        <RevokeKeys
+          keys={pickedKeys}
+          account={account}
+          onClose={() => setIsRevoking(false)}
+          onDone={() => {
+            clear();
+            onChange();
+          }}
+        />
+      )}
       {chosen && <KeyDialog {...chosen} onClose={() => setChosen(undefined)} onDone={onChange} />}
     </Card>
   );
 }
 
+/** The keys that are selected, by their ids. */
+function usePicked() {
+  const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
+  const pick = ({ id }: Key) => {
+    const others = new Set(picked);
+    if (!others.delete(id)) others.add(id);
+    setPicked(others);
+  };
+  return { picked, pick, clear: () => setPicked(new Set()) };
+}
+
 interface BansProps {
   readonly accountId: number;
+  /** Shows only that of this key. */
+  readonly keyId?: number;
   readonly changes: number;
   readonly onLifted: () => void;
 }
 
-/** The bans on keys of the account. Keys are shown also where bans cannot be read. */
-function Bans({ accountId, changes, onLifted }: BansProps) {
+/** Bans of the account's keys. If they cannot be loaded, the keys are still shown. */
+export function Bans({ accountId, keyId, changes, onLifted }: BansProps) {
   const { data, failure } = useLoaded(`${accountId} ${changes}`, () => call('GET /bans'), { everyMs });
   if (failure?.code === 'service_unavailable') {
     return <p class="message warn">Bans cannot be read right now. Some of these keys may be banned.</p>;
@@ -73,7 +121,7 @@ function Bans({ accountId, changes, onLifted }: BansProps) {
   return (
     <>
       {data
-        ?.filter((ban) => ban.accountId === accountId)
+        ?.filter((ban) => ban.accountId === accountId && ban.keyId === (keyId ?? ban.keyId))
         .map((ban) => (
           <BanNote key={ban.keyId} ban={ban} onLifted={onLifted} />
         ))}
@@ -81,17 +129,36 @@ function Bans({ accountId, changes, onLifted }: BansProps) {
   );
 }
 
-function columnsOf(choose: (key: Key, step: KeyStep) => void): readonly Column<Key>[] {
+interface Picking {
+  readonly picked: ReadonlySet<number>;
+  readonly pick: (key: Key) => void;
+  readonly choose: (key: Key, step: KeyStep) => void;
+}
+
+function columnsOf({ picked, pick, choose }: Picking): readonly Column<Key>[] {
   return [
     {
       title: 'Name',
-      show: ({ id, name, lastFour }) => (
-        <>
-          <span class="name">{named(name)}</span>
-          <span class="under">
-            Key {id}, ends in <code>{lastFour}</code>
-          </span>
-        </>
+      show: (key) => (
+        <div class="pick">
+          {mayChange.value && (
+            <input
+              type="checkbox"
+              aria-label={`Select ${keyText(key)}`}
+              checked={picked.has(key.id)}
+              disabled={hasEnded(key)}
+              onChange={() => pick(key)}
+            />
+          )}
+          <div>
+            <a class="name" href={`#/keys/${key.id}`}>
+              {named(key.name)}
+            </a>
+            <span class="under">
+              Key {key.id}, ends in <code>{key.lastFour}</code>
+            </span>
+          </div>
+        </div>
       ),
     },
     { title: 'State', show: (key) => <KeyState {...key} /> },
@@ -101,9 +168,11 @@ function columnsOf(choose: (key: Key, step: KeyStep) => void): readonly Column<K
       show: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time at={lastUsedAt} />),
     },
     { title: 'Today', show: ({ requestsToday }) => grouped(requestsToday), kind: 'number' },
-    { title: 'Steps', kind: 'actions', show: (key) => <Steps of={key} choose={choose} /> },
+    { title: 'Steps', kind: 'actions', show: (key) => <KeySteps of={key} choose={choose} /> },
   ];
 }
+
+const hasEnded = ({ state }: Pick<Key, 'state'>) => state === 'revoked' || state === 'expired';
 
 function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
   return (
@@ -116,11 +185,17 @@ function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
       )}
       {expiresAt !== null && revokedAt === null && (
         <span class="under">
-          {state === 'expired' ? 'Ended ' : 'Ends '}
-          <Time at={expiresAt} />
+          {state === 'expired' ? 'Expired ' : 'Expires '}
+          <time dateTime={expiresAt} title={instant(expiresAt)}>
+            {date(expiresAt)}
+          </time>
         </span>
       )}
-      {successorId !== null && <span class="under">Rotated to key {successorId}</span>}
+      {successorId !== null && (
+        <span class="under">
+          Rotated to <a href={`#/keys/${successorId}`}>key {successorId}</a>
+        </span>
+      )}
     </>
   );
 }
@@ -131,14 +206,16 @@ function Scopes({ scopes }: Pick<Key, 'scopes'>) {
   return (
     <ul class="scopes">
       {scopes.map((scope) => (
-        <li key={scope}>{scopeWords[scope]}</li>
+        <li key={scope} title={scopeWords[scope]}>
+          <code>{scope}</code>
+        </li>
       ))}
     </ul>
   );
 }
 
-function Steps({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyStep) => void }) {
-  if (key.state === 'revoked' || key.state === 'expired') return null;
+export function KeySteps({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyStep) => void }) {
+  if (hasEnded(key)) return null;
   return (
     <>
       <ChangeButton label={`Scopes of ${keyText(key)}`} onClick={() => choose(key, 'scopes')}>
@@ -161,7 +238,7 @@ function BanNote({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
     <div class="message bad">
       <div>
         <strong>
-          {sentence(keyText(keyOf(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} />.
+          {sentence(keyText(keyOf(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} isAhead />.
         </strong>
         <p>
           {ban.reason} {ban.level > 0 && `Earlier bans: ${grouped(ban.level)}.`}

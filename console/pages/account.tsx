@@ -1,4 +1,4 @@
-/** One account: what it uses, its keys, its bans, and what was changed about it. */
+/** An account: usage, keys, bans and audit log. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account } from '../contract.ts';
@@ -8,7 +8,7 @@ import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
-import { Meter } from '../parts/meter.tsx';
+import { LimitsCard } from '../parts/limits-card.tsx';
 import { Time } from '../parts/time.tsx';
 import { UsagePlot } from '../parts/usage-plot.tsx';
 import { hrefOf } from '../router.ts';
@@ -36,7 +36,7 @@ export function AccountPage({ accountId }: { accountId: string }) {
 function Shown({ account, onChange }: { account: Account; onChange: () => void }) {
   const [step, setStep] = useState<AccountStep>();
   const [changes, setChanges] = useState(0);
-  const { id, name, plan, createdAt, closedAt } = account;
+  const { id, name, plan, createdAt, closedAt, note } = account;
   const changed = () => {
     setChanges(changes + 1);
     onChange();
@@ -63,6 +63,9 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
         <>
           <ChangeButton onClick={() => setStep('rename')}>Rename</ChangeButton>
           <ChangeButton onClick={() => setStep('plan')}>Change plan</ChangeButton>
+          <ChangeButton onClick={() => setStep('note')}>
+            {note === null ? 'Add note' : 'Edit note'}
+          </ChangeButton>
           {closedAt === null ? (
             <ChangeButton look="danger" onClick={() => setStep('close')}>
               Close account
@@ -75,9 +78,10 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
         </>
       }
     >
+      <Note text={note} />
       <div class="columns side-first">
-        <Limits accountId={id} changes={changes} />
-        <UsagePlot account={account} />
+        <LimitsCard accountId={id} changes={changes} />
+        <UsagePlot owner={{ accountId: id }} perDay={account.perDay} />
       </div>
       <Keys account={account} changes={changes} onChange={changed} />
       <History accountId={id} changes={changes} />
@@ -88,24 +92,11 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
   );
 }
 
-const limitsEveryMs = 2_000;
-
-function Limits({ accountId, changes }: { accountId: number; changes: number }) {
-  const load = () => call('GET /accounts/{accountId}/limits', { params: { accountId } });
-  const loaded = useLoaded(`${accountId} ${changes}`, load, { everyMs: limitsEveryMs });
-  const { data } = loaded;
-  return (
-    <Card title="Limits now" about="Used by all keys of the account together">
-      <LoadFailure loaded={loaded} />
-      {data === undefined ? (
-        <Waiting />
-      ) : (
-        <>
-          <Meter label="This minute" {...data.minute} />
-          <Meter label="This day" {...data.day} />
-        </>
-      )}
-    </Card>
+function Note({ text }: { text: string | null }) {
+  return text === null ? null : (
+    <section class="note" aria-label="Note">
+      {text}
+    </section>
   );
 }
 

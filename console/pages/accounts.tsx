@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, InputOf } from '../contract.ts';
-import { grouped } from '../format.ts';
+import { counted, countedUpTo, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
@@ -9,9 +9,10 @@ import { Dialog } from '../parts/dialog.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Form, TextField } from '../parts/form.tsx';
 import { Page } from '../parts/layout.tsx';
+import { ListHead } from '../parts/list-head.tsx';
 import { notify } from '../parts/notices.tsx';
-import { Paged } from '../parts/pages.tsx';
-import { type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
+import { Paged, withoutCursor } from '../parts/pages.tsx';
+import { isPlanReady, type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { goTo, place } from '../router.ts';
@@ -33,7 +34,11 @@ const columns: readonly Column<Account>[] = [
   { title: 'Plan', show: ({ plan }) => planWords[plan] },
   { title: 'Per minute', show: ({ perMinute }) => grouped(perMinute), kind: 'number' },
   { title: 'Per day', show: ({ perDay }) => grouped(perDay), kind: 'number' },
-  { title: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Today', show: ({ requestsToday = 0 }) => grouped(requestsToday), kind: 'number' },
+  {
+    title: 'Last used',
+    show: ({ lastUsedAt }) => (lastUsedAt == null ? 'Never' : <Time at={lastUsedAt} />),
+  },
   { title: 'State', show: (account) => <Badge word={accountStateWord(account)} /> },
 ];
 
@@ -54,7 +59,11 @@ export function AccountsPage() {
       <Filters>
         <TextFilter name="name" label="Name begins with" placeholder="Any name" />
         <ChoiceFilter name="state" label="State" all="Open and closed" words={accountStateWords} />
+        <ChoiceFilter name="sort" label="Sort by" all="Account number" words={sortWords} />
       </Filters>
+      <ListHead exported={{ route: 'GET /accounts', query: withoutCursor(query), name: 'accounts' }}>
+        <Total />
+      </ListHead>
       <Paged
         label="Accounts"
         loaded={loaded}
@@ -64,6 +73,24 @@ export function AccountsPage() {
       />
       {isAdding && <NewAccount onClose={() => setIsAdding(false)} />}
     </Page>
+  );
+}
+
+const sortWords = {
+  name: { text: 'Name' },
+  requestsToday: { text: 'Most requests today' },
+  lastUsedAt: { text: 'Last used' },
+};
+
+function Total() {
+  const { data } = useLoaded('totals', () => call('GET /totals'));
+  if (data === undefined) return null;
+  const { accounts, closedAccounts } = data;
+  return (
+    <>
+      {counted(accounts, 'account')}
+      {closedAccounts > 0 && `, ${countedUpTo(closedAccounts)} closed`}
+    </>
   );
 }
 
@@ -77,7 +104,12 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="New account" onClose={onClose}>
-      <Form submit="Create account" isReady={name.trim() !== ''} onSubmit={create} onCancel={onClose}>
+      <Form
+        submit="Create account"
+        isReady={name.trim() !== '' && isPlanReady(choice)}
+        onSubmit={create}
+        onCancel={onClose}
+      >
         {(failure) => (
           <>
             <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />

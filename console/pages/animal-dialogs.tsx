@@ -1,4 +1,4 @@
-/** What can be done with animals. */
+/** Dialogs that create, change and delete animals. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { petStatuses, statusesAfter } from '../../src/domain/pet-status.ts';
@@ -18,7 +18,7 @@ interface Common extends Ends {
   readonly categories: readonly Category[];
 }
 
-/** What is filled in about an animal. */
+/** Values of the animal form. */
 interface Draft {
   readonly name: string;
   readonly categoryId: string;
@@ -100,7 +100,7 @@ function bodyOf({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
-/** Only what was edited. */
+/** The members that were edited. */
 function changesOf(pet: Pet, draft: Draft) {
   const { name, categoryId, status } = bodyOf(draft);
   return {

@@ -1,25 +1,28 @@
 import { useState } from 'preact/hooks';
-import { callPage } from '../api.ts';
+import { call, callPage } from '../api.ts';
 import { type CategoryNames, categoryText, useCategories } from '../category-names.ts';
 import type { InputOf, Pet } from '../contract.ts';
+import { counted, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Page } from '../parts/layout.tsx';
-import { Paged } from '../parts/pages.tsx';
+import { ListHead } from '../parts/list-head.tsx';
+import { Paged, withoutCursor } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { place } from '../router.ts';
 import { mayChange } from '../session-state.ts';
 import { named } from '../text.ts';
-import { petStatusWords } from '../words.ts';
+import { oldestWords, petStatusWords } from '../words.ts';
 import { AddAnimal, AnimalDialog, type AnimalStep } from './animal-dialogs.tsx';
 
 type Query = InputOf<'GET /pets'>['query'];
 
 export function AnimalsPage() {
-  const query = Object.fromEntries(place.value.query) as Query;
+  const { sort, ...filters } = Object.fromEntries(place.value.query);
+  const query = { ...filters, order: sort === 'oldest' ? 'asc' : 'desc' } as Query;
   const loaded = useLoaded(place.value.query.toString(), () => callPage('GET /pets', { query }));
   const [categories, names] = useCategories(loaded.data?.items.map(({ categoryId }) => categoryId) ?? []);
   const [isAdding, setIsAdding] = useState(false);
@@ -47,7 +50,11 @@ export function AnimalsPage() {
         <ChoiceFilter name="status" label="Status" all="Any status" words={petStatusWords} />
         <TextFilter name="categoryId" label="Category" placeholder="Any id" kind="digits" />
         <TextFilter name="id" label="Animal" placeholder="Any id" kind="digits" />
+        <ChoiceFilter name="sort" label="Sort by" all="Newest first" words={oldestWords} />
       </Filters>
+      <ListHead exported={{ route: 'GET /pets', query: withoutCursor(query), name: 'animals' }}>
+        <Total categoryId={filters.categoryId} />
+      </ListHead>
       <Paged
         label="Animals"
         loaded={loaded}
@@ -71,6 +78,22 @@ export function AnimalsPage() {
         />
       )}
     </Page>
+  );
+}
+
+/** Number of animals, in total or of one category. */
+function Total({ categoryId }: { categoryId: string | undefined }) {
+  const { data } = useLoaded(categoryId ?? '', () => call('GET /inventory', { query: { categoryId } }));
+  if (data === undefined) return null;
+  const { available, pending, sold } = data;
+  const shown = Object.entries({ available, pending, sold }).map(
+    ([status, animals]) => `${grouped(animals)} ${status}`,
+  );
+  return (
+    <>
+      {counted(available + pending + sold, 'animal')}
+      {categoryId !== undefined && ` in category ${categoryId}`}: {shown.join(', ')}
+    </>
   );
 }
 

@@ -1,17 +1,22 @@
 import { useState } from 'preact/hooks';
-import { callPage } from '../api.ts';
+import { call, callPage } from '../api.ts';
+import { startOf } from '../days.ts';
 import { download } from '../download.ts';
 import { useLoaded } from '../loaded.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Button } from '../parts/button.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
-import { Filters, TextFilter } from '../parts/filters.tsx';
+import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { Pager } from '../parts/pages.tsx';
 import { place } from '../router.ts';
+import { changedOperations } from '../words.ts';
 
 const perPage = 50;
+
+/** Actions keep their names from the log. */
+const operationChoices = Object.fromEntries(changedOperations.map((name) => [name, { text: name }]));
 
 export function AuditPage() {
   const { query } = place.value;
@@ -20,6 +25,9 @@ export function AuditPage() {
   const load = () => callPage('GET /audit', { query: { ...filters, cursor, limit: perPage } });
   const loaded = useLoaded(query.toString(), load);
   const { data, failure } = loaded;
+  const operators = useLoaded('operators', () => call('GET /operators'));
+  const actors = operators.data?.map(({ name }) => `operator:${name}`) ?? [];
+  const objects = [...new Set(data?.items.map(({ object }) => object))];
   const [isExporting, setIsExporting] = useState(false);
   const save = async () => {
     setIsExporting(true);
@@ -42,11 +50,12 @@ export function AuditPage() {
       }
     >
       <Filters>
-        <TextFilter name="actor" label="Who" placeholder="operator:anna" />
+        <ChoiceFilter name="operation" label="Action" all="Any action" words={operationChoices} />
+        <TextFilter name="actor" label="Operator" placeholder="operator:anna" options={actors} />
         <TextFilter name="account" label="Account and its keys" placeholder="Any id" kind="digits" />
-        <TextFilter name="object" label="What" placeholder="key:3" />
+        <TextFilter name="object" label="Object" placeholder="key:3" options={objects} />
         <TextFilter name="from" label="From" kind="date" />
-        <TextFilter name="to" label="Up to and with" kind="date" />
+        <TextFilter name="to" label="To" kind="date" />
       </Filters>
       <LoadFailure loaded={loaded} />
       {data === undefined && failure === undefined && <Waiting lines={8} />}
@@ -63,23 +72,14 @@ export function AuditPage() {
   );
 }
 
-/** The filters of the address as the API takes them: days become instants. */
+/** Converts the filters of the address to those of the API. Days become instants. */
 function filtersOf(query: URLSearchParams) {
   return {
+    operation: query.get('operation') ?? undefined,
     actor: query.get('actor') ?? undefined,
     account: query.get('account') ?? undefined,
     object: query.get('object') ?? undefined,
     since: startOf(query.get('from'), 0),
     until: startOf(query.get('to'), 1),
   };
-}
-
-/** The instant at which a day begins, where the reader is; `later` days after it. */
-function startOf(day: string | null, later: number): string | undefined {
-  if (day === null) return undefined;
-  const at = new Date(`${day}T00:00:00`);
-  // Not a day: somebody wrote the address by hand.
-  if (Number.isNaN(at.getTime())) return undefined;
-  at.setDate(at.getDate() + later);
-  return at.toISOString();
 }

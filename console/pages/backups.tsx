@@ -146,13 +146,15 @@ function List({ state: { folder, backups }, onFailure, onVerified }: ListProps) 
 }
 
 const facts: readonly Column<Backup>[] = [
-  { title: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
   {
-    title: 'File',
-    show: ({ name, label }) => (
+    title: 'Backup',
+    show: ({ name, label, createdAt }) => (
       <>
-        <code>{name}</code>
+        <span class="name">
+          <Time at={createdAt} />
+        </span>
         <span class="under">{label === null ? 'Scheduled' : `Created by hand · ${label}`}</span>
+        <code class="under long">{name}</code>
       </>
     ),
   },
@@ -180,7 +182,7 @@ interface CreateProps {
   readonly onCreate: (label: string) => void;
 }
 
-/** The dialog closes at once: the page shows the progress. */
+/** The dialog closes immediately, because the page shows the progress. */
 function CreateBackup({ onClose, onCreate }: CreateProps) {
   const [label, setLabel] = useState('');
   const create = async () => {

@@ -9,14 +9,16 @@ import { Edited, type Save } from '../parts/edited.tsx';
 import { TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
+import { ListHead } from '../parts/list-head.tsx';
 import { Paged } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { place } from '../router.ts';
 import { named } from '../text.ts';
+import { UnnamedCategories } from './unnamed-categories.tsx';
 
 interface Chosen {
   readonly step: 'name' | 'delete';
-  /** Undefined: a new one. */
+  /** Undefined for a new category. */
   readonly category?: Category;
 }
 
@@ -24,17 +26,24 @@ export function CategoriesPage() {
   const cursor = place.value.query.get('cursor') ?? undefined;
   const loaded = useLoaded(cursor ?? '', () => callPage('GET /categories', { query: { cursor } }));
   const [chosen, setChosen] = useState<Chosen>();
+  const [changes, setChanges] = useState(0);
+  const onDone = () => {
+    setChanges(changes + 1);
+    loaded.reload();
+  };
   const close = () => setChosen(undefined);
   return (
     <Page
       title="Categories"
-      about="Names for the categories that animals belong to. Animals may belong to one without a name."
+      about="Names for the categories of animals."
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setChosen({ step: 'name' })}>
           Name a category
         </ChangeButton>
       }
     >
+      <UnnamedCategories changes={changes} onNamed={loaded.reload} />
+      <ListHead exported={{ route: 'GET /categories', query: {}, name: 'categories' }}>With a name</ListHead>
       <Paged
         label="Categories"
         loaded={loaded}
@@ -43,13 +52,13 @@ export function CategoriesPage() {
         empty="No category has a name yet."
       />
       {chosen?.step === 'name' && chosen.category === undefined && (
-        <NameCategory onClose={close} onDone={loaded.reload} />
+        <NameCategory onClose={close} onDone={onDone} />
       )}
       {chosen?.step === 'name' && chosen.category && (
-        <Rename category={chosen.category} onClose={close} onDone={loaded.reload} />
+        <Rename category={chosen.category} onClose={close} onDone={onDone} />
       )}
       {chosen?.step === 'delete' && chosen.category && (
-        <Delete category={chosen.category} onClose={close} onDone={loaded.reload} />
+        <Delete category={chosen.category} onClose={close} onDone={onDone} />
       )}
     </Page>
   );

@@ -1,4 +1,4 @@
-/** What changed, event by event, as it is recorded. */
+/** Live list of events. */
 import { useState } from 'preact/hooks';
 import { eventSelectors } from '../../src/domain/event-type.ts';
 import { printable } from '../../src/domain/printable.ts';
@@ -68,7 +68,7 @@ function emptyText(selector: string): string {
   return 'None of the 500 newest events is of this type. New ones appear here.';
 }
 
-/** Which events are retained. */
+/** Range of retained events. */
 function EventLog() {
   const loaded = useLoaded('event-log', () => call('GET /event-log'), { everyMs });
   const { data } = loaded;

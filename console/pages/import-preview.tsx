@@ -62,7 +62,7 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
   );
 }
 
-/** Undefined until all of the file has been read. */
+/** Undefined until the whole file has been read. */
 function useRowCount(file: File): number | undefined {
   const [rows, setRows] = useState<number>();
   useEffect(() => {

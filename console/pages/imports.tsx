@@ -1,4 +1,4 @@
-/** The imports of this instance: those in progress, and the latest that have ended. */
+/** Imports of this instance, in progress and recently finished. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { save } from '../download.ts';
@@ -61,7 +61,9 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
       title: 'File',
       show: ({ fileName, actor, startedAt }) => (
         <>
-          <span class="name">{named(fileName ?? 'Unnamed file')}</span>
+          <span class="name one-line" title={fileName ?? undefined}>
+            {named(fileName ?? 'Unnamed file')}
+          </span>
           <span class="under">
             {named(actor.replace(/^\w+:/, ''))} · <Time at={startedAt} />
           </span>

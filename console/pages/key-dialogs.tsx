@@ -3,15 +3,18 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { defaultScopes, type Scope } from '../../src/domain/scope.ts';
 import { call, callTagged } from '../api.ts';
+import { forEach } from '../bulk.ts';
 import type { Account, Key } from '../contract.ts';
+import { counted, sentence } from '../format.ts';
 import { keyText } from '../key-text.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Edited, type Save } from '../parts/edited.tsx';
+import { ExpiryFields, expiryOf, isExpiryReady, noExpiry } from '../parts/expiry.tsx';
 import { Form, SelectField, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
+import { KeySecret } from '../parts/key-secret.tsx';
 import { ScopeFields } from '../parts/scopes.tsx';
-import { Secret } from '../parts/secret.tsx';
 import { Time } from '../parts/time.tsx';
 import { named } from '../text.ts';
 
@@ -35,10 +38,11 @@ export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
 export function IssueKey({ account, onClose, onDone }: Ends & { account: Account }) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(defaultScopes);
-  const [day, setDay] = useState('');
+  const [expiry, setExpiry] = useState(noExpiry);
   const [key, setKey] = useState<string>();
   const issue = async () => {
-    const expiresAt = day === '' ? undefined : new Date(`${day}T00:00:00`).toISOString();
+    const expires = expiryOf(expiry, Date.now());
+    const expiresAt = expires === undefined ? undefined : new Date(expires).toISOString();
     const issued = await call('POST /accounts/{accountId}/keys', {
       params: { accountId: account.id },
       body: { name: name.trim(), scopes, expiresAt },
@@ -47,13 +51,14 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
     onDone?.();
   };
   if (key !== undefined) {
-    return <Secret title={`New key of ${named(account.name)}`} what="key" secret={key} onClose={onClose} />;
+    const title = `New key “${named(name.trim())}” of ${named(account.name)}`;
+    return <KeySecret title={title} secret={key} onClose={onClose} />;
   }
   return (
     <Dialog title="Issue key" onClose={onClose}>
       <Form
         submit="Issue key"
-        isReady={name.trim() !== '' && scopes.length > 0}
+        isReady={name.trim() !== '' && scopes.length > 0 && isExpiryReady(expiry, Date.now())}
         onSubmit={issue}
         onCancel={onClose}
       >
@@ -68,15 +73,7 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
               hint="What the key is for, such as website."
             />
             <ScopeFields scopes={scopes} onChange={setScopes} />
-            <TextField
-              label="Expires on (optional)"
-              name="expiresAt"
-              type="date"
-              value={day}
-              onInput={setDay}
-              failure={failure}
-              hint="The key is active until this day begins. Without a day, it is active until it is revoked."
-            />
+            <ExpiryFields choice={expiry} onChange={setExpiry} failure={failure} />
           </>
         )}
       </Form>
@@ -141,7 +138,7 @@ function Rotate({ of: old, onClose, onDone }: KeyProps) {
     onDone?.();
   };
   if (key !== undefined)
-    return <Secret title={`Successor of ${keyText(old)}`} what="key" secret={key} onClose={onClose} />;
+    return <KeySecret title={`Successor of ${keyText(old)}`} secret={key} onClose={onClose} />;
   return (
     <Dialog title={`Rotate ${keyText(old)}?`} onClose={onClose}>
       <Form submit="Rotate key" onSubmit={rotate} onCancel={onClose}>
@@ -185,6 +182,34 @@ function Revoke({ of: key, ...ends }: KeyProps) {
         {successorId !== null && ` It was rotated to key ${successorId}, which is not affected.`}
       </p>
       <p>Programs that use it get 401 from their next request. This cannot be undone.</p>
+    </Confirm>
+  );
+}
+
+interface RevokeKeysProps extends Ends {
+  readonly keys: readonly Key[];
+  readonly account: Account;
+}
+
+export function RevokeKeys({ keys, account, ...ends }: RevokeKeysProps) {
+  const revoke = async () => {
+    await forEach(keys, 'key', ({ id }) => call('POST /keys/{keyId}/revoke', { params: { keyId: id } }));
+    return `Revoked ${counted(keys.length, 'key')}.`;
+  };
+  return (
+    <Confirm
+      {...ends}
+      title={`Revoke ${counted(keys.length, 'key')} of ${named(account.name)}?`}
+      act="Revoke keys"
+      typed={account.name}
+      onConfirm={revoke}
+    >
+      <ul>
+        {keys.map((key) => (
+          <li key={key.id}>{sentence(keyText(key))}</li>
+        ))}
+      </ul>
+      <p>Programs that use them get 401 from their next request. This cannot be undone.</p>
     </Confirm>
   );
 }

@@ -1,21 +1,138 @@
-/** A key by its id alone, as the audit log names it: leads to its account. */
-import { useEffect } from 'preact/hooks';
-import { call } from '../api.ts';
+/** A key: scopes, usage, errors, and the keys it replaced or was replaced by. */
+import { useState } from 'preact/hooks';
+import { call, callPage } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
+import { AuditList } from '../parts/audit-list.tsx';
+import { Badge } from '../parts/badge.tsx';
+import { FailedRequests } from '../parts/failed-requests.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
-import { Page, Waiting } from '../parts/layout.tsx';
-import { goTo } from '../router.ts';
+import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { LimitsCard } from '../parts/limits-card.tsx';
+import { OperationsPlot } from '../parts/operations-plot.tsx';
+import { Time } from '../parts/time.tsx';
+import { UsagePlot } from '../parts/usage-plot.tsx';
+import { hrefOf } from '../router.ts';
+import { named } from '../text.ts';
+import { keyStateWords, planWords, scopeWords } from '../words.ts';
+import { Bans, KeySteps } from './account-keys.tsx';
+import { KeyDialog, type KeyStep } from './key-dialogs.tsx';
+
+type FoundKey = AnswerOf<'GET /keys/{keyId}'>;
+type Account = AnswerOf<'GET /accounts/{accountId}'>;
+
+const everyMs = 10_000;
 
 export function KeyPage({ keyId }: { keyId: string }) {
-  const loaded = useLoaded(keyId, () => call('GET /keys/{keyId}', { params: { keyId } }));
-  const accountId = loaded.data?.accountId;
-  useEffect(() => {
-    if (accountId !== undefined) goTo(`/accounts/${accountId}`, { replace: true });
-  }, [accountId]);
+  const load = async () => {
+    const key = await call('GET /keys/{keyId}', { params: { keyId } });
+    const { accountId } = key;
+    return { of: key, account: await call('GET /accounts/{accountId}', { params: { accountId } }) };
+  };
+  const loaded = useLoaded(keyId, load, { everyMs });
+  if (loaded.data === undefined) {
+    return (
+      <Page title="Key" above={{ href: '#/accounts', text: 'Accounts' }}>
+        <LoadFailure loaded={loaded} />
+        {loaded.failure === undefined && <Waiting lines={10} />}
+      </Page>
+    );
+  }
+  return <Shown {...loaded.data} onChange={loaded.reload} />;
+}
+
+interface ShownProps {
+  readonly of: FoundKey;
+  readonly account: Account;
+  readonly onChange: () => void;
+}
+
+function Shown({ of: key, account, onChange }: ShownProps) {
+  const [step, setStep] = useState<KeyStep>();
+  const [changes, setChanges] = useState(0);
+  const { id, accountId, name, state } = key;
+  const changed = () => {
+    setChanges(changes + 1);
+    onChange();
+  };
   return (
-    <Page title="Key" above={{ href: '#/accounts', text: 'Accounts' }}>
-      <LoadFailure loaded={loaded} />
-      {loaded.failure === undefined && <Waiting />}
+    <Page
+      title={named(name)}
+      above={{ href: `#/accounts/${accountId}`, text: named(account.name) }}
+      badge={<Badge word={keyStateWords[state]} />}
+      about={<About {...key} />}
+      actions={<KeySteps of={key} choose={(_, chosen) => setStep(chosen)} />}
+    >
+      <Bans accountId={accountId} keyId={id} changes={changes} onLifted={changed} />
+      <div class="columns">
+        <Card title="Scopes">
+          <Facts facts={key.scopes.map((scope) => [scopeWords[scope], <code key={scope}>{scope}</code>])} />
+        </Card>
+        <LimitsCard
+          {...{ accountId, changes }}
+          title="Plan and limits"
+          about={`${planWords[account.plan]} plan; the limits are shared by all keys of the account`}
+        />
+      </div>
+      <div class="columns wide">
+        <UsagePlot owner={{ keyId: id }} />
+        <OperationsPlot keyId={id} />
+      </div>
+      <FailedRequests keyId={String(id)} />
+      <History keyId={id} changes={changes} />
+      {step && <KeyDialog step={step} of={key} onClose={() => setStep(undefined)} onDone={changed} />}
     </Page>
+  );
+}
+
+function About({ id, lastFour, createdAt, expiresAt, lastUsedAt, predecessorId, successorId }: FoundKey) {
+  return (
+    <>
+      Key {id}, ends in <code>{lastFour}</code> · created <Time at={createdAt} />
+      {expiresAt !== null && (
+        <>
+          {' · '}
+          {Date.parse(expiresAt) < Date.now() ? 'expired' : 'expires'} <Time at={expiresAt} />
+        </>
+      )}
+      {' · '}
+      {lastUsedAt === null ? (
+        'never used'
+      ) : (
+        <>
+          last used <Time at={lastUsedAt} />
+        </>
+      )}
+      {predecessorId !== null && (
+        <>
+          {' · replaces '}
+          <a href={`#/keys/${predecessorId}`}>key {predecessorId}</a>
+        </>
+      )}
+      {successorId !== null && (
+        <>
+          {' · replaced by '}
+          <a href={`#/keys/${successorId}`}>key {successorId}</a>
+        </>
+      )}
+    </>
+  );
+}
+
+const entriesShown = 10;
+
+function History({ keyId, changes }: { keyId: number; changes: number }) {
+  const object = `key:${keyId}`;
+  const load = () => callPage('GET /audit', { query: { object, limit: String(entriesShown) } });
+  const loaded = useLoaded(`${keyId} ${changes}`, load);
+  return (
+    <Card
+      title="Changes"
+      about="What operators did to this key"
+      actions={<a href={hrefOf('/audit', { object })}>Show all</a>}
+    >
+      <LoadFailure loaded={loaded} />
+      {loaded.data && <AuditList entries={loaded.data.items} empty="No operator has changed this key." />}
+    </Card>
   );
 }

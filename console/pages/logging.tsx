@@ -1,10 +1,11 @@
-/** What is written to the log, which can be changed while the service runs. */
+/** Log settings that can change while the service runs. */
 import { useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
 import { FailureNote, LoadFailure } from '../parts/failure.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Card, Waiting } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { mayChange, viewersReason } from '../session-state.ts';
@@ -12,20 +13,20 @@ import { mayChange, viewersReason } from '../session-state.ts';
 type Logging = AnswerOf<'GET /system/logging'>;
 
 const levelWords: Readonly<Record<Logging['level'], string>> = {
-  fatal: 'Only what ends the service',
-  error: 'Errors',
-  warn: 'Errors and warnings',
-  info: 'Also what happens (usual)',
-  debug: 'Also details',
-  trace: 'Everything',
-  silent: 'Nothing at all',
+  silent: 'nothing',
+  fatal: 'only what ends the service',
+  error: 'errors',
+  warn: 'errors and warnings',
+  info: 'normal operation as well (default)',
+  debug: 'details as well',
+  trace: 'everything',
 };
 
 const requestWords: Readonly<Record<Logging['requests'], string>> = {
-  off: 'None (usual)',
-  slow: 'Slow ones',
-  errors: 'Those that failed',
-  all: 'All',
+  off: 'none (default)',
+  slow: 'slow requests (LOG_SLOW_MS)',
+  errors: 'failed requests (4xx, 5xx)',
+  all: 'all requests',
 };
 
 export function LoggingCard() {
@@ -35,14 +36,14 @@ export function LoggingCard() {
     setFailure(undefined);
     try {
       await call('PATCH /system/logging', { body });
-      notify('The log is written this way from now on, until the service is started again.');
+      notify('Changed what is logged until this instance is restarted.');
     } catch (error) {
       setFailure(asFailure(error));
     }
     loaded.reload();
   };
   return (
-    <Card title="Log" about="What this instance writes, until it is started again">
+    <Card title="Log" about="What this instance writes; changes last until it is restarted">
       <LoadFailure loaded={loaded} />
       {failure && <FailureNote failure={failure} />}
       {loaded.data === undefined ? (
@@ -63,9 +64,20 @@ export function LoggingCard() {
           />
         </div>
       )}
+      {loaded.data && isHidden(loaded.data) && (
+        <p class="message note">
+          <Icon name="info" />
+          <span>Requests are logged at the level info, so at {loaded.data.level} none is written.</span>
+        </p>
+      )}
       {!mayChange.value && <p class="hint">{viewersReason}</p>}
     </Card>
   );
+}
+
+/** True if requests are logged but the level hides their lines. */
+function isHidden({ level, requests }: Logging): boolean {
+  return requests !== 'off' && ['silent', 'fatal', 'error', 'warn'].includes(level);
 }
 
 interface WordsProps<Value extends string> {
@@ -86,7 +98,7 @@ function Words<Value extends string>({ label, words, value, onChange }: WordsPro
       >
         {Object.entries<string>(words).map(([word, text]) => (
           <option key={word} value={word}>
-            {text}
+            {word} · {text}
           </option>
         ))}
       </select>

@@ -10,6 +10,7 @@ import { LoadFailure } from '../parts/failure.tsx';
 import { SelectField, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Empty, Page, Waiting } from '../parts/layout.tsx';
+import { OwnSessions } from '../parts/own-sessions.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -50,6 +51,7 @@ export function OperatorsPage() {
       {data !== undefined && data.length > 0 && (
         <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />
       )}
+      <OwnSessions />
       {isAdding && <AddOperator {...ends} onIssued={setIssued} />}
       {chosen?.step === 'rotate' && (
         <Rotate {...endsOfChosen} operator={chosen.operator} onIssued={setIssued} />

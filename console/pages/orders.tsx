@@ -2,6 +2,9 @@ import { useState } from 'preact/hooks';
 import { type OrderStep, stepsOf } from '../../src/domain/order-status.ts';
 import { call, callPage } from '../api.ts';
 import type { InputOf, PageOf, PlacedOrder } from '../contract.ts';
+import { startOf } from '../days.ts';
+import { counted, countedUpTo } from '../format.ts';
+import type { Int64 } from '../json.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
@@ -10,12 +13,13 @@ import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
-import { Paged } from '../parts/pages.tsx';
+import { ListHead } from '../parts/list-head.tsx';
+import { Paged, withoutCursor } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { place } from '../router.ts';
 import { named } from '../text.ts';
-import { orderStatusWords, orderStepWords } from '../words.ts';
+import { oldestWords, orderStatusWords, orderStepWords } from '../words.ts';
 
 interface Chosen {
   readonly order: PlacedOrder;
@@ -25,6 +29,7 @@ interface Chosen {
 export function OrdersPage() {
   const { query } = place.value;
   const loaded = useLoaded(query.toString(), () => load(query));
+  const names = useAnimalNames(loaded.data?.items.map(({ petId }) => petId) ?? []);
   const [isPlacing, setIsPlacing] = useState(false);
   const [chosen, setChosen] = useState<Chosen>();
   return (
@@ -41,11 +46,19 @@ export function OrdersPage() {
         <ChoiceFilter name="status" label="Status" all="Any status" words={orderStatusWords} />
         <TextFilter name="petId" label="Animal" placeholder="Any id" kind="digits" />
         <TextFilter name="order" label="Order" placeholder="Any id" kind="digits" />
+        <TextFilter name="from" label="Placed from" kind="date" />
+        <TextFilter name="to" label="Placed to" kind="date" />
+        <ChoiceFilter name="sort" label="Sort by" all="Newest first" words={oldestWords} />
       </Filters>
+      {!query.has('order') && (
+        <ListHead exported={{ route: 'GET /orders', query: withoutCursor(filtersOf(query)), name: 'orders' }}>
+          <Total status={query.get('status')} />
+        </ListHead>
+      )}
       <Paged
         label="Orders"
         loaded={loaded}
-        columns={columnsOf((order, step) => setChosen({ order, step }))}
+        columns={columnsOf(names, (order, step) => setChosen({ order, step }))}
         keyOf={({ id }) => id}
         empty={query.size > 0 ? 'No order fits these filters.' : 'There are no orders yet.'}
       />
@@ -55,25 +68,70 @@ export function OrdersPage() {
   );
 }
 
-/** A page of orders, or the one order that is asked for by its id. */
+/** Converts the filters of the address to those of the API. Days become instants. */
+function filtersOf(query: URLSearchParams): InputOf<'GET /orders'>['query'] {
+  const { sort, from = null, to = null, ...filters } = Object.fromEntries(query);
+  const order = sort === 'oldest' ? ('asc' as const) : ('desc' as const);
+  return { ...filters, order, since: startOf(from, 0), until: startOf(to, 1) };
+}
+
+/** Number of orders, in total or of one status. */
+function Total({ status }: { status: string | null }) {
+  const { data } = useLoaded('totals', () => call('GET /totals'));
+  if (data === undefined) return null;
+  const ofStatus = data.ordersByStatus[status as keyof typeof data.ordersByStatus];
+  return (
+    <>
+      {counted(data.orders, 'order')}
+      {ofStatus !== undefined && `, ${countedUpTo(ofStatus)} ${status}`}
+    </>
+  );
+}
+
+/** A page of orders, or a single order if the query has an id. */
 async function load(query: URLSearchParams): Promise<PageOf<PlacedOrder>> {
   const orderId = query.get('order');
   if (orderId === null) {
-    return callPage('GET /orders', { query: Object.fromEntries(query) as InputOf<'GET /orders'>['query'] });
+    return callPage('GET /orders', { query: filtersOf(query) });
   }
   return { items: [await call('GET /orders/{orderId}', { params: { orderId } })], next: undefined };
 }
 
-function columnsOf(choose: (order: PlacedOrder, step: OrderStep) => void): readonly Column<PlacedOrder>[] {
+/** Names of animals by id. Deleted animals have none. */
+function useAnimalNames(ids: readonly Int64[]): ReadonlyMap<string, string> {
+  const wanted = [...new Set(ids.map(String))].join();
+  const { data } = useLoaded(wanted, async () =>
+    wanted === '' ? [] : (await callPage('GET /pets', { query: { id: wanted, limit: 100 } })).items,
+  );
+  return new Map(data?.map(({ id, name }) => [String(id), name]));
+}
+
+function columnsOf(
+  names: ReadonlyMap<string, string>,
+  choose: (order: PlacedOrder, step: OrderStep) => void,
+): readonly Column<PlacedOrder>[] {
   return [
     { title: 'Order', show: ({ id }) => <span class="name">Order {String(id)}</span> },
-    { title: 'Animal', show: ({ petId }) => <a href={`#/animals?id=${petId}`}>Animal {String(petId)}</a> },
+    {
+      title: 'Animal',
+      show: ({ petId }) => {
+        const name = names.get(String(petId));
+        return (
+          <>
+            <a class="short-name" href={`#/animals?id=${petId}`}>
+              {name === undefined ? `Animal ${petId}` : named(name)}
+            </a>
+            {name !== undefined && <span class="under">Animal&nbsp;{String(petId)}</span>}
+          </>
+        );
+      },
+    },
     {
       title: 'Reference',
       show: ({ reference }) => (reference === undefined ? '–' : <span class="long">{named(reference)}</span>),
     },
     { title: 'Placed', show: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: 'Last step', show: ({ updatedAt }) => <Time at={updatedAt} /> },
+    { title: 'Updated', show: ({ updatedAt }) => <Time at={updatedAt} /> },
     { title: 'Status', show: ({ status }) => <Badge word={orderStatusWords[status]} /> },
     {
       title: 'Steps',

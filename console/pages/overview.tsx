@@ -1,33 +1,35 @@
-/** How the service is doing, second by second, and what is wrong. */
+/** Health, traffic and current problems of the service. */
 import { useMemo } from 'preact/hooks';
-import { call } from '../api.ts';
 import type { Overview } from '../contract.ts';
-import { counted, grouped, latency, rate, withInstants } from '../format.ts';
+import { counted, grouped, latency, rate } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { outcomes, sumOf } from '../outcomes.ts';
+import { sumOf } from '../outcomes.ts';
+import { Choice } from '../parts/choice.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { filterOf, setFilter } from '../parts/filters.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
-import { Plot } from '../parts/plot.tsx';
-import type { Series } from '../parts/plot-options.ts';
+import { Standing, useOverview } from '../parts/standing.tsx';
 import { Tile } from '../parts/tile.tsx';
-import { named } from '../text.ts';
+import { LatencyPlot, RequestsPlot, type TrafficProps } from '../parts/traffic-plots.tsx';
+import { loadHistory, type SpanName, spanChoices, spanOf, spans, timesShown } from '../spans.ts';
+import { showClock, showSecond } from '../time-labels.ts';
 import { petStatusWords } from '../words.ts';
 
-type Second = Overview['seconds'][number];
-
 const everyMs = 1_000;
-/** Over how many of the last seconds the rate of now is taken. */
+const historyEveryMs = 10_000;
+/** Seconds over which the current rate is measured. */
 const nowSeconds = 10;
 
 export function OverviewPage() {
-  const loaded = useLoaded('overview', () => call('GET /overview'), { everyMs });
+  const loaded = useOverview(everyMs);
   const { data } = loaded;
+  const span = spanOf(filterOf('span'));
   return (
     <Page
       title="Overview"
-      about="The last five minutes, as they come."
+      about={span === undefined ? 'Last 5 minutes' : spans[span].last}
       badge={
+        span === undefined &&
         data &&
         loaded.failure === undefined && (
           <span class="live">
@@ -35,18 +37,23 @@ export function OverviewPage() {
           </span>
         )
       }
+      actions={
+        <Choice
+          label="Time"
+          value={span ?? ''}
+          onChange={(name) => setFilter('span', name)}
+          options={[['', '5 min'], ...spanChoices]}
+        />
+      }
     >
       <LoadFailure loaded={loaded} />
       {data === undefined ? (
         <Waiting lines={10} />
       ) : (
         <>
-          <Concerns concerns={data.concerns} />
+          <Standing loaded={loaded} />
           <Tiles overview={data} />
-          <div class="columns wide">
-            <Requests seconds={data.seconds} />
-            <Latency seconds={data.seconds} />
-          </div>
+          {span === undefined ? <LivePlots seconds={data.seconds} /> : <HistoryPlots span={span} />}
           <div class="columns">
             <Animals inventory={data.inventory} />
             <Bans bans={data.bans} />
@@ -54,32 +61,6 @@ export function OverviewPage() {
         </>
       )}
     </Page>
-  );
-}
-
-function Concerns({ concerns }: Pick<Overview, 'concerns'>) {
-  if (concerns.length === 0) {
-    return (
-      <p class="message good">
-        <Icon name="check" />
-        <span>
-          <strong>All is well.</strong> Nothing needs you now.
-        </span>
-      </p>
-    );
-  }
-  return (
-    <ul class="concerns" aria-label="What is wrong now">
-      {concerns.map(({ what, remedy }) => (
-        <li key={what} class="message bad">
-          <Icon name="warning" />
-          <div>
-            <strong>{named(withInstants(what))}</strong>
-            <p>{withInstants(remedy)}</p>
-          </div>
-        </li>
-      ))}
-    </ul>
   );
 }
 
@@ -94,19 +75,19 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
       <Tile
         name="Requests per second"
         value={rate(lately.length === 0 ? 0 : total / lately.length)}
-        note={`${grouped(all)} in five minutes`}
+        note={`${grouped(all)} in 5 minutes`}
       />
       <Tile
-        name="Time to answer"
+        name="Latency"
         value={latency(latest?.p50 ?? null)}
-        note={`half of them; 99 of 100 within ${latency(latest?.p99 ?? null)}`}
+        note={`p50 · p99 ${latency(latest?.p99 ?? null)}`}
       />
       <Tile
-        name="Refused by limits"
+        name="Rate limited (429)"
         value={grouped(limited)}
-        note={`${part(limited, all)} of all in five minutes`}
+        note={`${part(limited, all)} of requests in 5 minutes`}
       />
-      <Tile name="Under way" value={grouped(inFlight)} note="requests at this moment" />
+      <Tile name="In flight" value={grouped(inFlight)} note="requests at this moment" />
     </dl>
   );
 }
@@ -115,70 +96,44 @@ function part(some: number, all: number): string {
   return all === 0 ? '0%' : `${rate((some / all) * 100)}%`;
 }
 
-const format = { hour: '2-digit', minute: '2-digit', hour12: false } as const;
-const clock = new Intl.DateTimeFormat('en', format);
-const exactClock = new Intl.DateTimeFormat('en', { ...format, second: '2-digit' });
-const shown = {
-  showTick: (seconds: number) => clock.format(seconds * 1_000),
-  showTime: (seconds: number) => exactClock.format(seconds * 1_000),
-};
-const timesOf = (seconds: readonly Second[]) => seconds.map(({ at }) => Date.parse(at) / 1_000);
+const liveTimes = { showTick: showClock, showTime: showSecond };
 
-function Requests({ seconds }: { seconds: readonly Second[] }) {
-  const series = useMemo(
-    () =>
-      outcomes.map(({ name, text, colour }) => {
-        const values = seconds.map((second) => second[name]);
-        return {
-          name: text,
-          colour,
-          values,
-          summary: grouped(values.reduce((sum, value) => sum + value, 0)),
-        };
-      }),
-    [seconds],
-  );
-  const times = useMemo(() => timesOf(seconds), [seconds]);
+function LivePlots({ seconds }: Pick<Overview, 'seconds'>) {
+  const times = useMemo(() => seconds.map(({ at }) => Date.parse(at) / 1_000), [seconds]);
+  const common = { points: seconds, times, unit: 'second', last: 'last 5 minutes', ...liveTimes };
+  return <Plots {...common} />;
+}
+
+function HistoryPlots({ span }: { span: SpanName }) {
+  const loaded = useLoaded(span, async () => ({ span, steps: await loadHistory(span) }), {
+    everyMs: historyEveryMs,
+  });
+  const { data } = loaded;
+  const times = useMemo(() => (data?.steps ?? []).map(({ from }) => Date.parse(from) / 1_000), [data]);
+  if (data === undefined) {
+    return (
+      <Card title="Requests">
+        <LoadFailure loaded={loaded} />
+        <Waiting />
+      </Card>
+    );
+  }
+  const { unit, last } = spans[data.span];
   return (
-    <Card title="Requests per second" about="By what became of them">
-      <Plot
-        label="Requests of the last five minutes"
-        kind="areas"
-        {...{ times, series, ...shown }}
-        show={rate}
-      />
-    </Card>
+    <>
+      <LoadFailure loaded={loaded} />
+      <Plots {...{ points: data.steps, times, unit, last: last.toLowerCase() }} {...timesShown(data.span)} />
+      <p class="hint">All instances. Updated every 10 seconds; the last {unit} is not complete yet.</p>
+    </>
   );
 }
 
-function Latency({ seconds }: { seconds: readonly Second[] }) {
-  const series = useMemo<Series[]>(() => {
-    const latest = seconds.findLast(({ p50 }) => p50 !== null);
-    return [
-      {
-        name: 'Half within',
-        colour: '--plot-good',
-        values: seconds.map(({ p50 }) => p50),
-        summary: latency(latest?.p50 ?? null),
-      },
-      {
-        name: '99 of 100 within',
-        colour: '--plot-note',
-        values: seconds.map(({ p99 }) => p99),
-        summary: latency(latest?.p99 ?? null),
-      },
-    ];
-  }, [seconds]);
-  const times = useMemo(() => timesOf(seconds), [seconds]);
+function Plots(props: TrafficProps) {
   return (
-    <Card title="Time to answer" about="Of the requests in each second">
-      <Plot
-        label="Time to answer in the last five minutes"
-        kind="lines"
-        {...{ times, series, ...shown }}
-        show={latency}
-      />
-    </Card>
+    <div class="columns wide">
+      <RequestsPlot {...props} />
+      <LatencyPlot {...props} />
+    </div>
   );
 }
 

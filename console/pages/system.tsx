@@ -1,4 +1,4 @@
-/** What runs, on what, and how it is set. */
+/** Version, store, instances and settings. */
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { bytes, counted } from '../format.ts';
@@ -7,6 +7,7 @@ import { Badge } from '../parts/badge.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { type Note, Standing, useOverview } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { factsInWords } from '../store-facts.ts';
@@ -28,7 +29,7 @@ export function SystemPage() {
     <Page title="System" about="The service, its store, its backups, and how it is set.">
       <LoadFailure loaded={loaded} />
       {data === undefined && loaded.failure === undefined && <Waiting lines={10} />}
-      {data && <Troubles troubles={data.troubles} />}
+      <Wrong system={data} />
       <div class="columns">
         {data && <Service system={data} />}
         {data && <Store store={data.store} />}
@@ -54,10 +55,14 @@ export function SystemPage() {
   );
 }
 
-function Troubles({ troubles }: Pick<System, 'troubles'>) {
+/** Problems from the overview. If the overview is unavailable, those of the process that responds. */
+function Wrong({ system }: { system: System | undefined }) {
+  const overview = useOverview(everyMs);
+  if (overview.failure === undefined || system === undefined)
+    return <Standing loaded={overview} more={system && notesOf(system)} />;
   return (
     <>
-      {troubles.map((trouble) => (
+      {system.troubles.map((trouble) => (
         <p key={trouble} class="message bad">
           <Icon name="warning" />
           <span>{trouble}</span>
@@ -67,15 +72,29 @@ function Troubles({ troubles }: Pick<System, 'troubles'>) {
   );
 }
 
+function notesOf({ settings, store, instances }: System): Note[] {
+  const settingOf = (wanted: string) => settings.find(({ name }) => name === wanted)?.value;
+  const notes: Note[] = [];
+  if (String(store.engine).startsWith('SQLite') && settingOf('BACKUP_EVERY') === '')
+    notes.push({ text: 'No backups are scheduled, because BACKUP_EVERY is not set.' });
+  const changed = settings.filter(({ source }) => source === 'changed').map(({ name }) => name);
+  if (changed.length > 0)
+    notes.push({ text: `Changed until this instance is restarted: ${changed.join(', ')}.` });
+  const versions = new Set(instances.map(({ version }) => version));
+  if (versions.size > 1)
+    notes.push({ text: `Instances run different versions: ${[...versions].join(', ')}.` });
+  return notes;
+}
+
 function Service({ system: { version, runtime, startedAt, workers, memoryBytes } }: { system: System }) {
   return (
     <Card title="Service">
       <Facts
         facts={[
           ['Version', version],
-          ['Runs on', runtime],
+          ['Runtime', runtime],
           ['Started', <Time key="started" at={startedAt} />],
-          ['Answers with', counted(workers, 'process', 'processes')],
+          ['Workers', counted(workers, 'process', 'processes')],
           ['Memory', bytes(memoryBytes)],
         ]}
       />
@@ -95,7 +114,7 @@ const instanceColumns: readonly Column<Instance>[] = [
   { title: 'Name', show: ({ name }) => <span class="name">{named(name)}</span> },
   { title: 'Version', show: ({ version }) => version },
   { title: 'Started', show: ({ startedAt }) => <Time at={startedAt} /> },
-  { title: 'Last sign of life', show: ({ seenAt }) => <Time at={seenAt} /> },
+  { title: 'Last seen', show: ({ seenAt }) => <Time at={seenAt} /> },
 ];
 
 const sources: Readonly<Record<Setting['source'], Word>> = {

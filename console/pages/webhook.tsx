@@ -1,4 +1,4 @@
-/** One webhook: its endpoint, and what was sent to it. */
+/** A webhook: endpoint and deliveries. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { SentDelivery, Webhook } from '../contract.ts';
@@ -78,7 +78,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
 
 const recent = 100;
 
-/** A summary of the newest deliveries. It costs the same however many there are. */
+/** A summary of the newest deliveries. Its cost does not depend on their number. */
 function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });

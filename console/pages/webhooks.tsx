@@ -1,4 +1,4 @@
-/** Where accounts receive events. */
+/** The list of webhooks. */
 import { useState } from 'preact/hooks';
 import { callPage } from '../api.ts';
 import type { InputOf, Webhook } from '../contract.ts';

@@ -1,8 +1,9 @@
-/** Entries of the audit log: who did what to what, and from what to what. */
+/** Entries of the audit log: operator, action, object and changes. */
 import type { Entry } from '../contract.ts';
+import { instant } from '../format.ts';
 import { named } from '../text.ts';
 import { changeWords } from '../words.ts';
-import { Difference } from './difference.tsx';
+import { changedNames, Difference } from './difference.tsx';
 import { Empty } from './layout.tsx';
 import { Time } from './time.tsx';
 
@@ -12,25 +13,36 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
     <ol class="audit">
       {entries.map((entry) => (
         <li key={entry.id}>
-          <What {...entry} />
-          <p class="about">
-            <Actor actor={entry.actor} /> · <Time at={entry.at} />
-          </p>
-          <Difference before={entry.before} after={entry.after} />
+          <details>
+            <summary>
+              <What {...entry} />
+              <span class="about">
+                <Actor actor={entry.actor} /> · <Time at={entry.at} />
+              </span>
+            </summary>
+            <p class="about">
+              <code>{entry.operation}</code> · <ObjectLink object={entry.object} /> · {instant(entry.at)}
+            </p>
+            <Difference before={entry.before} after={entry.after} />
+          </details>
         </li>
       ))}
     </ol>
   );
 }
 
-function What({ operation, object }: Entry) {
-  const [before, behind] = changeWords(operation);
+/** The action and a summary of its changes. */
+function What({ operation, object, before, after }: Entry) {
+  const [ahead, behind] = changeWords(operation);
+  // The names of other operations already describe the change.
+  const changed = operation.startsWith('update') ? changedNames({ before, after }) : [];
   return (
-    <p class="what">
-      {before}
-      <ObjectLink object={object} />
+    <span class="what">
+      {ahead}
+      {objectText(object)}
       {behind}
-    </p>
+      {changed.length > 0 && <span class="about">: {changed.join(', ').toLowerCase()}</span>}
+    </span>
   );
 }
 
@@ -59,14 +71,13 @@ const kinds: Readonly<Record<string, readonly [text: string, href: (id: string) 
   webhook: ['webhook', (id) => `#/webhooks/${id}`],
 };
 
+function objectText(object: string): string {
+  const [kind = '', id = ''] = object.split(':');
+  return `${kinds[kind]?.[0] ?? named(kind)} ${named(id)}`;
+}
+
 function ObjectLink({ object }: Pick<Entry, 'object'>) {
   const [kind = '', id = ''] = object.split(':');
-  const known = kinds[kind];
-  if (known === undefined) return <span>{named(object.replace(':', ' '))}</span>;
-  const [text, href] = known;
-  return (
-    <a href={href(id)}>
-      {text} {id}
-    </a>
-  );
+  const href = kinds[kind]?.[1](id);
+  return href === undefined ? <span>{objectText(object)}</span> : <a href={href}>{objectText(object)}</a>;
 }

@@ -12,7 +12,7 @@ interface ButtonProps {
   readonly type?: 'button' | 'submit';
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** What it is called where its text does not say it: `Revoke key website`. */
+  /** Accessible name, if the text is not enough: `Revoke key website`. */
   readonly label?: string;
   /** Why it cannot be used now. It can still be focused, so that everyone learns the reason. */
   readonly reason?: string | undefined;

@@ -24,7 +24,9 @@ export const callerColumns: readonly Column<Caller>[] = [
     title: 'Key',
     show: ({ keyId, keyName, keyLastFour }) => (
       <>
-        <span class="name">{named(keyName)}</span>
+        <a class="name" href={`#/keys/${keyId}`}>
+          {named(keyName)}
+        </a>
         <span class="under">
           Key {keyId}, ends in <code>{keyLastFour}</code>
         </span>

@@ -8,14 +8,14 @@ import { type Ends, FormDialog } from './form-dialog.tsx';
 interface ConfirmProps extends Ends {
   /** The question: `Revoke key website?` */
   readonly title: string;
-  /** What will happen. */
+  /** Description of the consequences. */
   readonly children: ComponentChildren;
   /** On the button. */
   readonly act: string;
-  /** The name that has to be typed, where it cannot be undone or stops somebody's work. */
+  /** Name the operator must type, for actions that are irreversible or interrupt a client. */
   readonly typed?: string;
   readonly isDanger?: boolean;
-  /** Does it, and comes to what is said of it. */
+  /** Performs the action and returns the text of the notice. */
   readonly onConfirm: () => Promise<string>;
 }
 

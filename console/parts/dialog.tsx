@@ -1,14 +1,14 @@
-/** Dialogs: the browser's own, which keep the focus inside, close with Escape and give the focus back. */
+/** Dialogs based on the browser's, which trap the focus, close with Escape and restore the focus. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** Whether it stays until it is closed on purpose. */
+  /** True if only its buttons close it. */
   readonly isFirm?: boolean;
-  /** Whether nothing behind it can be seen. */
+  /** True if it hides the page behind it. */
   readonly isCovering?: boolean;
   readonly children: ComponentChildren;
 }
@@ -16,13 +16,15 @@ interface DialogProps {
 export function Dialog({ title, onClose, isFirm = false, isCovering = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // Opened before the next key is handled, so that no character typed after a shortcut is lost.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // Where something is to be filled in, that comes first; the browser would choose the button that closes.
+    // Focus the first input. The browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('input, select, textarea, [data-first]')?.focus();
     return () => {
-      if (before instanceof HTMLElement) before.focus();
+      // Once the dialog is gone: as long as it is open, nothing outside of it takes the focus.
+      if (before instanceof HTMLElement) queueMicrotask(() => before.focus());
     };
   }, []);
   return (
@@ -36,7 +38,7 @@ export function Dialog({ title, onClose, isFirm = false, isCovering = false, chi
         if (isFirm && event.key === 'Escape') event.preventDefault();
       }}
       onCancel={(event) => {
-        // Other ways to cancel, such as a gesture that goes back.
+        // Other ways to cancel, such as a back gesture.
         if (isFirm) event.preventDefault();
       }}
     >

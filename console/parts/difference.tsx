@@ -1,4 +1,4 @@
-/** What changed between two states of an object, member by member. */
+/** Differences between two states of an object, by member. */
 import { bytes, grouped, instant } from '../format.ts';
 import { named } from '../text.ts';
 import { spaced } from '../words.ts';
@@ -21,7 +21,7 @@ const memberNames: Readonly<Record<string, string>> = {
   closedAt: 'Closed',
 };
 
-/** A member by its path, such as `quota perMinute`: people know the last of it. */
+/** A member by its path, such as `quota perMinute`. Operators know the last segment. */
 function memberText(path: string): string {
   return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);
 }
@@ -31,11 +31,22 @@ interface States {
   readonly after: unknown;
 }
 
-export function Difference({ before, after }: States) {
+function changedMembers({ before, after }: States) {
   const [old, now] = [membersOf(before), membersOf(after)];
   const names = [...new Set([...old.keys(), ...now.keys()])].filter(
     (name) => old.get(name) !== now.get(name),
   );
+  return { old, now, names };
+}
+
+/** Names of the changed members. Empty for a created or deleted object. */
+export function changedNames(states: States): readonly string[] {
+  if (states.before === null || states.after === null) return [];
+  return changedMembers(states).names.map(memberText);
+}
+
+export function Difference(states: States) {
+  const { old, now, names } = changedMembers(states);
   if (names.length === 0) return null;
   return (
     <dl class="difference">

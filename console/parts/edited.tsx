@@ -1,4 +1,4 @@
-/** Edits what another operator may change at the same time. */
+/** Edits data that another operator may change at the same time. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failure, type Tagged } from '../api.ts';
@@ -14,7 +14,7 @@ interface EditedProps<T> {
   /** Reads the present state: when the dialog opens, and after another operator has changed it. */
   readonly load: () => Promise<Tagged<T>>;
   readonly onClose: () => void;
-  /** The dialog. `conflict` goes into its form. */
+  /** The dialog. `conflict` is a part of its form. */
   readonly children: (opened: T, save: Save, conflict: ComponentChildren) => ComponentChildren;
 }
 
@@ -42,7 +42,7 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
       const read = await load();
       tag.current = read.tag;
       setPresent(read.data);
-      // The conflict says it.
+      // The form shows the conflicting change.
       throw new Failure('changed_meanwhile', advice);
     }
   };

@@ -1,4 +1,4 @@
-/** What an event is about, with a link to the page that shows it. */
+/** The object of an event, with a link to its page. */
 import type { StoredEvent } from '../contract.ts';
 import { counted } from '../format.ts';
 import type { Int64 } from '../json.ts';
@@ -6,7 +6,7 @@ import { named } from '../text.ts';
 
 interface Subject {
   readonly text: string;
-  /** Undefined where no page shows it, such as an animal that was deleted. */
+  /** Undefined if no page shows it, for example for a deleted animal. */
   readonly href?: string;
   readonly more?: string;
 }

@@ -1,4 +1,4 @@
-/** What went wrong, and what to do. */
+/** An error message and how to continue. */
 import type { Failure } from '../api.ts';
 import { counted } from '../format.ts';
 import type { Loaded } from '../loaded.ts';
@@ -19,7 +19,7 @@ export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: 
   );
 }
 
-/** The failure of something that was to be read. A lost connection has a bar of its own. */
+/** The error of a failed load. A lost connection appears in a separate bar. */
 export function LoadFailure({ loaded }: { loaded: Loaded<unknown> }) {
   const { failure, reload } = loaded;
   if (failure === undefined || failure.code === 'connection_lost' || failure.code === 'sign_in_required')

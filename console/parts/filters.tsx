@@ -1,10 +1,10 @@
-/** What narrows a list down. It stands in the address, so that a list can be come back to, or sent to somebody. */
+/** Filters of lists, stored in the address so that a filtered list can be bookmarked and shared. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { goTo, place } from '../router.ts';
 import type { Word } from '../words.ts';
 
-/** Sets a filter; the list begins anew. */
+/** Sets a filter and returns to the first page. */
 export function setFilter(name: string, value: string): void {
   const { path, query } = place.value;
   const { cursor: _, ...others } = Object.fromEntries(query);
@@ -26,10 +26,13 @@ interface TextFilterProps {
   readonly label: string;
   readonly placeholder?: string;
   readonly kind?: 'text' | 'digits' | 'date';
+  /** Offered while it is typed. */
+  readonly options?: readonly string[];
 }
 
-/** A filter that is typed; the list follows when the typing pauses. */
-export function TextFilter({ name, label, placeholder, kind = 'text' }: TextFilterProps) {
+/** A text filter. The list updates when typing pauses. */
+export function TextFilter({ name, label, placeholder, kind = 'text', options }: TextFilterProps) {
+  const listId = useId();
   const current = filterOf(name);
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
@@ -47,8 +50,16 @@ export function TextFilter({ name, label, placeholder, kind = 'text' }: TextFilt
         inputMode={kind === 'digits' ? 'numeric' : 'text'}
         value={text}
         placeholder={placeholder}
+        list={options && listId}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
+      {options && (
+        <datalist id={listId}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
     </label>
   );
 }
@@ -57,7 +68,7 @@ interface ChoiceFilterProps {
   readonly name: string;
   readonly label: string;
   readonly all: string;
-  /** What each value is called. */
+  /** Label of each value. */
   readonly words: Readonly<Record<string, Pick<Word, 'text'>>>;
 }
 

@@ -1,4 +1,4 @@
-/** A dialog that is filled in: when what it does has come about, it says so and closes. */
+/** A dialog with a form. It closes with a notice after success. */
 import type { ComponentChildren } from 'preact';
 import type { Failure } from '../api.ts';
 import type { Look } from './button.tsx';
@@ -6,10 +6,10 @@ import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 import { notify } from './notices.tsx';
 
-/** What a dialog calls when it ends. */
+/** Callbacks for the end of a dialog. */
 export interface Ends {
   readonly onClose: () => void;
-  /** Something was changed; the dialog closes next. */
+  /** Called after a change, before the dialog closes. */
   readonly onDone?: () => void;
 }
 
@@ -19,7 +19,7 @@ interface FormDialogProps extends Ends {
   readonly submit: string;
   readonly look?: Look;
   readonly isReady?: boolean;
-  /** Does it, and comes to what is said of it; what it throws is shown, and the dialog stays. */
+  /** Submits the form and returns the text of the notice. If it throws, the dialog shows the error and stays open. */
   readonly onSubmit: () => Promise<string>;
   readonly children: (failure: Failure | undefined) => ComponentChildren;
 }

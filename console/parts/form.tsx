@@ -1,4 +1,4 @@
-/** Forms: labels, hints, and mistakes where they were made. */
+/** Forms with labels, hints and errors next to their fields. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
@@ -12,6 +12,8 @@ interface FieldProps {
   /** The member of the body it fills in, to find its mistakes. */
   readonly name: string;
   readonly failure?: Failure | undefined;
+  /** Error message for the current value. */
+  readonly mistake?: string | undefined;
   readonly children: (control: ControlProps) => ComponentChildren;
 }
 
@@ -22,9 +24,10 @@ interface ControlProps {
   readonly 'aria-invalid': boolean;
 }
 
-export function Field({ label, hint, name, failure, children }: FieldProps) {
+export function Field({ label, hint, name, failure, mistake, children }: FieldProps) {
   const id = useId();
-  const mistakes = failure?.mistakes.filter((mistake) => mistake.name.split(/[.[]/)[0] === name) ?? [];
+  const reported = failure?.mistakes.filter((one) => one.name.split(/[.[]/)[0] === name) ?? [];
+  const mistakes = mistake === undefined ? reported : [{ message: mistake }];
   const notes = hint !== undefined || mistakes.length > 0;
   return (
     <div class="field">
@@ -72,13 +75,35 @@ export function TextField({
       {(control) => (
         <input
           {...control}
-          // Preact's types want to know which of them.
+          // Preact's types require a specific one.
           type={type as 'text'}
           value={value}
           placeholder={placeholder}
           autocomplete={autocomplete}
           required={required}
           spellcheck={false}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface TextAreaProps extends Omit<FieldProps, 'children'> {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly maxLength: number;
+}
+
+export function TextArea({ value, onInput, maxLength, ...field }: TextAreaProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <textarea
+          {...control}
+          rows={5}
+          maxLength={maxLength}
+          value={value}
           onInput={({ currentTarget }) => onInput(currentTarget.value)}
         />
       )}
@@ -118,14 +143,14 @@ export function SelectField<Value extends string>({
 }
 
 interface FormProps {
-  /** What it does; what it throws is shown, and the form stays. */
+  /** Submits the form. If it throws, the form shows the error and stays open. */
   readonly onSubmit: () => Promise<void>;
   readonly submit: string;
   readonly look?: Look;
   readonly onCancel?: () => void;
   /** On the button that cancels. */
   readonly cancel?: string;
-  /** Whether what is filled in may be sent. */
+  /** True if the form can be submitted. */
   readonly isReady?: boolean;
   readonly children: (failure: Failure | undefined) => ComponentChildren;
 }

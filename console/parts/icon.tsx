@@ -21,6 +21,7 @@ const drawings = {
   add: 'M12 5v14M5 12h14',
   copy: 'M9 9h11v11H9ZM5 15H4V4h11v1',
   check: 'M5 12.500l4.5 4.500L19 7.5',
+  info: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 11v5M12 8h.01',
   warning: 'M12 4 2.5 20h19ZM12 10v4M12 17h.01',
   upload: 'M12 16V5M7.5 9.5 12 5l4.5 4.500M4 19h16',
   download: 'M12 5v11M7.5 11.5 12 16l4.5-4.500M4 20h16',

@@ -1,4 +1,4 @@
-/** What pages are made of. */
+/** Building blocks of pages. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
@@ -62,12 +62,12 @@ export function Card({ title, about, actions, class: extra = '', children }: Car
   );
 }
 
-/** What stands where a list would be. */
+/** Placeholder for an empty list. */
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }
 
-/** Holds the place of what is being read. */
+/** Placeholder while data loads. */
 export function Waiting({ lines = 4 }: { lines?: number }) {
   return (
     <div class="waiting" role="status" aria-label="Loading">
@@ -78,7 +78,7 @@ export function Waiting({ lines = 4 }: { lines?: number }) {
   );
 }
 
-/** Names with their values, side by side. */
+/** A list of names and values. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">

@@ -1,4 +1,4 @@
-/** How much of something is used. */
+/** A bar for a used share of a limit. */
 import { grouped } from '../format.ts';
 import { Time } from './time.tsx';
 
@@ -30,7 +30,7 @@ export function Meter({ label, used, limit, resetAt }: MeterProps) {
           'No request yet in this window'
         ) : (
           <>
-            Starts anew <Time at={resetAt} />
+            Resets <Time at={resetAt} />
           </>
         )}
       </p>

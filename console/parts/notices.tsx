@@ -1,4 +1,4 @@
-/** Short notices that say what was done; they go by themselves, and screen readers speak them. */
+/** Short confirmations of actions. They disappear automatically, and screen readers announce them. */
 import { signal } from '@preact/signals';
 import type { Tone } from '../words.ts';
 

@@ -1,4 +1,4 @@
-/** Lists that are read page by page, each by the link that came with the one before. */
+/** Paginated lists that follow the links to the next page. */
 import type { ComponentChildren } from 'preact';
 import type { PageOf } from '../contract.ts';
 import type { Loaded } from '../loaded.ts';
@@ -8,7 +8,7 @@ import { Icon } from './icon.tsx';
 import { Empty, Waiting } from './layout.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** Where each page was come to from, so that one can go back. */
+/** The previous page of each page, for the Back button. */
 const cameFrom = new Map<string, string>();
 
 interface PagedProps<Item> {
@@ -16,7 +16,7 @@ interface PagedProps<Item> {
   readonly loaded: Loaded<PageOf<Item>>;
   readonly columns: readonly Column<Item>[];
   readonly keyOf: (item: Item) => string | number | bigint;
-  /** Shown where there is nothing. */
+  /** Shown if the list is empty. */
   readonly empty: ComponentChildren;
 }
 
@@ -35,7 +35,7 @@ export function Paged<Item>({ label, loaded, columns, keyOf, empty }: PagedProps
   );
 }
 
-/** Links to the pages beside this one. Their filters are those of the address. */
+/** Links to the previous and next pages, with the filters of the address. */
 export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unknown>> }) {
   const { path, query } = place.value;
   const here = hrefWith(path, query, query.get('cursor') ?? undefined);
@@ -60,6 +60,11 @@ export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unk
       )}
     </nav>
   );
+}
+
+/** The filters of a query, which apply to all of its pages. */
+export function withoutCursor<Query extends object | undefined>(query: Query): Query {
+  return query && { ...query, cursor: undefined };
 }
 
 function hrefWith(path: readonly string[], query: URLSearchParams, cursor: string | undefined): string {

@@ -1,5 +1,5 @@
-/** The choice of a plan, with limits of one's own where the plan has them. */
-import { type PlanName, planNames, plans } from '../../src/domain/plan.ts';
+/** The choice of a plan, with custom limits if the plan has them. */
+import { maxQuota, type PlanName, planNames, plans } from '../../src/domain/plan.ts';
 import type { Failure } from '../api.ts';
 import { grouped } from '../format.ts';
 import { planWords } from '../words.ts';
@@ -7,15 +7,27 @@ import { SelectField, TextField } from './form.tsx';
 
 export interface PlanChoice {
   readonly plan: PlanName;
-  /** As typed; only `enterprise` has them. */
+  /** As typed. Only `enterprise` has custom limits. */
   readonly perMinute: string;
   readonly perDay: string;
 }
 
-/** The members of a request that stand for the choice. */
+/** The choice as members of a request. */
 export function planMembers({ plan, perMinute, perDay }: PlanChoice) {
   if (plan !== 'enterprise') return { plan };
   return { plan, perMinute: Number(perMinute), perDay: Number(perDay) };
+}
+
+/** Error message for a typed limit. Undefined if it is valid or empty. */
+function mistakeIn(typed: string): string | undefined {
+  if (typed === '') return undefined;
+  const isWithin = /^\d+$/.test(typed) && Number(typed) >= 1 && Number(typed) <= maxQuota;
+  return isWithin ? undefined : `must be a whole number from 1 to ${grouped(maxQuota)}`;
+}
+
+/** True if the choice is complete and valid. */
+export function isPlanReady({ plan, perMinute, perDay }: PlanChoice): boolean {
+  return plan !== 'enterprise' || [perMinute, perDay].every((typed) => typed !== '' && !mistakeIn(typed));
 }
 
 const options = planNames.map((name) => [name, `${planWords[name]} – ${limitsOf(name)}`] as const);
@@ -42,6 +54,7 @@ export function PlanFields({ choice, onChange, failure }: PlanFieldsProps) {
       value={choice[name]}
       onInput={(value) => onChange({ ...choice, [name]: value })}
       failure={failure}
+      mistake={mistakeIn(choice[name])}
     />
   );
   return (

@@ -1,27 +1,30 @@
-/** How uPlot draws, in the colours of the style. */
+/** Options for uPlot, with the colours of the style sheet. */
 import uPlot from 'uplot';
+import { isolatedIn } from './isolated.ts';
 
 export interface Series {
   readonly name: string;
   /** A custom property of the style: `--plot-good`. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
-  /** What the legend says while nobody points anywhere. */
+  /** Legend text while the pointer is outside the plot. */
   readonly summary: string;
 }
 
 export interface PlotProps {
-  /** What it shows, for those who do not see it. */
+  /** Description for screen readers. */
   readonly label: string;
   /** Unix s, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
-  /** Lines for what goes up and down, areas and bars for what adds up. */
+  /** Lines for levels, areas and bars for sums. */
   readonly kind: 'lines' | 'areas' | 'bars';
   readonly show: (value: number) => string;
   readonly showTime: (seconds: number) => string;
-  /** The same, as short as an axis needs it. */
-  readonly showTick: (seconds: number) => string;
+  /** The same, as short as an axis needs it; `before` is the time of the previous label. */
+  readonly showTick: (seconds: number, before: number | undefined) => string;
+  /** Plots with the same key have the same times and share a cursor. */
+  readonly sync?: string | undefined;
   /** A line that must not be crossed. */
   readonly limit?: { readonly name: string; readonly value: number } | undefined;
 }
@@ -29,7 +32,7 @@ export interface PlotProps {
 /** The values of each series. */
 export type Values = readonly (readonly (number | null)[])[];
 
-/** Each on top of those before it; the last one is the sum of all. */
+/** Cumulative sums of the series. The last is the total. */
 export function stacked(values: Values): Values {
   const sums: number[][] = [];
   for (const of of values) {
@@ -39,17 +42,21 @@ export function stacked(values: Values): Values {
   return sums;
 }
 
-/** Seconds between times on an axis: as the shortest texts tell them apart. */
+/** Seconds between ticks on a time axis, chosen so that the shortest labels differ. */
 const timeSteps = [
   60, 120, 300, 600, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800,
 ];
-/** CSS pixels below and beside the plot. */
+/** Steps of values, which are counts or whole microseconds: fractions would have equal labels. */
+const wholeSteps = Array.from({ length: 13 }, (_, exponent) =>
+  [1, 2, 5].map((digit) => digit * 10 ** exponent),
+).flat();
+/** CSS pixels below and next to the plot. */
 const timeRoom = 28;
 const tickRoom = 52;
 
 export function optionsOf(
   element: HTMLElement,
-  { series, kind, show, showTick, limit }: PlotProps,
+  { series, kind, show, showTick, limit, sync }: PlotProps,
   onPoint: (index: number | undefined) => void,
 ): uPlot.Options {
   const colour = (name: string) => colourOf(element, name);
@@ -71,7 +78,12 @@ export function optionsOf(
     width: element.clientWidth,
     height: element.clientHeight,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { show: kind === 'lines' },
+      ...(sync !== undefined && { sync: { key: sync, scales: ['x', null] } }),
+    },
     scales: {
       x: { time: true, ...(kind === 'bars' && { range: withHalfBars }) },
       y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] },
@@ -83,11 +95,11 @@ export function optionsOf(
         incrs: timeSteps,
         size: timeRoom,
         space: 64,
-        values: (_, ticks) => ticks.map(showTick),
+        values: (_, ticks) => ticks.map((tick, at) => showTick(tick, ticks[at - 1])),
       },
-      { ...axis, size: tickRoom, values: (_, ticks) => ticks.map(show) },
+      { ...axis, size: tickRoom, incrs: wholeSteps, values: (_, ticks) => ticks.map(show) },
     ],
-    // The sum of all is drawn first, and what is below it over it.
+    // Draw the total first, so that the lower series cover it.
     series: [
       {},
       ...(kind === 'lines' ? drawn : drawn.toReversed()),
@@ -100,7 +112,7 @@ export function optionsOf(
   };
 }
 
-/** Half a bar's room on either side, where bars stand on their times. */
+/** Half a bar's width on either side, because bars are centred on their times. */
 function withHalfBars(plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
   const steps = Math.max(plot.data[0].length - 1, 1);
   const half = (max - min) / steps / 2;
@@ -113,7 +125,10 @@ function seriesOf(kind: PlotProps['kind'], label: string, colour: string): uPlot
   if (kind === 'bars' && bars !== undefined) {
     return { ...common, width: 0, fill: colour, paths: bars({ size: [0.7, 40], radius: 0.1 }) };
   }
-  return kind === 'areas' ? { ...common, width: 1, fill: colour } : common;
+  if (kind === 'areas') return { ...common, width: 1, fill: colour };
+  // A line needs two neighbors. A value without any is drawn as a dot.
+  const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedIn(plot.data[index] ?? []);
+  return { ...common, points: { show: true, size: 5, fill: colour, stroke: colour, filter } };
 }
 
 /** A colour as the canvas needs it: that of the style, for the theme of now. */

@@ -1,11 +1,11 @@
-/** Plots over time. What one points at, or reaches with the arrow keys, is told in the legend. */
+/** Plots over time. The legend shows the values at the cursor, which follows the pointer or the arrow keys. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colourChanges } from '../theme.ts';
 import { optionsOf, type PlotProps, type Series, stacked, type Values } from './plot-options.ts';
 
 export function Plot(props: PlotProps) {
-  const { label, times, series, kind, show, showTime, limit } = props;
+  const { label, times, series, kind, show, showTime, limit, sync } = props;
   const plot = useRef<uPlot>(undefined);
   const [at, setAt] = useState<number>();
   const time = at === undefined ? undefined : times[at];
@@ -13,8 +13,8 @@ export function Plot(props: PlotProps) {
     return { name, colour, value: at === undefined ? summary : showValue(values[at], show) };
   });
   const sentence = told.map(({ name, value }) => `${name}: ${value}`).join(', ');
-  // What is drawn, other than values; colours are read when drawing begins.
-  const shape = [kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
+  // Everything except values. Colours are read when drawing begins.
+  const shape = [label, kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
   return (
     <figure class="plot">
       <figcaption class="legend">
@@ -41,7 +41,7 @@ export function Plot(props: PlotProps) {
         value={at ?? times.length - 1}
         aria-label={`Point in time: ${label}`}
         aria-valuetext={`${showTime(time ?? times.at(-1) ?? 0)}, ${sentence}`}
-        onInput={({ currentTarget }) => pointAt(plot.current, currentTarget.valueAsNumber)}
+        onInput={({ currentTarget }) => pointAt(plot.current, currentTarget.valueAsNumber, sync)}
       />
     </figure>
   );
@@ -51,9 +51,12 @@ function showValue(value: number | null | undefined, show: (value: number) => st
   return value === null || value === undefined ? '–' : show(value);
 }
 
-function pointAt(plot: uPlot | undefined, index: number): void {
+/** Moves the cursor of the plot and of the plots that share it. */
+function pointAt(plot: uPlot | undefined, index: number, sync: string | undefined): void {
   const time = plot?.data[0][index];
-  if (plot !== undefined && time !== undefined) plot.setCursor({ left: plot.valToPos(time, 'x'), top: 1 });
+  if (plot === undefined || time === undefined) return;
+  const plots = sync === undefined ? [plot] : uPlot.sync(sync).plots;
+  for (const each of plots) each.setCursor({ left: each.valToPos(time, 'x'), top: 1 });
 }
 
 interface CanvasProps {
@@ -62,7 +65,7 @@ interface CanvasProps {
   readonly onPoint: (index: number | undefined) => void;
 }
 
-/** What is drawn; new values only move it. */
+/** The canvas. New values redraw it without creating it again. */
 function Canvas({ of: props, plot, onPoint }: CanvasProps) {
   const place = useRef<HTMLDivElement>(null);
   const { times, series, kind, limit } = props;

@@ -1,4 +1,5 @@
 /** A key or a token, which is shown only once. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -6,13 +7,15 @@ import { Dialog } from './dialog.tsx';
 interface SecretProps {
   /** `New key for website` */
   readonly title: string;
-  /** What it is: key or token. */
+  /** Noun for the secret: key or token. */
   readonly what: string;
   readonly secret: string;
   readonly onClose: () => void;
+  /** Shown below the secret. */
+  readonly children?: ComponentChildren;
 }
 
-export function Secret({ title, what, secret, onClose }: SecretProps) {
+export function Secret({ title, what, secret, onClose, children }: SecretProps) {
   const [copied, setCopied] = useState<'yes' | 'failed'>();
   const copy = () =>
     navigator.clipboard.writeText(secret).then(
@@ -34,6 +37,7 @@ export function Secret({ title, what, secret, onClose }: SecretProps) {
         {copied === 'yes' && `Copied the ${what} to the clipboard.`}
         {copied === 'failed' && `The browser does not allow copying here. Select the ${what} and copy it.`}
       </p>
+      {children}
       <footer>
         <Button onClick={onClose}>I've saved it</Button>
       </footer>

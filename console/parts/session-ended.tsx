@@ -1,4 +1,4 @@
-/** Asks for the token again over what was being done, so that nothing entered is lost. */
+/** Asks for the token in a dialog over the page, so that entered data is kept. */
 import { useState } from 'preact/hooks';
 import { signIn } from '../session.ts';
 import { hasEnded, session } from '../session-state.ts';

@@ -1,4 +1,4 @@
-/** The frame around every page: where one can go, who is signed in, and whether the service can be reached. */
+/** Frame of every page: navigation, signed-in operator and connection status. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
@@ -11,6 +11,7 @@ import { roleWords } from '../words.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName, Logo } from './icon.tsx';
 import { notify } from './notices.tsx';
+import { Search, SearchButton } from './search.tsx';
 
 const destinations: readonly (readonly [path: string, text: string, icon: IconName])[][] = [
   [['', 'Overview', 'overview']],
@@ -42,7 +43,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
-    // Another page begins at its top, for readers of screens, too.
+    // A new page starts at its top, for screen readers as well.
     setIsOpen(false);
     content.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -60,9 +61,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
           onClick={() => setIsOpen(!isOpen)}
         />
         <Brand />
+        <SearchButton />
       </header>
       <aside class="side" aria-label="Console">
         <Brand />
+        <SearchButton />
         <nav aria-label="Pages">
           {destinations.map((group) => (
             <ul key={group[0]?.[0]}>
@@ -83,6 +86,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <Connection />
         {children}
       </main>
+      <Search />
     </div>
   );
 }
@@ -96,7 +100,7 @@ function Brand() {
   );
 }
 
-/** Says that the service cannot be reached, for as long as it cannot. */
+/** A bar shown while the service is unreachable. */
 export function Connection() {
   return (
     <div role="status">
@@ -104,8 +108,8 @@ export function Connection() {
         <p class="lost">
           <Icon name="warning" />
           <span>
-            <strong>The service cannot be reached.</strong> What you see may be old. This page goes on by
-            itself when the service is back.
+            <strong>The service cannot be reached.</strong> What you see may be old. This page resumes when
+            the service is back.
           </span>
         </p>
       )}

@@ -1,4 +1,4 @@
-/** Lists as tables; on narrow screens each row becomes a small card. */
+/** Lists as tables. On narrow screens, each row becomes a card. */
 import type { ComponentChildren } from 'preact';
 
 export interface Column<Item> {
@@ -8,7 +8,7 @@ export interface Column<Item> {
 }
 
 interface TableProps<Item> {
-  /** What is listed, for those who do not see it. */
+  /** Accessible name of the list. */
   readonly label: string;
   readonly columns: readonly Column<Item>[];
   readonly items: readonly Item[];

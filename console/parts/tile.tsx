@@ -1,4 +1,4 @@
-/** A number that stands out, in a list of them. */
+/** A prominent number in a list. */
 import type { ComponentChildren } from 'preact';
 
 interface TileProps {

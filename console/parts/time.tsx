@@ -1,10 +1,10 @@
 import { fromNow, instant } from '../format.ts';
 
-/** An instant, told from now; exactly when one points at it. */
-export function Time({ at }: { at: string }) {
+/** A relative time. Set `isAhead` for future times. */
+export function Time({ at, isAhead = false }: { at: string; isAhead?: boolean }) {
   return (
     <time dateTime={at} title={instant(at)}>
-      {fromNow(at)}
+      {fromNow(at, isAhead)}
     </time>
   );
 }

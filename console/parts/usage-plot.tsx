@@ -1,14 +1,15 @@
-/** The requests of an account over time, against what it may make. */
+/** The requests of an account or a key over time, with the limit of the account. */
 import { useMemo, useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { Account, AnswerOf } from '../contract.ts';
+import type { AnswerOf } from '../contract.ts';
 import { compact, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { outcomes, sumOf } from '../outcomes.ts';
+import { sumOf } from '../outcomes.ts';
 import { Choice } from './choice.tsx';
 import { LoadFailure } from './failure.tsx';
 import { Card, Empty, Waiting } from './layout.tsx';
 import { Plot } from './plot.tsx';
+import { statusSeries } from './traffic-plots.tsx';
 
 type Usage = AnswerOf<'GET /accounts/{accountId}/usage'>;
 type Resolution = 'hour' | 'day';
@@ -26,21 +27,32 @@ const spans: Readonly<Record<Resolution, Span>> = {
 
 const everyMs = 30_000;
 
-export function UsagePlot({ account: { id, perDay } }: { account: Account }) {
+type Owner = { readonly accountId: number } | { readonly keyId: number };
+
+interface UsagePlotProps {
+  readonly owner: Owner;
+  /** The limit per day, of all keys of an account together. */
+  readonly perDay?: number;
+}
+
+function loadUsage(owner: Owner, span: Span): Promise<Usage> {
+  const query = { resolution: span.resolution, since: new Date(firstOf(span)).toISOString() };
+  return 'keyId' in owner
+    ? call('GET /keys/{keyId}/usage', { params: owner, query })
+    : call('GET /accounts/{accountId}/usage', { params: owner, query });
+}
+
+export function UsagePlot({ owner, perDay }: UsagePlotProps) {
   const [resolution, setResolution] = useState<Resolution>('day');
   const span = spans[resolution];
-  const load = async () => {
-    const query = { resolution, since: new Date(firstOf(span)).toISOString() };
-    return {
-      span,
-      usage: await call('GET /accounts/{accountId}/usage', { params: { accountId: id }, query }),
-    };
-  };
-  const loaded = useLoaded(`${id} ${resolution}`, load, { everyMs });
+  const load = async () => ({ span, usage: await loadUsage(owner, span) });
+  const loaded = useLoaded(`${JSON.stringify(owner)} ${resolution}`, load, { everyMs });
   return (
     <Card
       title="Requests"
-      about={resolution === 'day' ? 'By day (UTC), of the last 30 days' : 'By hour, of the last 2 days'}
+      about={
+        resolution === 'day' ? 'By status and day (UTC), last 30 days' : 'By status and hour, last 2 days'
+      }
       actions={
         <Choice
           label="Requests by"
@@ -55,36 +67,27 @@ export function UsagePlot({ account: { id, perDay } }: { account: Account }) {
     >
       <LoadFailure loaded={loaded} />
       {loaded.data === undefined ? <Waiting /> : <Drawn {...loaded.data} perDay={perDay} />}
-      <p class="hint">Requests of the last 10 seconds may be missing.</p>
     </Card>
   );
 }
+
+const none = { ok: 0, refused: 0, limited: 0, failed: 0 };
 
 /** Unix ms of the first hour or day that is shown. */
 function firstOf({ steps, stepMs }: Span): number {
   return (Math.floor(Date.now() / stepMs) - steps + 1) * stepMs;
 }
 
-function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: number }) {
+function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: number | undefined }) {
   const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
-  const series = useMemo(
-    () =>
-      outcomes.map(({ name, text, colour }) => {
-        const values = counts.map((count) => count?.[name] ?? 0);
-        return {
-          name: text,
-          colour,
-          values,
-          summary: grouped(values.reduce((sum, value) => sum + value, 0)),
-        };
-      }),
-    [counts],
-  );
+  const series = useMemo(() => statusSeries(counts.map((count) => count ?? none)), [counts]);
   const most = Math.max(...counts.map((count) => (count === undefined ? 0 : sumOf(count))));
   // A limit far above would press all bars flat.
   const limit = useMemo(
     () =>
-      span.resolution === 'day' && most * 5 > perDay ? { name: 'Limit per day', value: perDay } : undefined,
+      span.resolution === 'day' && perDay !== undefined && most * 5 > perDay
+        ? { name: 'Limit per day', value: perDay }
+        : undefined,
     [span, most, perDay],
   );
   if (most === 0) return <Empty>No requests in this time.</Empty>;
@@ -92,13 +95,13 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
   return (
     <>
       <Plot
-        label="Requests of the account"
+        label={span.resolution === 'day' ? 'Requests by day' : 'Requests by hour'}
         kind="bars"
         {...{ times, series, limit, showTime }}
         showTick={showTime}
         show={compact}
       />
-      {span.resolution === 'day' && limit === undefined && (
+      {span.resolution === 'day' && limit === undefined && perDay !== undefined && (
         <p class="hint">The limit of {grouped(perDay)} a day is far above what was used.</p>
       )}
     </>
@@ -115,7 +118,7 @@ const hour = new Intl.DateTimeFormat('en', {
 const showDay = (seconds: number) => day.format(seconds * 1_000);
 const showHour = (seconds: number) => hour.format(seconds * 1_000);
 
-/** The usage with the hours or days that had none. */
+/** The usage, with zeros for hours or days without requests. */
 function spread(span: Span, usage: Usage) {
   const found = new Map(usage.map((each) => [Date.parse(each.from), each]));
   const first = firstOf(span);

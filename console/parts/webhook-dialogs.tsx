@@ -1,4 +1,4 @@
-/** What operators do to a webhook: buttons, and the dialog of the one that was pressed. */
+/** Actions on a webhook: buttons and their dialogs. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf, Webhook } from '../contract.ts';
@@ -30,7 +30,7 @@ export interface WebhookAct {
 
 interface ButtonsProps {
   readonly webhook: Webhook;
-  /** Besides disabling or enabling it. */
+  /** Actions in addition to disabling or enabling it. */
   readonly others: readonly Act[];
   readonly onChoose: (chosen: WebhookAct) => void;
 }

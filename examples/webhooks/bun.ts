@@ -3,8 +3,8 @@
  *
  *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 bun bun.ts inbox.db
  *
- * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later part of this one, handle the
- * events of the table: a delivery has to be answered within 15 seconds.
+ * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later
+ * part of this one, handle the events of the table, because a delivery needs a response within 15 seconds.
  */
 import { Database } from 'bun:sqlite';
 import { verifyWebhook, WebhookError } from '@animal-store/client';
@@ -33,7 +33,7 @@ const server = Bun.serve({
   fetch: receive,
   error: (error) => {
     console.error(error.message);
-    // A 500 is repeated by the service; a 400 is as well, in case the secret is corrected.
+    // The service retries a 500, and also a 400, in case the secret is corrected.
     return new Response(error.name, { status: error instanceof WebhookError ? 400 : 500 });
   },
 });

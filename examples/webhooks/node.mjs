@@ -3,8 +3,8 @@
  *
  *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 node node.mjs inbox.jsonl
  *
- * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later part of this one, handle the
- * events of the file: a delivery has to be answered within 15 seconds.
+ * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later
+ * part of this one, handle the events of the file, because a delivery needs a response within 15 seconds.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
@@ -16,10 +16,10 @@ const [inbox = 'inbox.jsonl'] = process.argv.slice(2);
 const secrets = WEBHOOK_SECRET.split(' ');
 const mostBytes = 1_048_576;
 
-/** What each event that is stored, or is being stored, resolves with. */
+/** Promises of the events that are stored or being stored. */
 const stored = new Map(linesOf(inbox).map((line) => [JSON.parse(line).webhookId, Promise.resolve()]));
 
-/** A program that crashed may have left the beginning of a line, which was not acknowledged. */
+/** A crash may have left an incomplete line, which was not acknowledged. */
 function linesOf(file) {
   return existsSync(file)
     ? readFileSync(file, 'utf8')
@@ -58,7 +58,7 @@ const server = createServer((request, response) => {
     () => response.writeHead(204).end(),
     (error) => {
       console.error(error.message);
-      // A 500 is repeated by the service; a 400 is as well, in case the secret is corrected.
+      // The service retries a 500, and also a 400, in case the secret is corrected.
       response.writeHead(error instanceof WebhookError ? 400 : 500).end(error.name);
     },
   );

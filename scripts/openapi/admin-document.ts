@@ -7,7 +7,7 @@ import { isRepeatable } from '../../src/contract/operations.ts';
 import { adminHeaders } from './admin-headers.ts';
 import { adminIntroduction } from './admin-introduction.ts';
 import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './admin-responses.ts';
-import { asClientsRead, pathsOf, tagsOf, textOf } from './build.ts';
+import { pathsOf, removeMisleading, tagsOf, textOf } from './build.ts';
 import { operatorsIdempotencyKey, preconditions, requestId, requestParams } from './parameters.ts';
 
 /** The text of `contract/admin-openapi.json`. */
@@ -52,14 +52,14 @@ function adminDocument() {
         securitySchemes,
       },
     },
-    { override: asClientsRead(allAdminOperations) },
+    { override: removeMisleading(allAdminOperations) },
   );
 }
 
 function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description } = operation;
   const role = roleOf(operation);
-  const needs = role === undefined ? 'Nobody has to be signed in.' : `Needs the role \`${role}\`.`;
+  const needs = role === undefined ? 'Needs no sign-in.' : `Needs the role \`${role}\`.`;
   return {
     operationId,
     tags: [tag.name],

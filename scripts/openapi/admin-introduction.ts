@@ -1,4 +1,4 @@
-/** What the OpenAPI document of the admin API says about it as a whole, in Markdown. */
+/** Introduction of the admin API's OpenAPI document, in Markdown. */
 export const adminIntroduction = `
 Accounts, keys, bans, usage, the audit log and the store itself, for those who run the service. It has a listener of its
 own (\`ADMIN_HOST\`, \`ADMIN_PORT\`); the port that clients use knows nothing of it.
@@ -10,7 +10,7 @@ one. The console trades a token, or the one-time code of a console link, for a s
 request sends as \`X-Session-Secret\`. Browsers send a cookie to every port of a host, so it is worth nothing alone. A session ends after 12 hours,
 after an hour without a request, when it is signed out of, and when the operator's token is replaced or revoked.
 
-A viewer reads. An admin changes, too. Each operation says what it needs, and every change is recorded in the audit log.
+A viewer has read-only access. An admin can also make changes. Each operation names its role, and every change is recorded in the audit log.
 
 ## Requests
 
@@ -20,7 +20,7 @@ where a browser's request comes from (403 \`cross_site_request\`), path (404), m
 its state (409, 422).
 
 A \`POST\` that changes something takes an \`Idempotency-Key\` of at least 32 characters, such as a UUID. If no response arrives,
-send the request again with the same one: nothing is done twice, and the response contains the key or token that was issued.
+repeat the request with the same one: no change is made twice, and the response contains the issued key or token.
 
 Unknown parameters and members are rejected. 64-bit integers are exact: use a JSON parser that does not round them.
 

@@ -12,7 +12,7 @@ type HeaderRefs = Record<string, oas31.ReferenceObject>;
 
 const meanings: Readonly<Record<number, string>> = {
   400: 'The request is invalid',
-  401: 'Nobody is signed in',
+  401: 'Not signed in',
   403: 'The operator may not do this, or the request is from elsewhere',
   404: 'Not found',
   409: 'The present state does not allow it',
@@ -35,7 +35,7 @@ export const adminErrorExamples = Object.fromEntries(
   ]),
 );
 
-/** Components for what operations answer alike, by status and codes. */
+/** Components for shared responses, by status and codes. */
 const shared = new Map<string, string>([
   ['400 invalid_parameter', 'BadRequest'],
   ['401 sign_in_required sign_in_failed', 'Unauthorized'],
@@ -96,7 +96,7 @@ function successResponse(
   };
 }
 
-/** Whether it shows what has an entity tag. */
+/** Whether its response has an entity tag. */
 function isShop(operationId: string): boolean {
   const row = new Map<string, Operation>(Object.entries(shopOperations)).get(operationId);
   return row !== undefined && isTagged(row);

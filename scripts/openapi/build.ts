@@ -1,10 +1,9 @@
-/** What the OpenAPI documents of both listeners have in common. */
+/** Common parts of the OpenAPI documents of both listeners. */
 import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { Operation, Tag } from '../../src/contract/operation.ts';
 
-/** A document as it is committed. */
 export function textOf(document: object): string {
-  // The library repeats what is said of a parameter in a schema that refers to another one.
+  // The library repeats the description of a parameter in a schema that refers to another one.
   const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
   return `${JSON.stringify(document, withoutParam, 2)}\n`;
 }
@@ -26,13 +25,13 @@ export function tagsOf(rows: readonly Operation[]): Tag[] {
   return [...new Map(rows.map(({ tag }) => [tag.name, tag])).values()];
 }
 
-/** Leaves out what the library adds that would mislead readers of the document. */
-export function asClientsRead(rows: readonly Operation[]): ZodOpenApiOverride {
+/** Removes misleading additions of the library. */
+export function removeMisleading(rows: readonly Operation[]): ZodOpenApiOverride {
   const bodies: ReadonlySet<unknown> = new Set(rows.map(({ body }) => body?.schema));
   return ({ jsonSchema, zodSchema, io }) => {
     // Responses may gain members within a version (see `Pet`).
     if (io === 'output') delete jsonSchema.additionalProperties;
-    // Generators for TypeScript take a member of a body with a default for a mandatory one; its description says it.
+    // TypeScript generators treat a member with a default as required, so the default is in its description.
     if (bodies.has(zodSchema)) {
       for (const property of Object.values(jsonSchema.properties ?? {})) {
         if (typeof property === 'object') delete property.default;

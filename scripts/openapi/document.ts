@@ -6,7 +6,7 @@ import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
-import { asClientsRead, pathsOf, tagsOf, textOf } from './build.ts';
+import { pathsOf, removeMisleading, tagsOf, textOf } from './build.ts';
 import { bodyExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
@@ -49,7 +49,7 @@ function openapiDocument() {
         securitySchemes: { apiKey },
       },
     },
-    { override: asClientsRead(allOperations) },
+    { override: removeMisleading(allOperations) },
   );
 }
 
@@ -75,9 +75,9 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
 
 function describe({ description, scope, readScope }: Operation): string {
   if (scope === undefined) return description;
-  const toSee =
+  const scopeNote =
     readScope === undefined ? '' : ` Without the scope \`${readScope}\`, the response is 204 without a body.`;
-  return `${description}\n\nNeeds a key with the scope \`${scope}\`.${toSee}`;
+  return `${description}\n\nNeeds a key with the scope \`${scope}\`.${scopeNote}`;
 }
 
 function requestBodyOf(operation: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {

@@ -1,11 +1,11 @@
-/** What a client may receive as each error: in the OpenAPI document and in `docs/errors.md`. */
+/** Examples of errors, for the OpenAPI document and `docs/errors.md`. */
 
 import { cursorMistake } from '../../src/contract/cursor.ts';
 import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 
-/** Errors of which the sentence is about one request, or which list mistakes. */
+/** Errors with a specific message or a list of mistakes. */
 const particular: {
   readonly [Code in ErrorCode]?: { readonly message?: string; readonly details?: readonly ErrorDetail[] };
 } = {
@@ -31,13 +31,12 @@ const particular: {
     message: 'The animal is "pending". Only an available animal can be ordered.',
   },
   order_transition_not_allowed: {
-    message:
-      'The order is placed, which does not have the step deliver. It has the steps approve and cancel.',
+    message: 'The order is placed and cannot be delivered. Allowed: approve, cancel.',
   },
   events_expired: {
     message:
-      'Events behind 7 are not retained any more: the oldest retained id is 42. Read the resources again, then follow the ' +
-      'events from the newest on (GET /v1/events?order=desc&limit=1).',
+      'Events after 7 are no longer retained; the oldest retained id is 42. Read the resources again, then follow the ' +
+      'events from the newest (GET /v1/events?order=desc&limit=1).',
   },
   precondition_failed: {
     message:

@@ -1,4 +1,4 @@
-/** The example bodies of the OpenAPI documents: those of this table or, of other operations, those that their schemas have. */
+/** The example bodies of the OpenAPI documents, from this table or from the schemas. */
 import * as z from 'zod';
 import type { Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
@@ -11,7 +11,7 @@ interface Example {
 interface Examples {
   /** A success. */
   readonly success?: unknown;
-  /** What may be sent, by a word for it. */
+  /** Example inputs by name. */
   readonly body?: Readonly<Record<string, Example>>;
 }
 
@@ -112,7 +112,7 @@ export function successExample({ operationId, success: { schema } }: Operation):
   return examplesOf(operationId).success ?? exampleOf(schema as z.ZodType);
 }
 
-/** What the operation may be sent, by a word for it. */
+/** Example inputs of the operation, by name. */
 export function bodyExamples({ operationId, body }: Operation): Readonly<Record<string, Example>> {
   const { shape } = body?.schema ?? {};
   const members = Object.entries(shape ?? {}) as [string, z.ZodType][];
@@ -137,7 +137,7 @@ interface Meta {
   readonly override?: { readonly examples?: readonly unknown[] };
 }
 
-/** An example of what a schema describes, made of those of its members. Throws where one has none. */
+/** An example of a schema, composed of those of its members. Throws if one has none. */
 function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return exampleOf(schema.unwrap() as z.ZodType);

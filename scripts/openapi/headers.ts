@@ -15,7 +15,7 @@ const count = (minimum: number, example: number, format = 'int64'): oas31.Schema
 
 const sunset = allOperations.find(({ deprecation }) => deprecation)?.deprecation?.sunset;
 
-// What the specification names is stable; the rest is an addition.
+// Headers of the specification are stable; the others are additions.
 const beta = { 'x-stability': 'beta' } as const;
 
 export const headers = {

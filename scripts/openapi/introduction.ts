@@ -10,7 +10,7 @@ const planRows = Object.entries(plans)
   )
   .join('\n');
 
-/** What the OpenAPI document says about the interface as a whole, in Markdown. */
+/** Introduction of the OpenAPI document, in Markdown. */
 export const introduction = `
 The animals of a pet store, their categories, and the orders for them. New here? Start with the [quickstart](docs/guides/quickstart).
 
@@ -35,7 +35,7 @@ parser that does not round them.
 ## Retries and concurrent changes
 
 Every \`POST\` takes an \`Idempotency-Key\`. The response of a success is kept for 24 hours: the same request with the same
-key gets it again, with \`Idempotent-Replayed: true\`, and nothing is done twice. An error is not kept.
+key gets it again, with \`Idempotent-Replayed: true\`, and no change is made twice. Errors are not kept.
 
 Responses that show a resource or a page have an \`ETag\`. With \`If-None-Match\`, a read is answered 304 while nothing
 changed. With \`If-Match\`, a change is made only to what you read: of two clients that read the same, one gets 412.

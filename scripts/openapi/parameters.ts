@@ -4,7 +4,7 @@ import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
 import { isRead, isRepeatable, isTagged, type Operation } from '../../src/contract/operations.ts';
 
-/** A header of requests, as a component. None of them is in the specification, so all may still change. */
+/** A request header as a component. None of them is in the specification, so all may still change. */
 function headerParameter(
   id: string,
   name: string,
@@ -17,7 +17,7 @@ function headerParameter(
     .meta({ description, override, param: { id, in: 'header', name, 'x-stability': 'beta' } });
 }
 
-// Any value is taken, so the schema has no pattern; what does not fit is not refused but replaced.
+// Any value is accepted, so the schema has no pattern. Invalid values are replaced instead of rejected.
 export const requestId = headerParameter(
   'RequestId',
   'X-Request-Id',
@@ -40,8 +40,8 @@ export const operatorsIdempotencyKey = headerParameter(
   },
 );
 
-// Headers that change what a request does have no examples: the reference page would put them into every sample, and two
-// pasted samples would be one request, or match nothing.
+// Headers that change the effect of a request have no examples. The reference page would put them into every
+// sample, so that two pasted samples would be one request, or match nothing.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',
@@ -96,7 +96,7 @@ function pathParameters(params: NonNullable<Operation['params']>): z.ZodRawShape
   );
 }
 
-/** The headers that the operation looks at. */
+/** The request headers that the operation reads. */
 export function headerParameters(operation: Operation) {
   const conditions =
     operation.preconditions ?? (isRead(operation) && isTagged(operation) ? [ifModified] : []);

@@ -39,7 +39,7 @@ const meanings: Readonly<Record<ErrorStatus, string>> = {
 
 const beta = { 'x-stability': 'beta' } as const;
 
-/** Components for what operations answer alike. */
+/** Components for shared responses. */
 const shared = new Map<ErrorStatus, string>([
   [401, 'Unauthorized'],
   [403, 'Forbidden'],
@@ -96,7 +96,7 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   return responses;
 }
 
-/** The component that says the same; those of a deprecated operation have headers more. */
+/** The shared component. A deprecated operation has additional headers. */
 function sharedNameOf(
   { deprecation }: Operation,
   status: ErrorStatus,
@@ -141,7 +141,7 @@ const streamExamples = {
   },
 };
 
-/** What only a success carries, and the 304 that stands for one. */
+/** Headers of a success, and of its 304. */
 function successHeaders(operation: Operation): HeaderRefs {
   const { success, paginated, feed, deprecation } = operation;
   return {
@@ -173,7 +173,7 @@ function errorOf(codes: readonly ErrorCode[]): oas31.SchemaObject {
   return { allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code } }] };
 }
 
-/** What only errors carry, by their status. */
+/** Headers of errors, by status. */
 function errorHeaders(
   status: ErrorStatus,
   codes: readonly ErrorCode[],
@@ -190,7 +190,7 @@ function errorHeaders(
   };
 }
 
-/** What every response of the operation carries. */
+/** Headers of every response of the operation. */
 function commonHeaders(status: number, operation: Operation | undefined): HeaderRefs {
   return {
     ...refs('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'),
@@ -210,8 +210,8 @@ function ref(name: keyof typeof headers): oas31.ReferenceObject {
 }
 
 /**
- * The mark of a response that a stable operation has beyond what the specification gives it: its success, the errors of
- * its own, 400 for a body, and those of all. An operation that is not stable is marked as a whole.
+ * Marks a response of a stable operation that is not in the specification, which has its success, its specific errors,
+ * 400 for a body, and the errors of every operation. An operation that is not stable is marked as a whole.
  */
 function markIfAdded({ stability, errors: own, body }: Operation, status: number): typeof beta | undefined {
   if (stability !== 'stable' || specifiedForAll.includes(status)) return undefined;

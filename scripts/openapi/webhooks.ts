@@ -1,4 +1,4 @@
-/** What receivers of webhooks get, in the OpenAPI document (OpenAPI 3.1, section 4.8.1). */
+/** Webhooks in the OpenAPI document (OpenAPI 3.1, section 4.8.1). */
 import type { ZodOpenApiPathItemObject } from 'zod-openapi';
 import { Event } from '../../src/contract/events.ts';
 import { webhookOperations } from '../../src/contract/webhooks.ts';

@@ -1,17 +1,17 @@
-/** Clients at work, as a shop has them on a busy afternoon. */
+/** Clients that generate load. */
 
 /** The keys that clients work with. */
 export interface ShopKeys {
   readonly website: string;
   readonly stock: string;
   readonly tablet: string;
-  /** Of an account with few requests, which its program does not respect. */
+  /** For an account with a small limit that its program ignores. */
   readonly script: string;
 }
 
 const tickMs = 50;
 
-/** Lets clients work until they are stopped: most with success, some with mistakes, one too often. */
+/** Runs clients until they are stopped: most with success, some with mistakes, one beyond its limit. */
 export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
   let isOver = false;
   const send = (key: string, path: string, method = 'GET', body?: unknown) =>

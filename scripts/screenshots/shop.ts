@@ -1,7 +1,6 @@
-/** A shop with all that the pictures show: accounts, keys, animals, orders, operators, and a month of requests. */
+/** The data for the screenshots: accounts, keys, animals, orders, operators, and a month of requests. */
 import { adminBasePath } from '../../src/contract/admin/operations.ts';
 import type { TestConsole } from '../../test/support/console.ts';
-import { newReport } from '../../test/support/usage.ts';
 import {
   addDeliveries,
   addWebhook,
@@ -10,6 +9,7 @@ import {
   succeededDelivery,
 } from '../../test/support/webhooks.ts';
 import type { ShopKeys } from './clients.ts';
+import { pastRequests } from './history.ts';
 
 export interface Shop {
   /** Of the operator who makes the pictures. */
@@ -17,7 +17,7 @@ export interface Shop {
   readonly keys: ShopKeys;
 }
 
-/** Sends a request of the admin API; the answer is taken to be of the type. */
+/** Sends a request to the admin API. The type of the response is not checked. */
 type Send = <Answer = { readonly id: number }>(
   method: string,
   path: string,
@@ -140,31 +140,4 @@ async function webhooks({ storePath }: TestConsole): Promise<void> {
     return made(1n, BigInt(index + 1), now - (40 - index) * 60_000);
   });
   await addDeliveries(store, deliveries);
-}
-
-const [hourMs, dayMs] = [3_600_000, 86_400_000];
-
-/** A month of requests by the first two keys of the shop, as they would have been recorded then. */
-async function pastRequests({ app }: TestConsole): Promise<void> {
-  const now = Date.now();
-  const today = Math.floor(now / dayMs) * dayMs;
-  const hours = Array.from({ length: 29 * 24 }, (_, n) => today - (n + 1) * hourMs);
-  const keys = hours.map((hour) => {
-    const [ofDay, weekday] = [new Date(hour).getUTCHours(), new Date(hour).getUTCDay()];
-    const base = (weekday === 6 ? 9_500 : 5_800) * Math.max(0.08, Math.sin(((ofDay - 3) / 24) * 2 * Math.PI));
-    const ok = Math.round(base);
-    return {
-      keyId: 2,
-      accountId: 2,
-      ok,
-      refused: Math.round(ok / 45),
-      limited: weekday === 6 ? Math.round(ok / 12) : 0,
-      failed: 0,
-      deprecated: 0,
-      lastUsedAt: hour,
-      hour,
-    };
-  });
-  const instance = { name: 'web-1', version: '1.1.0', startedAt: now, seenAt: 0 };
-  await app.admin.storage.write('recordUsage', { minutes: [], keys, number: newReport(now), instance });
 }

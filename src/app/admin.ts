@@ -1,4 +1,4 @@
-/** Puts the admin listener together, beside the service, in the process that has the store open. */
+/** Composes the admin listener in the process that has the store open. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
@@ -40,16 +40,21 @@ export interface AdminOptions {
   readonly feed: EventFeed;
   readonly sendTest: SendTest;
   readonly secrets: ConcernSource;
+  /** Address of the service for clients. */
+  readonly apiUrl: string;
 }
 
 export interface Admin extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Makes the one-time code of a console link; the one before is good no more. */
+  /** Creates the one-time code of a console link and invalidates the previous one. */
   readonly makeCode: () => string;
 }
 
-/** Undefined where it is off, or its default port is taken. Throws when the host is none of this machine's, or a port that was set is taken. */
+/**
+ * Undefined if it is off or its default port is in use. Throws if the host is not an address of this machine,
+ * or if a configured port is in use.
+ */
 export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
   const { admin, trustedProxies } = config;
   if (admin === undefined) return undefined;
@@ -72,7 +77,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
     }
     log.warn(
       { port },
-      'the admin API and the console are off: their port is taken; set ADMIN_PORT to another',
+      'the admin API and the console are off: their port is in use; set ADMIN_PORT to another',
     );
     return undefined;
   }
@@ -98,6 +103,7 @@ function contextOf(
     recentTokens: new RecentTokens(clock),
     operations: new AdminOperations({
       ...{ store, clock, randomBytes, sendTest, system, backups, logging: watch.logging },
+      failedRequests: watch.failedRequests,
       ...{ importList: new ImportList(clock), feed, eventSettings },
     }),
     troubles: () => troublesOf(store),

@@ -1,10 +1,12 @@
 /**
- * Composition, the only part that knows all the others. Reading order:
+ * Composition: the only part that imports all others. Reading order:
  *
  * 1. `app.ts`: the service in one process, or in several under a supervisor.
  * 2. `service.ts`: one process that answers requests.
- * 3. `services.ts` and `store.ts`: the store, and what operators can do to it without serving it; `runtime.ts`: clock, randomness.
- * 4. `admin.ts`, `watch.ts`, `backups.ts`, `secrets.ts`: the admin listener, observability, scheduled backups, and the encryption of secrets.
+ * 3. `services.ts` and `store.ts`: the store, and the operators' services on a store that is not being served;
+ *    `runtime.ts`: clock, randomness.
+ * 4. `admin.ts`, `watch.ts`, `backups.ts`, `secrets.ts`: the admin listener, observability, scheduled backups, and the
+ *    encryption of secrets.
  * 5. `writer-thread.ts`: the thread that writes to an embedded store.
  */
 import type { Logger } from 'pino';
@@ -35,13 +37,13 @@ export { openCopy } from './store.ts';
 
 export interface App extends AsyncDisposable {
   readonly url: string;
-  /** The key of the account made for an empty store; undefined for any other store. */
+  /** The key of the first account in a new store; otherwise undefined. */
   readonly firstKey: IssuedKey | undefined;
-  /** Undefined where the admin listener is off. */
+  /** Undefined if the admin listener is off. */
   readonly console: Admin | undefined;
-  /** How the connections to the store's server are protected, in words; undefined where there is no server. */
+  /** Description of the encryption of connections to the store's server; undefined without a server. */
   readonly encryption: string | undefined;
-  /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
+  /** Resolves with the reason when the process must end, because its store can no longer be written. */
   readonly lost?: Promise<Error> | undefined;
   readonly watch: Watch;
 }
@@ -54,7 +56,10 @@ export interface LocalApp extends App {
 /** Time that workers get to drain, finish pending requests and close the store, so that everything ends within 10 s. */
 const stopWorkersWithinMs = 9_750;
 
-/** Disposing it drains and stops the service. Throws `StorageUnusable`, or an error if the host or the port cannot be listened on. */
+/**
+ * Disposing it drains and stops the service. Throws `StorageUnusable`, or an error if the host or port is not
+ * available.
+ */
 export async function startApp(
   config: Config,
   openapi: OpenapiOf,
@@ -67,7 +72,18 @@ export async function startApp(
   const { storage: store, sendTest, webhooks } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
   const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
-  const parts = { ...runtime, store, sendTest, outages, backups, secrets, feed, log, watch };
+  const parts = {
+    ...runtime,
+    store,
+    sendTest,
+    outages,
+    backups,
+    secrets,
+    feed,
+    log,
+    watch,
+    apiUrl: config.publicUrl ?? url,
+  };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const kept = started.move();
@@ -84,7 +100,10 @@ export async function startApp(
   };
 }
 
-/** The same in several processes under this one, which serves nothing itself. `command` starts a worker, which calls `startService`. */
+/**
+ * Like `startApp`, with several workers under this process, which serves no clients. `command` starts a
+ * worker, which calls `startService`.
+ */
 export async function startWorkers(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,
@@ -96,17 +115,17 @@ export async function startWorkers(
   const embedded = isEmbedded(databaseUrl);
   await using started = new AsyncDisposableStack();
   const connect = (worker: number, port: Port) => admin.storage.serveWorker?.(worker, port);
-  // First, for the processes load the program while this one opens the store.
+  // First, because the workers load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
   await checkHost(config.host);
   started.use(await reservePort(config.host, config.port));
   const outages = started.use(new Outages(log));
-  // Where the store is a server, this process serves operators only, and makes the first key.
+  // With a server as store, this process only serves operators and creates the first key.
   const how = { serving: embedded, supervising: true, create: true, notice: outages.notice };
   const settings = withPoolOf(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
-  // If they do not come to serve, they end before the store that they reach through this process.
+  // If the start fails, workers end before the store that they use through this process.
   started.defer(() => supervisor.kill());
   const startedAt = Date.now();
   const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
@@ -116,7 +135,18 @@ export async function startWorkers(
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
   const feed = started.use(new EventFeed(store.events, runtime.clock));
   const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
-  const parts = { ...runtime, store, sendTest, outages, backups, secrets, feed, log, watch };
+  const parts = {
+    ...runtime,
+    store,
+    sendTest,
+    outages,
+    backups,
+    secrets,
+    feed,
+    log,
+    watch,
+    apiUrl: config.publicUrl ?? url,
+  };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const { encryption } = admin.storage;
@@ -124,10 +154,10 @@ export async function startWorkers(
   return { url, firstKey, console, encryption, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Says that the store is new, and makes its first key; undefined where there was one. */
+/** Logs a new store and creates its first key; undefined if there is one. */
 async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
   if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
-  // Only now that the service listens, for a key made before a port turned out to be taken would never be shown.
+  // Only after the service listens, because a key created before a failed start would never be shown.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');

@@ -1,4 +1,4 @@
-/** Backups as the command line and the service make them: in processes of their own, so that nothing waits for them. */
+/** Backups of the command line and the service, in separate processes, so that they do not block requests. */
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
@@ -9,7 +9,7 @@ import { BackupError, type BackupFault, type BackupMaker } from '../storage/back
 import { sqlitePath } from '../storage/open.ts';
 import { PeriodicTask } from '../storage/periodic-task.ts';
 import { SqliteBackupFolder } from '../storage/sqlite/backup/folder.ts';
-import { removePartial } from '../storage/sqlite/backup/left-overs.ts';
+import { removePartial } from '../storage/sqlite/backup/leftovers.ts';
 import { makeBackup } from '../storage/sqlite/backup/make.ts';
 import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../storage/sqlite/backup/maker.ts';
 import { verifyFile } from '../storage/sqlite/backup/verify.ts';
@@ -19,7 +19,7 @@ export { BackupError, type StoreContents, type Verified } from '../storage/backu
 export { sqlitePath, verifyServer } from '../storage/open.ts';
 export { type Restored, restoreBackup } from '../storage/sqlite/backup/restore.ts';
 
-const lookEveryMs = 1_000;
+const checkIntervalMs = 1_000;
 
 /** Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; defaults to this process. */
 export function backupMaker(path: string, command?: readonly string[]): BackupMaker {
@@ -48,7 +48,7 @@ export function startBackups(
       ? undefined
       : { maker: backupMaker(path, backupCommand), folder: new SqliteBackupFolder(folder, path) };
   const operations = new BackupOperations({ store, clock, parts, everyMs, keep });
-  const schedule = new PeriodicTask(lookEveryMs, async () => {
+  const schedule = new PeriodicTask(checkIntervalMs, async () => {
     const done = await operations.makeDue();
     if (done?.kind === 'made') log.info({ ...done.backup, removed: done.removed }, 'backup made');
     if (done?.kind === 'failed') log.error({ reason: done.reason }, 'backup failed; trying again');
@@ -69,7 +69,7 @@ function inProcess(command: readonly string[]): RunBackupTask {
     } catch (error) {
       if (error instanceof TaskFailed) throw new BackupError(error.fault as BackupFault, error.message);
       if (!(error instanceof TaskEnded)) throw error;
-      const what = task.kind === 'make' ? 'No backup was made' : 'Nothing was verified';
+      const what = task.kind === 'make' ? 'The backup was not made' : 'The backup was not verified';
       if (signal?.aborted) throw new BackupError('failed', `Interrupted. ${what}.`);
       throw new BackupError('failed', `${what}: ${error.message}`, error);
     }
@@ -90,7 +90,7 @@ function perform(task: BackupTask): unknown {
   return task.kind === 'make' ? makeBackup(task) : verifyFile(task.path);
 }
 
-/** Removes what a task has made that nobody waits for any more. */
+/** Deletes the files of an aborted task. */
 export function abandonTask(task: unknown): void {
   const asked = task as BackupTask;
   if (asked.kind === 'make') removePartial(asked.target);

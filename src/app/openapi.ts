@@ -5,8 +5,9 @@ import { basePath } from '../contract/operations.ts';
 export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl' | 'operatorEmail'>;
 
 /**
- * The promised OpenAPI document, with the servers and the contact of this deployment. Without a public address it names `listening`,
- * where the service listens, and never what a client says of it: generated clients cannot use a relative one.
+ * The published OpenAPI document, with the servers and contact of this deployment. Without a public URL it
+ * has `listening`, the address of the service, and never a client's Host, because generated clients cannot
+ * use a relative URL.
  */
 export function openapiText(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,

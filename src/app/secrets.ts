@@ -1,4 +1,4 @@
-/** Keeps the secrets of webhooks sealed with the first key of SECRETS_KEY, and reports those that no key opens. */
+/** Seals the secrets of webhooks with the first key of SECRETS_KEY, and reports those that no key opens. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../storage/periodic-task.ts';
 
 /** Other instances may have other keys. */
-const lookEveryMs = 600_000;
+const checkIntervalMs = 600_000;
 
 interface SealingParts {
   readonly store: Pick<Store, 'webhooks' | 'write'>;
@@ -16,28 +16,28 @@ interface SealingParts {
 }
 
 export interface SecretSealing extends AsyncDisposable {
-  /** That some webhooks cannot be signed; undefined while all can. */
+  /** The concern that some webhooks cannot be signed; undefined while all can. */
   readonly concern: Concern | undefined;
 }
 
-/** Seals secrets again at once, and then looks for others. */
+/** Seals secrets again immediately, then checks periodically. */
 export function startSealing(
   { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
   { store, renewSecret, log }: SealingParts,
 ): SecretSealing {
   const ending = new AbortController();
   let known: SealingReport | undefined;
-  const look = async () => {
+  const check = async () => {
     const report = await resealSecrets(store, renewSecret, ending.signal);
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };
-  // The store logs its outages; the next look comes.
-  const first = look().catch(() => undefined);
-  const schedule = new PeriodicTask(lookEveryMs, look);
+  // The store logs its outages. The check is repeated.
+  const first = check().catch(() => undefined);
+  const schedule = new PeriodicTask(checkIntervalMs, check);
   return {
     get concern() {
-      return known && concernOf(secretsKeys.length, known);
+      return known && secretsConcern(secretsKeys.length, known.unreadable);
     },
     [Symbol.asyncDispose]: async () => {
       ending.abort();
@@ -78,7 +78,8 @@ function reasonOf(keys: number): string {
     : 'SECRETS_KEY lacks the key that encrypted their secrets';
 }
 
-function concernOf(keys: number, { unreadable }: SealingReport): Concern | undefined {
+/** `unreadable` is the number of webhooks whose secrets none of the configured keys decrypts. */
+export function secretsConcern(keys: number, unreadable: number): Concern | undefined {
   if (unreadable === 0) return undefined;
   const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;
   return {

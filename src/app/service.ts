@@ -1,4 +1,4 @@
-/** One process that answers requests: the store, the public listener and the counters beside it. */
+/** One serving process: the store, the public listener and the counters. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -22,7 +22,7 @@ import { type AdminServices, openAdminServices } from './services.ts';
 import { ServiceWatch } from './watch.ts';
 import { startSending } from './webhooks.ts';
 
-/** What answers requests in one process; disposing it drains and stops it. */
+/** The service in one process. Disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
@@ -37,10 +37,13 @@ export type OpenapiOf = (listening: string) => string;
 /** Time to drain and finish pending requests. Closing the store follows, so that everything ends within 10 s. */
 const stopWithinMs = 9_500;
 
-/** Connections to PostgreSQL that the supervisor keeps for operators: one that reads, and one that writes. */
+/** Connections to PostgreSQL that the supervisor keeps for operators: one for reads and one for writes. */
 export const supervisorPoolSize = 2;
 
-/** The configuration of one process: with all connections to PostgreSQL, or a worker's part of what its supervisor leaves. */
+/**
+ * The configuration of one process: with all connections to PostgreSQL, or a worker's share of those that the
+ * supervisor leaves.
+ */
 function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
   const all = config.cluster?.poolSize ?? 0;
   return withPoolOf(
@@ -49,7 +52,7 @@ function configOfProcess(config: Config, worker: ServingWorker | undefined): Con
   );
 }
 
-/** The configuration with a PostgreSQL pool of this size, at least 1; the setting is of all workers together. */
+/** The configuration with a PostgreSQL pool of this size, at least 1. The setting applies to all workers together. */
 export function withPoolOf(config: Config, size: number): Config {
   const { cluster } = config;
   return { ...config, cluster: cluster && { ...cluster, poolSize: Math.max(1, size) } };
@@ -74,7 +77,7 @@ interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outa
   readonly watch: ServiceWatch;
 }
 
-/** What the pipeline works with. */
+/** Dependencies of the pipeline. */
 function contextOf(
   { publicUrl, corsOrigins }: Config,
   { storage, runtime, watch, ...parts }: ContextParts,
@@ -89,6 +92,7 @@ function contextOf(
     publicUrl,
     corsOrigins,
     traffic: watch.counter,
+    failedRequests: watch.failedRequests,
     get requestLog() {
       return watch.logging.requestLog;
     },
@@ -97,14 +101,14 @@ function contextOf(
   };
 }
 
-/** A stream is a request that the runtime has not finished. */
+/** The runtime counts open streams as requests in flight. */
 function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
   const openStreams = () => streams.open;
   const eventListeners = () => tail.listeners;
-  return { port: server.port, inFlight: () => server.underWay - openStreams(), openStreams, eventListeners };
+  return { port: server.port, inFlight: () => server.inFlight - openStreams(), openStreams, eventListeners };
 }
 
-/** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
+/** Opens the store and serves in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
   openapi: OpenapiOf,
@@ -135,13 +139,13 @@ export async function startService(
     },
     ...listenerOf(config),
     processes: worker?.workers ?? 1,
-    around: runtime.around,
+    middleware: runtime.middleware,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
   const parts = { ...runtime, webhooks, store: storage, tail: events.tail, log, counter: watch.counter };
   const sending = startSending(config, { ...parts, worker: worker?.number });
   started.defer(async () => {
-    // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
+    // `Connection: close` makes keep-alive clients reconnect elsewhere before the sockets close.
     draining = true;
     streams[Symbol.dispose]();
     events[Symbol.dispose]();

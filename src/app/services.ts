@@ -1,4 +1,4 @@
-/** The store as operators use it: open, with every operation, in an operator's name. */
+/** An open store with every operation of operators, performed on behalf of one. */
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
@@ -15,7 +15,7 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly webhooks: WebhookParts;
 }
 
-/** How a store is opened. Defaults to managing an existing store. */
+/** Options for opening a store. Defaults to managing an existing store. */
 export interface OpenOptions {
   readonly serving?: boolean;
   readonly create?: boolean;
@@ -26,7 +26,7 @@ export interface OpenOptions {
   readonly actor?: Actor;
 }
 
-/** Opens the store, beside the process that may be serving it. Throws `StorageUnusable`. */
+/** Opens the store, which another process may be serving. Throws `StorageUnusable`. */
 export async function openAdminServices(
   config: Config,
   runtime = systemRuntime(),

@@ -1,13 +1,14 @@
-import { CopyOperations } from '../operations/copies.ts';
+import { systemClock } from '../domain/clock.ts';
+import { CopyOperations, instancesServing } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
-import { openStorage, openTables, type StorageOptions } from '../storage/open.ts';
+import { isEmbedded, openStorage, openTables, type StorageOptions } from '../storage/open.ts';
 import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
-import type { ServingWorker } from '../storage/storage.ts';
+import { type ServingWorker, StorageUnusable, type Tables } from '../storage/storage.ts';
 
 export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
   /** Which of several serving processes this is. Defaults to the only one. */
   readonly worker?: ServingWorker | undefined;
-  /** Whether this process has workers that answer requests, and answers none itself. */
+  /** Whether this process is a supervisor, which serves no clients. */
   readonly supervising?: boolean;
 }
 
@@ -16,20 +17,39 @@ export function openStore({ worker, supervising = false, ...options }: StoreOpti
   return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
 }
 
-/** No process that answers requests writes to an embedded store in the thread that answers them. */
+/** The main thread of a serving process never writes to an embedded store. */
 function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPlace {
   if (worker !== undefined) return { kind: 'supervisor', worker };
   if (!answers) return { kind: 'here' };
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
 }
 
+/** Errors name the option instead of the setting, which a copy does not use. */
+async function openNamed(option: string, url: string, mustExist: boolean): Promise<Tables & AsyncDisposable> {
+  try {
+    return await openTables(url, mustExist);
+  } catch (error) {
+    if (!(error instanceof StorageUnusable)) throw error;
+    throw new StorageUnusable(error.message.replaceAll('DATABASE_URL', option), { cause: error });
+  }
+}
+
+export type OpenCopy = CopyOperations &
+  AsyncDisposable & {
+    /** Names of the instances that serve the source. */
+    readonly servedBy: readonly string[];
+  };
+
 /** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
-export async function openCopy(fromUrl: string, toUrl: string): Promise<CopyOperations & AsyncDisposable> {
+export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy> {
   await using opened = new AsyncDisposableStack();
-  const from = opened.use(await openTables(fromUrl, true));
-  const to = opened.use(await openTables(toUrl, false));
+  const from = opened.use(await openNamed('--from', fromUrl, true));
+  const to = opened.use(await openNamed('--to', toUrl, false));
+  // An embedded store that is being served cannot be opened.
+  const servedBy = isEmbedded(fromUrl) ? [] : await instancesServing(from, systemClock().now());
   const kept = opened.move();
   return Object.assign(new CopyOperations(from, to), {
+    servedBy,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   });
 }

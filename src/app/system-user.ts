@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
-/** The user who runs this program, by name or else by number. Never read from the environment, which anybody can set. */
+/** Name or number of the user that runs this program. Never read from the environment, which can be forged. */
 export function systemUser(): string {
   const uid = process.getuid?.();
   return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
 }
 
-/** Undefined where the list is another one, as on macOS or in a directory service. */
+/** Undefined if the user is in a different list, as on macOS or in a directory service. */
 function nameOf(uid: number): string | undefined {
   try {
     const lines = readFileSync('/etc/passwd', 'utf8').split('\n');

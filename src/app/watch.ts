@@ -1,4 +1,4 @@
-/** What operators see of the processes that serve, and can set while they run: how it is put together. */
+/** Composition of metrics, usage and log settings of serving processes. */
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -9,14 +9,17 @@ import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import { type ConcernSource, SystemOperations } from '../operations/admin/system.ts';
+import { type FailedRequestSource, FailedRequests } from '../operations/observability/failed-requests.ts';
 import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
 import {
   answerAsWorker,
+  answerWithinMs,
   type LoggingControl,
   type WorkerQuestion,
+  WorkersFailedRequests,
   WorkersLogging,
   WorkersTraffic,
 } from '../operations/observability/worker-questions.ts';
@@ -25,6 +28,7 @@ import type { Supervisor } from '../supervisor/supervisor.ts';
 
 export interface Watch {
   readonly traffic: TrafficSource;
+  readonly failedRequests: FailedRequestSource;
   readonly logging: LoggingControl;
   readonly instance: string;
   /** When it started, in Unix ms. */
@@ -37,15 +41,15 @@ export interface ServiceWatchOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
-  /** Of several processes of an instance: which one this is, and when the instance started. */
+  /** Number of this process among those of the instance, and start time of the instance. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
 interface WatchedServer {
   readonly port: number;
-  /** Requests that are not answered yet. */
+  /** Requests in flight. */
   readonly inFlight: () => number;
-  /** Streams of events that clients have open. */
+  /** Open event streams of clients. */
   readonly openStreams: () => number;
   /** Waiting requests and streams that receive new events. */
   readonly eventListeners: () => number;
@@ -53,6 +57,7 @@ interface WatchedServer {
 
 export class ServiceWatch implements Watch, AsyncDisposable {
   readonly counter: TrafficCounter;
+  readonly failedRequests: FailedRequests;
   readonly pageCache = new PageCache();
   readonly logging: ProcessLogging;
   readonly traffic: TrafficSource;
@@ -69,6 +74,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
     const { config, store, clock, log, worker } = options;
     this.#options = options;
     this.counter = new TrafficCounter(clock);
+    this.failedRequests = new FailedRequests(clock);
     this.logging = new ProcessLogging(log, config.logRequests, config.logSlowMs);
     this.startedAt = worker?.startedAt ?? clock.now();
     this.traffic = new ProcessTraffic({
@@ -79,12 +85,12 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       inFlight: () => this.#inFlight(),
       openStreams: () => this.#openStreams(),
       eventListeners: () => this.#eventListeners(),
-      // Of the process, not of the instance.
+      // Applies to the process, not to the instance.
       startedAt: clock.now(),
     });
   }
 
-  /** Records usage from now on, in the name of the instance that listens there. */
+  /** Starts recording usage, under the name of the instance. */
   begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
     const { config, store, clock, randomBytes, log, worker } = this.#options;
     this.#inFlight = inFlight;
@@ -109,11 +115,11 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   }
 
   async recordUsage(): Promise<void> {
-    await this.#recorder?.record();
+    await this.#recorder?.recordAll();
   }
 
   answer(question: WorkerQuestion): Promise<unknown> {
-    return answerAsWorker(question, this.traffic, this.logging);
+    return answerAsWorker(question, this.traffic, this.logging, this.failedRequests);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -132,12 +138,19 @@ export function watchWorkers(
   log: Logger,
   { startedAt, port }: { readonly startedAt: number; readonly port: number },
 ): Watch {
-  const ask = (question: WorkerQuestion, withinMs: number) => supervisor.ask(question, withinMs);
+  const ask = (question: WorkerQuestion) => supervisor.ask(question, answerWithinMs);
   const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
   const logging = new WorkersLogging(own, ask, ({ level, requests }) =>
     supervisor.change({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
   );
-  return { traffic: new WorkersTraffic(ask), logging, instance: instanceName(config, port), startedAt };
+  const failedRequests = new WorkersFailedRequests(ask);
+  return {
+    traffic: new WorkersTraffic(ask),
+    failedRequests,
+    logging,
+    instance: instanceName(config, port),
+    startedAt,
+  };
 }
 
 export function systemOf(
@@ -148,15 +161,17 @@ export function systemOf(
     clock,
     backups,
     secrets,
+    apiUrl,
   }: {
     readonly store: Store;
     readonly clock: Clock;
     readonly backups: BackupOperations;
     readonly secrets: ConcernSource;
+    readonly apiUrl: string;
   },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, secrets, events },
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, secrets, events, apiUrl },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

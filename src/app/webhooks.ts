@@ -18,7 +18,7 @@ import type { Runtime } from './runtime.ts';
 
 export type WebhookParts = ReturnType<typeof webhookParts>;
 
-/** What the operations of webhooks, and the sending of events, take from outside the store. */
+/** Dependencies of webhook operations and deliveries besides the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
@@ -85,7 +85,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
   };
 }
 
-/** Listens to the events of all processes, if it does not yet. */
+/** Listens to the events of all processes, if it does not already. */
 function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
   let isListening = false;
   return async (wake) => {

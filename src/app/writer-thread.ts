@@ -1,4 +1,4 @@
-/** The thread that writes to an embedded store. It knows all units of work, as app.ts knows all parts. */
+/** The thread that writes to an embedded store. It imports all units of work. */
 import { units } from '../operations/units.ts';
 import { runWriterThread } from '../storage/sqlite/writer-thread.ts';
 

@@ -11,7 +11,7 @@ import { CommandError, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
-/** Runs a command line and returns its exit code: 0 done, 1 could not be done, 2 wrong use. */
+/** Runs a command line and returns its exit code: 0 success, 1 failure, 2 usage error. */
 export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
   const asJson = argv.includes('--json');
   try {
@@ -23,19 +23,19 @@ export async function run(argv: readonly string[], environment: Environment): Pr
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      // Unless machines read it, Commander has said what was wrong already, and where to read on.
-      if (asJson) sayFailureAsJson(wrongUse(error));
+      // Without --json, Commander has already printed the error and a reference.
+      if (asJson) printFailureAsJson(wrongUse(error));
       return 2;
     }
-    if (asJson) sayFailureAsJson(messageOf(error), error instanceof Refusal ? error.code : undefined);
+    if (asJson) printFailureAsJson(messageOf(error), error instanceof Refusal ? error.code : undefined);
     else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) console.error(error);
     return exitCodeOf(error);
   }
 }
 
-/** A failure for machines: one line of JSON on standard error. What the service would refuse a client has its code. */
-function sayFailureAsJson(message: string, code?: ErrorCode): void {
+/** A failure as one line of JSON on standard error, with the code of the API if there is one. */
+function printFailureAsJson(message: string, code?: ErrorCode): void {
   process.stderr.write(`${printable(JSON.stringify({ error: { code, message } }))}\n`);
 }
 

@@ -1,4 +1,4 @@
-/** How commands of this program look: help that ends with examples, errors that name that help, common options. */
+/** Common form of commands: help that ends with examples, errors that refer to the help, shared options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
@@ -37,7 +37,7 @@ export interface Description {
   readonly about?: string | undefined;
   readonly examples: readonly string[];
   readonly notes?: readonly string[];
-  /** False where settings change nothing; unless given, the help says where they are. */
+  /** False if settings have no effect. By default, the help refers to the settings. */
   readonly readsSettings?: false;
 }
 
@@ -60,8 +60,8 @@ export function addCommand(
 
 export function addListOptions(command: Command, id: (text: string) => bigint): Command {
   return command
-    .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
-    .option('--after <id>', 'list only those behind this id', id);
+    .option('--limit <number>', 'number of items to list, or all', countOrAll, pageLimit.default)
+    .option('--after <id>', 'list only items after this id', id);
 }
 
 export function addGroup(program: Command, name: string, summary: string): Command {
@@ -71,7 +71,7 @@ export function addGroup(program: Command, name: string, summary: string): Comma
     .addHelpText('after', `\nFor details of a command: ${fullName(group)} COMMAND --help\n${settingsHint}`);
 }
 
-/** `help`, for commands of any depth: Commander's own knows the first level only. */
+/** `help` for commands of any depth. Commander's supports only the first level. */
 export function addHelp(program: Command): void {
   addCommand(program, 'help [command...]', {
     summary: 'Show help for a command.',
@@ -98,8 +98,8 @@ export const timeForms =
 
 export function addTimes(command: Command): Command {
   return command
-    .option('--since <time>', 'only what happened at this instant or later', instantOrAgo)
-    .option('--until <time>', 'only what happened before this instant', instantOrAgo);
+    .option('--since <time>', 'only entries at or after this time', instantOrAgo)
+    .option('--until <time>', 'only entries before this time', instantOrAgo);
 }
 
 export const jsonOption = () => new Option('--json', 'print the result, or the error, as one line of JSON');

@@ -1,20 +1,16 @@
-/** The processes of this program: how each starts another one, what those do that no help has, and how they log. */
+/** The processes of this program: how they are started, internal commands, and logging. */
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
 import type { Environment } from './command.ts';
+import { ownCommand } from './own-command.ts';
 import { ignoreInterruption } from './signals.ts';
 import { messageOf, shellWord } from './terminal.ts';
-
-/** The words that start this program again, under the same runtime options. */
-function ownCommand(): string[] {
-  return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
-}
 
 export function commandInShell({ npm_command: npm }: Environment): string {
   if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
   if (npm !== undefined) return 'npx animal-store';
-  // Bun would run what a bunfig.toml of the working directory names.
+  // Bun would otherwise use a bunfig.toml in the working directory.
   return [process.execPath, '--config=/dev/null', Bun.main].map(shellWord).join(' ');
 }
 
@@ -36,7 +32,7 @@ export function backupTaskCommand(): string[] {
   return [...ownCommand(), backupTask];
 }
 
-/** Requests go first. */
+/** Requests have priority. */
 const politePriority = 5;
 
 export async function runBackupTask(): Promise<0> {
@@ -52,12 +48,12 @@ export async function runBackupTask(): Promise<0> {
 
 export const serveWorker = 'serve-worker';
 
-/** The worker's number is for lists of processes. */
+/** The number identifies the worker in lists of processes. */
 export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }
 
-/** Serves until the supervisor says stop. Ends at once, with 1, when the supervisor is gone: the next one needs the port. */
+/** Serves until the supervisor stops it. Exits immediately with 1 if the supervisor has ended, because the next one needs the port. */
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');

@@ -59,7 +59,7 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
       ),
     ],
   }).action(async () => {
-    // Before anything is loaded: a wrong setting is the commonest reason not to start.
+    // Checked before anything else is loaded, because an invalid setting is the most common reason for a failed start.
     const checked = config();
     const { serve } = await import('./serve/serve.ts');
     const startedByNpx = environment.npm_command === 'exec';
@@ -72,7 +72,7 @@ function addOpenapi(program: Command, config: ReadConfig): void {
     summary: 'Print the OpenAPI document that the service sends at /openapi.json.',
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
-    const [{ listeningAddress }, { openapiText }, { say }] = await Promise.all([
+    const [{ listeningAddress }, { openapiText }, { printLine: say }] = await Promise.all([
       import('../app/app.ts'),
       import('../app/openapi.ts'),
       import('./terminal.ts'),

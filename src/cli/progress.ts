@@ -1,6 +1,6 @@
 import { grouped } from './terminal.ts';
 
-/** The bar's width where the terminal has room for the whole line, and where it has not. */
+/** Width of the bar if the terminal has room for the whole line, and if it has not. */
 const [wideBar, narrowBar] = [24, 10];
 const usualColumns = 80;
 const redrawMs = 100;
@@ -19,24 +19,24 @@ interface Terminal {
 }
 
 interface ProgressOptions {
-  /** Whether it is shown at all: on a terminal only, unless said otherwise. */
+  /** Whether progress is shown. Defaults to terminals only. */
   readonly visible?: boolean;
   readonly terminal?: Terminal;
   readonly now?: () => number;
 }
 
-/** How far a long command is: shown as soon as it begins, and without a trace when it ends. */
+/** Progress of a long command, shown from its start and cleared at its end. */
 export class Progress implements Disposable {
   readonly #noun: string;
   readonly #total: number | undefined;
   readonly #visible: boolean;
   readonly #terminal: Terminal;
   readonly #now: () => number;
-  /** Rates are taken from here, so that what was done before this run does not count. */
+  /** Start of the measurement of rates, which exclude the work of earlier runs. */
   #first: Moment | undefined;
   #drawnAt: number;
 
-  /** `total` is in the unit of `update`'s `done`; undefined when nobody knows it. */
+  /** `total` is in the unit of `update`'s `done`; undefined if unknown. */
   constructor(
     noun: string,
     total: number | undefined,
@@ -55,7 +55,7 @@ export class Progress implements Disposable {
     this.#draw(0, 0, []);
   }
 
-  /** `done` of the total is done, by the time `count` things have been dealt with. */
+  /** Shows that `done` of the total is complete, after `count` items. */
   update(done: number, count: number): void {
     const now = { at: this.#now(), done, count };
     this.#first ??= now;
@@ -77,7 +77,7 @@ export class Progress implements Disposable {
       [this.#bar(done, narrowBar), counted, left],
       [this.#bar(done, narrowBar), counted],
     ].map((parts) => parts.filter(Boolean).join('  '));
-    // A line that fills the last column is broken by some terminals, and would not be erased whole.
+    // Some terminals wrap a line that fills the last column, so that it could not be erased completely.
     const fits = (line: string) => line.length < (this.#terminal.columns || usualColumns);
     this.#terminal.write(eraseLine + (lines.find(fits) ?? counted));
   }
@@ -90,14 +90,14 @@ export class Progress implements Disposable {
   }
 }
 
-/** Says on a terminal what is being done that nobody knows the length of; without a trace when it ends. */
+/** Shows an activity of unknown length on a terminal, and clears it at the end. */
 export function doing(what: string): Disposable {
   const isVisible = process.stderr.isTTY === true;
   if (isVisible) process.stderr.write(`${what} …`);
   return { [Symbol.dispose]: () => void (isVisible && process.stderr.write(eraseLine)) };
 }
 
-/** How many things a second, and how long the rest takes at this rate. */
+/** Rate per second, and the remaining time at this rate. */
 function rates(first: Moment, now: Moment, total: number | undefined): string[] {
   const seconds = (now.at - first.at) / 1_000;
   if (seconds === 0 || now.done === first.done) return [];

@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs';
 
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Signals this soon after the first are the same wish: npm passes Ctrl-C on, and systemd signals npm and its children. */
-const sameWishMs = 1_000;
+/**
+ * Signals within this time count as one, because npm forwards Ctrl-C, and systemd signals npm and its
+ * children.
+ */
+const repeatedSignalMs = 1_000;
 
-/** Leaves signals to the process that started this one: terminals and supervisors signal all there are. */
+/** Leaves signals to the parent process, because terminals and supervisors signal all processes. */
 export function ignoreInterruption(): void {
   for (const name of endings) process.on(name, () => {});
 }
@@ -21,7 +24,7 @@ export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** Lets a first signal end a command in good order. A later one, after `sameWishMs`, ends the process at once. */
+/** The first signal ends a command cleanly. A later one, after `repeatedSignalMs`, ends the process immediately. */
 export function interruption(): Interruption {
   const controller = new AbortController();
   const caught = endings.filter((name) => name !== 'SIGHUP' || !ignoresHangup());
@@ -31,7 +34,7 @@ export function interruption(): Interruption {
   const stop = () => {
     if (controller.signal.aborted) return;
     controller.abort();
-    setTimeout(release, sameWishMs).unref();
+    setTimeout(release, repeatedSignalMs).unref();
   };
   for (const name of caught) process.on(name, stop);
   return { signal: controller.signal, [Symbol.dispose]: release };
@@ -48,13 +51,13 @@ function ignoresHangup(): boolean {
   }
 }
 
-/** Resolves on a signal or, if there is a parent to watch, when that is gone. */
+/** Resolves on a signal or, if a parent is watched, when it ends. */
 export async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const look = () => {
+  const check = () => {
     if (process.ppid !== parent) resolve();
   };
-  const timer = parent === undefined ? undefined : setInterval(look, parentCheckMs);
+  const timer = parent === undefined ? undefined : setInterval(check, parentCheckMs);
   signal.addEventListener('abort', () => resolve());
   if (!signal.aborted) await promise;
   clearInterval(timer);

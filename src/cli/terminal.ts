@@ -5,7 +5,7 @@ import { printable } from '../domain/printable.ts';
 import { resources } from './resources/names.ts';
 
 export class CommandError extends Error {
-  /** 1: it could not be done. 2: the command itself is wrong. */
+  /** 1: failure. 2: usage error. */
   readonly exitCode: 1 | 2;
   constructor(message: string, exitCode: 1 | 2 = 1, cause?: unknown) {
     super(message, { cause });
@@ -23,7 +23,7 @@ export function messageOf(error: unknown): string {
   return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
 
-/** Why an operation refuses, in the words a client gets, and where to look. */
+/** The message of a refusal, with a reference. */
 function refusalMessage({ code, message, details }: Refusal): string {
   const said =
     details.length === 0
@@ -41,19 +41,19 @@ export function cannotWrite(path: string, error: unknown): CommandError {
   return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
 }
 
-export function say(line = ''): void {
+export function printLine(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
 /** Writes a value for machines to standard output, as one line of JSON. */
-export function sayJson(value: unknown): void {
-  sayJsonText(JSON.stringify(value));
+export function printJson(value: unknown): void {
+  printJsonText(JSON.stringify(value));
 }
 
-/** The same for a value that is text already, with its integers digit for digit. */
-export function sayJsonText(json: string): void {
-  // In JSON only strings can hold such characters, and there the escape stands for the same one.
-  say(printable(json));
+/** Like `printJson`, for JSON text with exact integers. */
+export function printJsonText(json: string): void {
+  // In JSON only strings can contain such characters, where the escape is equivalent.
+  printLine(printable(json));
 }
 
 /** Writes text to standard output, and waits until it has room for more. */
@@ -63,7 +63,7 @@ export function written(text: string): Promise<void> {
   });
 }
 
-/** Ignores a closed pipe, which a reader such as `head` leaves when it has read enough. */
+/** Ignores a pipe closed by a reader such as `head`. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (!isClosedPipe(error)) throw error;
@@ -76,7 +76,7 @@ export function isClosedPipe(error: unknown): boolean {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Colour, on a terminal that wants it (NO_COLOR, FORCE_COLOR) only. */
+/** Color, only on a terminal that supports it (NO_COLOR, FORCE_COLOR). */
 export function styled(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stdout, validateStream: true });
 }
@@ -89,7 +89,7 @@ export function counted(count: number | bigint, noun: string, plural = `${noun}s
   return `${grouped(count)} ${Number(count) === 1 ? noun : plural}`;
 }
 
-/** An instant (Unix ms) to the second, in UTC. */
+/** A time (Unix ms) to the second, in UTC. */
 export function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
@@ -98,7 +98,10 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return new Table(header).add(rows);
 }
 
-/** A table that is written part by part: a column is as wide as its widest cell so far, in columns of the terminal. */
+/**
+ * A table that is printed in parts. A column is as wide as its widest cell so far, in columns of the
+ * terminal.
+ */
 export class Table {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;

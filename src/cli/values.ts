@@ -1,4 +1,4 @@
-/** What options and arguments may be: each reader returns the value, or says what would be right. */
+/** Parsers of options and arguments. Each returns the value or throws the expected form. */
 
 import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
@@ -8,7 +8,7 @@ import { dayMs, unitMs } from '../domain/clock.ts';
 import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
-const longestMs = 3_650 * dayMs;
+const maxDurationMs = 3_650 * dayMs;
 
 /** A duration such as `30s`, `15m`, `24h` or `90d`, up to ten years, in ms. */
 export function duration(text: string): number {
@@ -21,7 +21,7 @@ export function durationOrNow(text: string): number {
   if (text === '0') return 0;
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
-  if (count === '' || ms > longestMs) {
+  if (count === '' || ms > maxDurationMs) {
     throw new InvalidArgumentError('It must be a duration such as 30s, 15m, 24h or 90d, at most 3650d.');
   }
   return ms;
@@ -31,7 +31,10 @@ export function durationOrNever(text: string): number | 'never' {
   return text === 'never' ? text : duration(text);
 }
 
-/** An instant such as `2026-11-22T09:30:00Z`, a day (UTC) such as `2026-11-22`, or a duration before now; Unix ms. */
+/**
+ * A time such as `2026-11-22T09:30:00Z`, a day (UTC) such as `2026-11-22`, or a duration before now; in Unix
+ * ms.
+ */
 export function instantOrAgo(text: string): number {
   if (/^\d+[smhd]$/.test(text)) return Date.now() - duration(text);
   const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -44,7 +47,7 @@ export function instantOrAgo(text: string): number {
   return ms;
 }
 
-/** Whether there is such a day: a parser would take 2026-02-31 for the third of March. */
+/** Whether the day exists. A parser would read 2026-02-31 as 3 March. */
 function isDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
@@ -62,7 +65,7 @@ export function port(text: string): number {
   return value;
 }
 
-export function atMostAPage(text: string): number {
+export function upToPageLimit(text: string): number {
   const value = positive(text);
   if (value > pageLimit.max) throw new InvalidArgumentError(`It must be at most ${pageLimit.max}.`);
   return value;
@@ -72,7 +75,7 @@ export function countOrAll(text: string): number | 'all' {
   return text === 'all' ? text : positive(text);
 }
 
-/** What a schema makes of a value. Throws `InvalidArgumentError` with its words for a mistake. */
+/** Parses a value with a schema. Throws `InvalidArgumentError` with its message. */
 export function validated<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = validate(schema, value, 'query');
   if ('value' in result) return result.value;
@@ -83,15 +86,15 @@ export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
   return (text) => validated(schema, text);
 }
 
-/** Text, which another option is not: then the value of this one is missing. */
+/** Text other than an option, which would mean that the value is missing. */
 export function notAnOption(text: string): string {
   if (!text.startsWith('--')) return text;
-  throw new InvalidArgumentError('It must not begin with "--": a value is missing here.');
+  throw new InvalidArgumentError('It must not begin with "--". The value is missing.');
 }
 
 export const int64 = asInApi(int64Text);
 
-/** An id that the store gives: of an animal or an order, not of a category. */
+/** An id assigned by the store: of an animal or an order, not of a category. */
 export function givenId(text: string): bigint {
   const id = int64(text);
   if (id < 0n) throw new InvalidArgumentError('It must not be negative.');

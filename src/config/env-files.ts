@@ -9,8 +9,8 @@ function namesFor(mode: string | undefined): string[] {
 }
 
 /**
- * Lists unreadable files, which would start the service with defaults and an empty store, and misspelled settings.
- * Other names are left alone, because other programs may read the same file.
+ * Lists unreadable files, which would start the service with defaults and an empty store, and misspelled
+ * settings. Other names are ignored, because other programs may read the same file.
  */
 export function envFileMistakes(
   folder: string,
@@ -46,7 +46,7 @@ function namesIn(text: string): string[] {
   return Array.from(text.matchAll(/^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/gm), ([, name = '']) => name);
 }
 
-/** Stricter for short names, which resemble unrelated ones: HOST and HOME differ in two letters. */
+/** Stricter for short names, because unrelated ones are similar: HOST and HOME differ in two letters. */
 function isMisspelling(found: string, known: string): boolean {
   return editDistance(found.toUpperCase(), known) <= (known.length > 6 ? 2 : 1);
 }

@@ -8,6 +8,7 @@ interface Values {
   readonly ADMIN_PORT?: number | 'off' | undefined;
   readonly ADMIN_ORIGIN?: string | undefined;
   readonly DATABASE_URL?: string;
+  readonly DATABASE_REPLICA_URLS?: readonly string[];
   readonly REDIS_URL?: string | undefined;
   readonly BAN_FIRST_SECONDS?: number;
   readonly BAN_LONGEST_SECONDS?: number;
@@ -30,6 +31,38 @@ function isPostgres({ DATABASE_URL = '' }: Values): boolean {
 }
 
 function storeMistakes(values: Values, hasRedis: boolean): string[] {
+  return [...redisMistakes(values, hasRedis), ...replicaMistakes(values)];
+}
+
+function replicaMistakes(values: Values): string[] {
+  const { DATABASE_URL: url = '', DATABASE_REPLICA_URLS: replicas = [] } = values;
+  if (replicas.length > 0 && values.DATABASE_URL !== undefined && !isPostgres(values)) {
+    return [
+      'DATABASE_REPLICA_URLS must not be set when DATABASE_URL is SQLite, which has no replicas. Set DATABASE_URL to your PostgreSQL server, or remove DATABASE_REPLICA_URLS.',
+    ];
+  }
+  if (replicas.includes(url)) {
+    return [
+      'DATABASE_REPLICA_URLS must not contain DATABASE_URL, which is the primary: give the addresses of its replicas.',
+    ];
+  }
+  const schema = schemaOf(url);
+  const other = replicas.map(schemaOf).find((found) => found !== null && found !== schema);
+  if (other && schema !== null) {
+    return [
+      `DATABASE_REPLICA_URLS must have the search_path of DATABASE_URL: set it to "${schema}" instead of "${other}".`,
+    ];
+  }
+  if (new Set(replicas).size < replicas.length) return ['DATABASE_REPLICA_URLS must not name a URL twice.'];
+  return [];
+}
+
+/** The schema of a URL; null if it names none, which may be a setting of the role. */
+function schemaOf(url: string): string | null {
+  return URL.parse(url)?.searchParams.get('search_path') ?? null;
+}
+
+function redisMistakes(values: Values, hasRedis: boolean): string[] {
   if (isPostgres(values) && !hasRedis) {
     return [
       'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
@@ -69,7 +102,7 @@ function isFile(path: string): boolean {
   try {
     return !statSync(path).isDirectory();
   } catch {
-    // It is missing or cannot be reached, which the log reports when a backup fails.
+    // Missing or unreachable; the log reports it when a backup fails.
     return false;
   }
 }

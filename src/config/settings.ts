@@ -1,4 +1,7 @@
-/** Every setting: its default, what it is about, and how it is read. `docs/operating.md` is held to this table. */
+/**
+ * All settings with their defaults, meanings and parsers. A test compares `docs/operating.md` with this
+ * table.
+ */
 
 import { loggedRequests, logLevels } from '../contract/admin/system.ts';
 import { operations } from '../contract/operations.ts';
@@ -20,6 +23,7 @@ import {
   portOrOff,
   publicUrl,
   redisUrl,
+  replicaUrls,
   secretKeys,
   text,
   webAddress,
@@ -53,12 +57,12 @@ export const settings = {
   ),
   ADMIN_HOST: setting(
     '127.0.0.1',
-    'Address that the admin API and the console listen on. Any but this machine itself requires ADMIN_ORIGIN.',
+    'Address for the admin API and the console. Addresses other than loopback require ADMIN_ORIGIN.',
     text,
   ),
   ADMIN_PORT: setting(
     '',
-    'Port of the admin API and the console, or off. Unless set, the one after PORT, if it is free.',
+    'Port of the admin API and the console, or off. Defaults to the one after PORT, if it is free.',
     optional(portOrOff),
   ),
   ADMIN_ORIGIN: setting(
@@ -68,12 +72,12 @@ export const settings = {
   ),
   INSTANCE_NAME: setting(
     '',
-    'Name of this instance in the list of all; unless set, the name of the machine and the port.',
+    'Name of this instance in lists. Defaults to the name of the machine and the port.',
     optional(instanceName),
   ),
   IDLE_TIMEOUT_SECONDS: setting(
     '75',
-    'Seconds after which an idle connection is closed. Longer than proxies keep theirs, or they get closed ones.',
+    'Seconds after which an idle connection is closed. Must be longer than the time-out of proxies.',
     integer(1, 255),
   ),
   DATABASE_URL: setting(
@@ -81,15 +85,20 @@ export const settings = {
     'Database: sqlite:PATH (created by serve and import if missing), or postgres://… for several instances.',
     databaseUrl,
   ),
+  DATABASE_REPLICA_URLS: setting(
+    '',
+    'Streaming replicas of the PostgreSQL server, as postgres://… URLs separated by commas. They answer reads.',
+    replicaUrls,
+  ),
   REDIS_URL: setting(
     '',
-    'Redis 7 or Valkey, redis://… or rediss://…, for shared limits. Required with PostgreSQL.',
+    'Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. Nodes of a cluster: redis://HOST,HOST.',
     optional(redisUrl),
   ),
   REDIS_PREFIX: setting('as:', 'Prefix of every Redis key. Must be the same on all instances.', text),
   REDIS_TIMEOUT_MS: setting(
     '50',
-    'Redis timeout in milliseconds. After it, the instance enforces limits on its own.',
+    'Redis timeout in milliseconds. After it, the instance enforces limits separately.',
     integer(5, 60_000),
   ),
   POSTGRES_POOL_SIZE: setting('10', 'Maximum PostgreSQL connections per instance.', integer(1, 1_000)),
@@ -117,12 +126,12 @@ export const settings = {
   TRUSTED_PROXIES: setting(
     '',
     'IP addresses or CIDR networks of proxies whose X-Forwarded-For is trusted, separated by commas.',
-    networks('any client could choose the address it is counted by'),
+    networks('any client could choose the address that is counted'),
   ),
   CORS_ORIGINS: setting('', 'Origins allowed to call the API from browsers, separated by commas.', origins),
   GET_PET_SUNSET: setting(
     (operations.getPet.deprecation?.sunset ?? new Date(0)).toISOString(),
-    'When the deprecated getPet is removed and returns 410 (ISO 8601).',
+    'Time after which the deprecated getPet returns 410 (ISO 8601).',
     instant,
   ),
   AUTH_FAILURES_PER_MINUTE: setting(
@@ -167,24 +176,24 @@ export const settings = {
   ),
   BACKUP_EVERY: setting(
     '',
-    'How often the service makes a backup, such as 24h. Requires BACKUP_FOLDER. Unset: on request only.',
+    'Interval between backups, such as 24h. Requires BACKUP_FOLDER. If unset, backups are made on request.',
     optional(interval),
   ),
   BACKUP_KEEP: setting(
     '14',
-    'How many of these backups are kept. Those made by hand are always kept.',
+    'Number of scheduled backups to keep. Manual backups are always kept.',
     integer(1, 100_000),
   ),
   EVENTS: setting('on', 'Whether changes are recorded as events: on or off.', oneOf(['on', 'off'])),
   EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
   WEBHOOKS: setting(
     'on',
-    'Whether events are sent to webhooks: on or off. Off is for a copy of a store, beside the original.',
+    'Whether events are sent to webhooks: on or off. Use off for a copy of a store.',
     oneOf(['on', 'off']),
   ),
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
-    'IP addresses or CIDR networks, not public, that webhooks may be sent to, also over http. Separated by commas.',
+    'Private IP addresses or CIDR networks that may receive webhooks, also over http. Separated by commas.',
     networks('any client could have requests sent to every machine that the service reaches'),
   ),
   SECRETS_KEY: setting(

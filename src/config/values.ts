@@ -1,9 +1,10 @@
-/** Parsers of settings. Each returns the value, or throws an error that says what is expected. */
+/** Parsers of settings. Each returns the value, or throws an error with the expected form. */
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
-import { mostWorkers } from '../domain/workers.ts';
+import { redisUrlsOf } from '../domain/redis-urls.ts';
+import { maxWorkers } from '../domain/workers.ts';
 
 /** Throws an `Error` whose message completes "NAME …". */
 export type Parse<T> = (text: string) => T;
@@ -17,25 +18,27 @@ export function integer(min: number, max: number): Parse<number> {
 }
 
 /**
- * A number of serving processes, or `auto`. Only Linux spreads connections over processes that share a port: on BSD and
- * macOS the last process gets all of them, and Windows lacks SO_REUSEPORT.
+ * A number of serving processes, or `auto`. Only Linux distributes connections among processes that share a
+ * port: on BSD and macOS the last process gets all of them, and Windows lacks SO_REUSEPORT.
  */
 export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
   const canShare = platform === 'linux';
-  if (value === 'auto') return canShare ? Math.min(mostWorkers, availableParallelism()) : 1;
+  if (value === 'auto') return canShare ? Math.min(maxWorkers, availableParallelism()) : 1;
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
-  if (count < 1 || count > mostWorkers) {
-    throw new Error(`must be a whole number from 1 to ${mostWorkers}, or auto`);
+  if (count < 1 || count > maxWorkers) {
+    throw new Error(`must be a whole number from 1 to ${maxWorkers}, or auto`);
   }
   if (count > 1 && !canShare) {
-    throw new Error('must be 1 on this system: only Linux spreads connections over processes on one port');
+    throw new Error(
+      'must be 1 on this system: only Linux distributes the connections of a port among processes',
+    );
   }
   return count;
 }
 
-const largestPort = 65_535;
+const maxPort = 65_535;
 
-export const port = integer(0, largestPort);
+export const port = integer(0, maxPort);
 
 export function portOrOff(value: string): number | 'off' {
   if (value === 'off') return value;
@@ -47,9 +50,9 @@ export function portOrOff(value: string): number | 'off' {
 }
 
 /** Default port of the admin API: the one after the service's, or any free port if the service picks one. */
-export function portBeside(servicePort: number): number {
+export function defaultAdminPort(servicePort: number): number {
   if (servicePort === 0) return 0;
-  return servicePort === largestPort ? servicePort - 1 : servicePort + 1;
+  return servicePort === maxPort ? servicePort - 1 : servicePort + 1;
 }
 
 export function httpsOrigin(value: string): string {
@@ -70,16 +73,20 @@ export function optional<T>(parse: Parse<T>): Parse<T | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
 }
 
-const longestIntervalMs = 365 * dayMs;
+const maxIntervalMs = 365 * dayMs;
 
-/** How often something is done, in ms. */
+/** An interval in ms. */
 export function interval(value: string): number {
   const [, count = '', unit = 's'] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
-  if (count === '' || ms > longestIntervalMs) {
+  if (count === '' || ms > maxIntervalMs) {
     throw new Error('must be a duration such as 30m, 24h or 7d, at most 365d');
   }
   return ms;
+}
+
+function isPostgresUrl(value: string): boolean {
+  return /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
 }
 
 export function databaseUrl(value: string): string {
@@ -88,20 +95,51 @@ export function databaseUrl(value: string): string {
       'must be a file, such as sqlite:./data/animal-store.db: data in memory would be lost on exit',
     );
   }
-  const isPostgres = /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
-  if (!isPostgres && !/^sqlite:(?!\/?\/?$)./.test(value)) {
+  if (!isPostgresUrl(value) && !/^sqlite:(?!\/?\/?$)./.test(value)) {
     throw new Error(
       'must be sqlite:PATH, such as sqlite:./data/animal-store.db, or postgres://USER:PASSWORD@HOST/DATABASE',
     );
   }
+  if (isPostgresUrl(value)) expectSslMode(value);
   return value;
 }
 
+const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/** Throws for a mode that PostgreSQL does not have. */
+function expectSslMode(url: string): void {
+  const mode = URL.parse(url)?.searchParams.get('sslmode');
+  if (!mode || sslModes.includes(mode)) return;
+  throw new Error(`must have an sslmode of PostgreSQL: ${sslModes.join(', ')}`);
+}
+
+const maxReplicas = 16;
+
+/** A comma in a password is written as %2C. */
+export function replicaUrls(value: string): readonly string[] {
+  if (/;\s*postgres(ql)?:/.test(value))
+    throw new Error('must be URLs separated by commas, not by semicolons');
+  const urls = list(value);
+  if (urls.length > maxReplicas) throw new Error(`must be at most ${maxReplicas} URLs`);
+  for (const url of urls) {
+    if (isPostgresUrl(url)) {
+      expectSslMode(url);
+      continue;
+    }
+    throw new Error(
+      `must be a list of URLs such as postgres://USER:PASSWORD@HOST/DATABASE, not "${maskedUrl(url)}"`,
+    );
+  }
+  return urls;
+}
+
 export function redisUrl(value: string): string {
-  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
+  try {
+    redisUrlsOf(value);
+    return value;
+  } catch {
     throw new Error('must be a URL such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
   }
-  return value;
 }
 
 export function instanceName(value: string): string {
@@ -199,6 +237,17 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
 
 export function withoutPassword(value: string, name?: string): string {
   if (name === 'SECRETS_KEY' && value !== '') return '***';
-  const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
+  if (name === 'DATABASE_REPLICA_URLS') return list(value).map(maskedUrl).join(',');
+  if (name === 'REDIS_URL') return maskedRedisUrl(value);
+  const mayBearPassword = name === 'DATABASE_URL' || value.includes('@');
   return mayBearPassword ? maskedUrl(value) : value;
+}
+
+/** Each host of a cluster as a URL. */
+function maskedRedisUrl(value: string): string {
+  try {
+    return redisUrlsOf(value).map(maskedUrl).join(',');
+  } catch {
+    return maskedUrl(value);
+  }
 }

@@ -1,14 +1,16 @@
 export const maxBodyBytes = 16_384;
 
-/** Largest body of a sign-in, in bytes: anybody may send one, and reading many invalid members takes time. */
+/**
+ * Maximum body of a sign-in in bytes. It needs no credentials, and parsing many invalid members takes time.
+ */
 export const maxSignInBytes = 1_024;
 
 export const maxUploadBytes = 1_073_741_824;
 
-/** Largest beginning of a file that an import previews, in bytes. */
+/** Maximum size of a preview of an import, in bytes. */
 export const maxPreviewBytes = 65_536;
 
-/** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
+/** Maximum number of mistakes in an error. A request of 16 KiB can have thousands. */
 export const maxDetails = 20;
-/** UTF-16 code units of a name that an error repeats. A longer one is cut. */
+/** Maximum length of a name in an error, in UTF-16 code units. Longer ones are truncated. */
 export const maxNameLength = 64;

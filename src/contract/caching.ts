@@ -1,12 +1,14 @@
 /**
- * `Cache-Control` of the responses under the version (RFC 9111 section 5.2.2). They belong to one account's key: none
- * is for a shared cache. A success may be kept by its client, which has to ask again before it uses it; an error
- * may not be kept at all, for it says what is so now: a limit, a key, an animal that is not there yet.
- * So may a stream, which has no end.
+ * `Cache-Control` of the responses under the version (RFC 9111 section 5.2.2). Responses depend on the key,
+ * so shared caches must not store them. Clients may store a success but must revalidate it. Errors and
+ * streams must not be stored: an error describes a momentary state, and a stream has no end.
  */
 export const cacheControl = { success: 'private, no-cache', error: 'no-store', stream: 'no-store' } as const;
 
-/** A strong entity tag (RFC 9110, section 8.8.3) of a body. It tells versions of one resource apart; it need not resist forgery. */
+/**
+ * A strong entity tag (RFC 9110, section 8.8.3) of a body. It distinguishes versions of one resource and need
+ * not resist forgery.
+ */
 export function etagOf(body: string): string {
   return `"${Bun.hash.xxHash64(body).toString(36)}"`;
 }

@@ -41,7 +41,7 @@ export interface PutCategory {
 }
 
 const put: Success<PutCategory> = {
-  descriptions: { 200: 'The category has this name now.', 201: 'The category is new.' },
+  descriptions: { 200: 'The category was renamed.', 201: 'The category is new.' },
   statusOf: ({ isNew }) => (isNew ? 201 : 200),
   schema: Category,
   json: ({ category }) => categoryJson(category),
@@ -75,8 +75,7 @@ export const categoryOperations = rowsOf(
       method: 'PUT',
       path: '/categories/{categoryId}',
       summary: 'Add or rename a category',
-      description:
-        'Gives an id of a category its name. Animals can have the `categoryId` before the category has a name.',
+      description: 'Sets the name of a category. Animals can use a `categoryId` that has no name yet.',
       params,
       body: { schema: CategoryName },
       scope: 'pets:write',
@@ -86,8 +85,8 @@ export const categoryOperations = rowsOf(
     deleteCategory: {
       method: 'DELETE',
       path: '/categories/{categoryId}',
-      summary: 'Remove a category',
-      description: 'Removes the name. Animals of the category keep their `categoryId`.',
+      summary: 'Delete a category',
+      description: 'Deletes the name. Animals of the category keep their `categoryId`.',
       params,
       scope: 'pets:write',
       preconditions: ['If-Match'],

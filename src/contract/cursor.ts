@@ -13,7 +13,7 @@ const int64Max = 2n ** 63n - 1n;
 
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
-/** The filters of a list by name, in the order of the query. Numbers are instants (Unix ms). */
+/** The filters of a list by name, in the order of the query. Numbers are Unix ms. */
 export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQuery): [string, string][] {
   return Object.entries(filters).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
@@ -22,8 +22,8 @@ export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQu
 }
 
 /**
- * The list and its filters as a cursor has them: the status as it is, all others as a fingerprint, for a hundred ids are
- * long. `list` is the path of the list; animals were listed before there were others, and their cursors do not have it.
+ * The list and its filters in a cursor: the status unchanged, and a fingerprint of all others, because a
+ * hundred ids are long. `list` is the path of the list, which the older cursors of animals do not have.
  */
 export function filtersText(list: string, query: ListQuery): string {
   const { status, ...others } = Object.fromEntries(filtersOf(query));
@@ -40,15 +40,18 @@ export function writeCursor({ filters, after, name }: Cursor): string {
   return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
 }
 
-/** Throws `invalid_cursor` if this service never wrote it, wrote it for another list or filters, or `after` is below `least`. */
-export function readCursor(text: string, filters: string, least: bigint, isByName = false): Cursor {
+/**
+ * Throws `invalid_cursor` if this service never created it, or created it for another list or filters, or if
+ * `after` is below `minAfter`.
+ */
+export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
   const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;
-  if (!isRight || cursor.after < least) throw new Refusal('invalid_cursor', { details: [cursorMistake] });
+  if (!isRight || cursor.after < minAfter) throw new Refusal('invalid_cursor', { details: [cursorMistake] });
   return cursor;
 }
 
-/** A cursor, whatever the filters it was made for; undefined when it has not the form of one. */
+/** A cursor for any filters; undefined if it is malformed. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, filters, after = '0', name] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (filters === undefined) return undefined;

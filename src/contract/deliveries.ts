@@ -15,7 +15,7 @@ import {
   unselected,
 } from './values.ts';
 
-const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'What happened.' });
+const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'Type of the event.' });
 
 const DeliveryStatusName = enumOf(deliveryStatuses).meta({
   id: 'DeliveryStatus',
@@ -24,8 +24,8 @@ const DeliveryStatusName = enumOf(deliveryStatuses).meta({
 
 const outcomeMembers = {
   status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
-  milliseconds: count.meta({ description: 'How long the attempt took.' }),
-  error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+  milliseconds: count.meta({ description: 'Duration of the attempt in milliseconds.' }),
+  error: z.string().meta({ description: 'Reason of the failure.' }).optional(),
 };
 
 export const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
@@ -40,8 +40,8 @@ export const Delivery = shape('Delivery', 'An event that is sent to a webhook.',
         ...outcomeMembers,
       }),
     )
-    .meta({ description: 'The attempts so far, the first one first.' }),
-  nextAttemptAt: instant('When the next attempt is due, UTC; missing if none follows.').optional(),
+    .meta({ description: 'The attempts so far, oldest first.' }),
+  nextAttemptAt: instant('Time of the next attempt, UTC; omitted if there is none.').optional(),
 });
 
 export const Deliveries = pageShape(Delivery, 'Deliveries', 'A page of deliveries.');
@@ -84,7 +84,7 @@ export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptA
 export const DeliveryId = int64('ID of the delivery.', 1);
 
 export const Redelivery = bodyShape('Redelivery', 'Which events to send again.', 'events to send again', {
-  after: int64('The events behind this id are sent again.', 0),
+  after: int64('Send the events after this id again.', 0),
 });
 
 const { error, ...withResponse } = outcomeMembers;
@@ -109,13 +109,15 @@ export interface WebhookTest {
   readonly milliseconds: number;
   readonly body?: string | undefined;
   readonly error?: string | undefined;
+  /** Nothing was sent, because the address is internal or the URL is not https. Not part of responses. */
+  readonly isBlocked?: boolean;
 }
 
 export function webhookTestJson({ status, milliseconds, body, error }: WebhookTest): string {
   return JSON.stringify({ status, milliseconds, body, error });
 }
 
-/** Without the body of the response, which only the account sees. */
+/** Omits the body of the response, which only the account may see. */
 export function accountWebhookTestJson({ status, milliseconds, error }: WebhookTest): string {
   return JSON.stringify({ status, milliseconds, error });
 }

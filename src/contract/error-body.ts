@@ -6,11 +6,11 @@ export const ErrorDetail = z
   .object({
     in: z
       .enum(['body', 'query', 'header', 'path'])
-      .meta({ description: 'Part of the request that has the mistake.' }),
+      .meta({ description: 'Part of the request with the mistake.' }),
     name: z
       .string()
       .meta({ description: 'Name of the member, parameter or header. Empty for the body as a whole.' }),
-    message: z.string().meta({ description: 'What is wrong and what is expected.' }),
+    message: z.string().meta({ description: 'The mistake and the expected value.' }),
   })
   .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
 

@@ -1,6 +1,9 @@
 import { maxBodyBytes } from './bounds.ts';
 
-/** The errors that clients get. `docs/errors.md` and the OpenAPI document are held to this table by a test. */
+/**
+ * The errors of the API for clients. A test compares `docs/errors.md` and the OpenAPI document with this
+ * table.
+ */
 export const clientErrors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
   invalid_body: { status: 400, message: 'The request body is invalid.' },
@@ -17,7 +20,7 @@ export const clientErrors = {
   invalid_api_key: { status: 401, message: 'The API key is not valid.' },
   insufficient_scope: {
     status: 403,
-    message: 'This API key may not do this. See the scope in the WWW-Authenticate header.',
+    message: 'This API key lacks a required scope. See the WWW-Authenticate header.',
   },
   pet_not_found: { status: 404, message: 'There is no animal with this id.' },
   category_not_found: { status: 404, message: 'There is no category with this id.' },
@@ -38,7 +41,10 @@ export const clientErrors = {
     message: 'The animal is reserved by an order. Deliver or cancel the order first.',
   },
   pet_not_available: { status: 409, message: 'Only an available animal can be ordered.' },
-  order_transition_not_allowed: { status: 409, message: 'The status of the order does not have this step.' },
+  order_transition_not_allowed: {
+    status: 409,
+    message: 'The status of the order does not allow this transition.',
+  },
   too_many_webhooks: {
     status: 409,
     message: 'The account has 16 webhooks, which is the limit. Delete one first.',
@@ -55,7 +61,7 @@ export const clientErrors = {
   events_expired: {
     status: 410,
     message:
-      'Events behind this id are not retained any more. Read the resources again, then follow the events from the newest on.',
+      'Events after this id are no longer retained. Read the resources again, then follow the events from the newest.',
   },
   precondition_failed: {
     status: 412,
@@ -65,7 +71,7 @@ export const clientErrors = {
   body_too_large: { status: 413, message: `The request body is larger than ${maxBodyBytes} bytes.` },
   unsupported_media_type: {
     status: 415,
-    message: 'The request body must be uncompressed UTF-8 JSON, with a Content-Type that says so.',
+    message: 'The request body must be uncompressed UTF-8 JSON with a matching Content-Type.',
   },
   idempotency_key_reused: {
     status: 422,
@@ -114,16 +120,17 @@ export const adminErrors = {
   },
   sign_in_failed: {
     status: 401,
-    message: 'The token or code is not valid. A code works once, and for 10 minutes.',
+    message: 'The token or code is not valid. A code can be used once, within 10 minutes.',
   },
-  role_insufficient: { status: 403, message: 'Only an operator with the role admin may do this.' },
+  role_insufficient: { status: 403, message: 'This requires the role admin.' },
   cross_site_request: {
     status: 403,
-    message: 'This request did not come from the console. Programs send a token instead of a cookie.',
+    message: 'This request did not come from the console. Programs must send a token instead of a cookie.',
   },
   host_unknown: {
     status: 421,
-    message: 'This address is not one of the admin API. Set ADMIN_ORIGIN to the address that operators use.',
+    message:
+      'This host does not belong to the admin API. Set ADMIN_ORIGIN to the address that operators use.',
   },
   operator_not_found: { status: 404, message: 'There is no operator with this id.' },
   account_not_found: { status: 404, message: 'There is no account with this id.' },
@@ -131,19 +138,23 @@ export const adminErrors = {
   ban_not_found: { status: 404, message: 'There is no ban on this key.' },
   import_not_found: {
     status: 404,
-    message: 'There is no import with this id. The service lists the latest ones until it stops.',
+    message: 'There is no import with this id. The service lists the latest imports since its start.',
   },
   backup_not_found: { status: 404, message: 'There is no backup with this name.' },
   name_taken: { status: 409, message: 'Another operator has this name.' },
+  session_not_found: { status: 404, message: 'You have no session with this id.' },
   operator_revoked: { status: 409, message: 'The operator is revoked. Add a new one.' },
-  key_ended: { status: 409, message: 'The key is not valid any more. Issue a new one.' },
-  backup_in_progress: { status: 409, message: 'Another backup is under way. Try again when it is done.' },
+  key_ended: { status: 409, message: 'The key is no longer active. Issue a new one.' },
+  backup_in_progress: {
+    status: 409,
+    message: 'Another backup is in progress. Try again when it has finished.',
+  },
   backup_not_possible: {
     status: 409,
-    message: 'No backup can be made here. Set BACKUP_FOLDER; back up PostgreSQL with its own tools.',
+    message: 'This service cannot make backups. Set BACKUP_FOLDER, or back up PostgreSQL with its own tools.',
   },
   backup_damaged: { status: 422, message: 'The backup is damaged.' },
-  backup_failed: { status: 503, message: 'The backup cannot be made or read now.' },
+  backup_failed: { status: 503, message: 'The backup cannot be created or read.' },
   import_invalid: { status: 422, message: 'The file cannot be imported.' },
   too_many_sign_ins: {
     status: 429,
@@ -152,7 +163,7 @@ export const adminErrors = {
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** Every error the service answers with, and the only place that knows which HTTP status belongs to which code. */
+/** Every error of the service, and the only mapping from codes to HTTP statuses. */
 export const errors = { ...clientErrors, ...adminErrors };
 
 export type ErrorCode = keyof typeof errors;

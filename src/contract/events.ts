@@ -18,13 +18,12 @@ import {
   unselected,
 } from './values.ts';
 
-/** An event as the service has it. */
 export interface StoreEvent {
   readonly id: bigint;
   readonly type: EventType;
   /** The resource as JSON. */
   readonly data: string;
-  /** The only account that may read it; null for all. */
+  /** The only account that may read it; null if all may. */
   readonly accountId: number | null;
   /** Unix ms. */
   readonly createdAt: number;
@@ -85,7 +84,7 @@ const eventShapes = eventTypes.map((type) => {
 
 export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventShapes)[0]]).meta({
   id: 'Event',
-  description: 'A change, with the resource as it was after it; of a deletion, as it was before.',
+  description: 'A change, with the resource after it, or before it for a deletion.',
 });
 
 const Events = pageShape(Event, 'Events', 'A page of events.');
@@ -96,31 +95,31 @@ export const EventSelectorName = enumOf(eventSelectors as readonly [EventSelecto
     'A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included.',
 });
 
-/** Longest time that an empty response is delayed, in seconds. */
-export const longestWaitSeconds = 30;
+/** Maximum delay of an empty response, in seconds. */
+export const maxWaitSeconds = 30;
 
-const waitForm = `must be an integer from 0 to ${longestWaitSeconds}, in plain decimal digits`;
+const waitForm = `must be an integer from 0 to ${maxWaitSeconds}, in plain decimal digits`;
 
 const types = z
   .array(EventSelectorName)
   .optional()
   .meta({
-    description: 'Return only events of these types. May be given several times.',
+    description: 'Return only events of these types. Can be repeated.',
     param: { examples: unselected(['pet.*']) },
   });
 
 const ListEventsQuery = z.strictObject({
-  after: int64Filter('Return the events behind this id. Defaults to the oldest retained event.'),
+  after: int64Filter('Return the events after this id. Defaults to the oldest retained event.'),
   limit: limitParameter('events'),
   type: types,
   wait: z
     .string()
-    .refine((digits) => /^(?:0|[1-9]\d?)$/.test(digits) && Number(digits) <= longestWaitSeconds, waitForm)
+    .refine((digits) => /^(?:0|[1-9]\d?)$/.test(digits) && Number(digits) <= maxWaitSeconds, waitForm)
     .transform(Number)
     .optional()
     .meta({
       description: 'Seconds to wait for an event before an empty page is returned (long polling).',
-      override: { type: 'integer', format: 'int32', minimum: 0, maximum: longestWaitSeconds },
+      override: { type: 'integer', format: 'int32', minimum: 0, maximum: maxWaitSeconds },
       param: { examples: unselected(0) },
     }),
   order: enumOf(['asc', 'desc'])
@@ -134,16 +133,16 @@ const ListEventsQuery = z.strictObject({
 
 const StreamEventsQuery = z.strictObject({
   type: types,
-  after: int64Filter('Start with the event behind this id. Defaults to the next event that is committed.'),
+  after: int64Filter('Start with the event after this id. Defaults to the next event that is committed.'),
 });
 
-/** Streams that an account may have open in a process. */
-export const mostStreams = 10;
-/** How long a reader waits before it connects again, in ms. */
+/** Maximum number of open streams of an account in a process. */
+export const maxStreams = 10;
+/** Delay before a reader reconnects, in ms. */
 export const reconnectAfterMs = 2_000;
 
 export const eventOperations = rowsOf(
-  { tag: { name: 'Events', description: 'What changed, in order.' } },
+  { tag: { name: 'Events', description: 'Changes, in order.' } },
   {
     listEvents: {
       method: 'GET',
@@ -166,7 +165,7 @@ export const eventOperations = rowsOf(
         'Sends events as they are committed, as server-sent events (`text/event-stream`). Each has its ID in `id`, its type in ' +
         '`event` and the whole Event, on one line, in `data`. A comment is sent every 15 s. The stream ends when the service ' +
         'restarts, when the reader is more than 1 MiB behind, and when the key may not read these events any more. Connect ' +
-        `again with the last ID in \`Last-Event-ID\` to resume without a gap. An account may have ${mostStreams} streams open.`,
+        `again with the last ID in \`Last-Event-ID\` to resume without a gap. An account may have ${maxStreams} streams open.`,
       query: StreamEventsQuery,
       scope: 'events:read',
       success: okStream('The stream. `data` of each event is an `Event`.'),

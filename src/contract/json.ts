@@ -1,6 +1,8 @@
-/** JSON (RFC 8259) that keeps integers beyond 2^53 exact and rejects duplicate members, where JSON.parse alters what was sent. */
+/** JSON (RFC 8259) that keeps integers beyond 2^53 exact and rejects duplicate members, unlike JSON.parse. */
 
-/** Deepest nesting of arrays and objects that is read. The contract's own bodies are one deep. */
+import { maxBodyBytes } from './bounds.ts';
+
+/** Maximum nesting of arrays and objects. Bodies of the contract have a depth of one. */
 export const maxJsonDepth = 32;
 
 const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
@@ -8,7 +10,9 @@ const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
 export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
 
-/** A number that is no int64, because it has a fraction or is out of range. A schema refuses it by its type. */
+/**
+ * A number that is not an int64, because it has a fraction or is out of range. Schemas reject it by its type.
+ */
 export class NotInt64 {
   readonly source: string;
   constructor(source: string) {
@@ -16,10 +20,13 @@ export class NotInt64 {
   }
 }
 
-/** The text is no JSON this service reads; `message` says why, fit for the client. */
+/** Unsupported or invalid JSON. `message` has the reason, for the client. */
 export class JsonError extends Error {}
 
-/** Duplicate members, or `__proto__`, each with its mistake. The value serves to check the other members only. */
+/**
+ * Duplicate members or `__proto__`, with their mistakes. The value is only used to validate the other
+ * members.
+ */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
@@ -33,14 +40,17 @@ export class MemberError extends Error {
 }
 
 /**
- * Parses JSON text. Numbers come back as `bigint` when their value is an integer of int64 (`1.0` and `1e2`
- * included, as JSON Schema counts them), else as `NotInt64`.
- * Throws `JsonError` for text that is no JSON or is too deep, `MemberError` for duplicate members.
+ * Parses JSON text. Numbers are `bigint` if their value is an int64 (including `1.0` and `1e2`, as in JSON
+ * Schema), otherwise `NotInt64`. Throws `JsonError` for text that is not JSON or too deep, `MemberError` for
+ * duplicate members.
  */
 export function parseJson(text: string): unknown {
   return parseFlat(text) ?? parseAny(text);
 }
 
+/** In UTF-16 code units. The expression below takes more than linear time for much longer texts. */
+const maxFlatLength = maxBodyBytes;
+// Not `\s`, which matches more than the four characters that JSON allows.
 const space = '[ \\t\\n\\r]*';
 const plainString = '"[^"\\\\\\x00-\\x1f]*"';
 // Integers of 15 digits are exact in JavaScript.
@@ -48,13 +58,13 @@ const flatMember = `${space}${plainString}${space}:${space}(?:${plainString}|-?(
 const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${space}$`);
 
 /**
- * Parses the text of an object without arrays, objects, escapes or long numbers, as nearly all requests have it, ten times as
- * fast; undefined for any other text.
+ * Parses the text of an object without arrays, objects, escapes or long numbers, as in almost all requests,
+ * ten times as fast; undefined for any other text.
  */
 function parseFlat(text: string): unknown {
-  if (!flatObject.test(text) || text.includes('__proto__')) return undefined;
+  if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
-  // Without escapes, every quote begins or ends a string: there are more of them if a member is there twice.
+  // Without escapes, every quote begins or ends a string, so a duplicate member adds quotes.
   let quotes = 0;
   for (const name in value) {
     const member = value[name];
@@ -77,7 +87,7 @@ function parseAny(text: string): unknown {
   return value;
 }
 
-/** The parser's reason without what it quotes of the body: that may be long, or a secret sent by mistake. */
+/** The parser's message without its quote of the body, which may be long, or a secret sent by mistake. */
 function parserReason({ message }: Error): string {
   return message.replace('JSON Parse error: ', '').replace(/ ?"[\s\S]*"/, '');
 }
@@ -92,7 +102,7 @@ const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 function int64FromNumber(source: string): bigint | NotInt64 {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
-  // The lookbehind lets each run of zeros be tried once only: 16 KiB of digits would take 0.2 s without it.
+  // With the lookbehind, each run of zeros is tried only once. Without it, 16 KiB of digits take 0.2 s.
   const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return 0n;
   const zeros = digits.length - significant.length - fraction.length + Number(exponent);
@@ -101,10 +111,12 @@ function int64FromNumber(source: string): bigint | NotInt64 {
   return value < int64Min || value > int64Max ? new NotInt64(source) : value;
 }
 
-// Strings are matched whole, so that braces and colons inside them are never taken for structure.
+// Strings are matched completely, so that braces and colons inside them are not treated as structure.
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
 
-/** Refuses deep nesting, duplicate members and `__proto__`, at any level. The text is known to be valid JSON. */
+/**
+ * Rejects deep nesting, duplicate members and `__proto__` at any level. The text is known to be valid JSON.
+ */
 function checkStructure(text: string, value: unknown): void {
   const open: Set<string>[] = [];
   const mistakes = new Map<string, string>();
@@ -126,7 +138,7 @@ function checkStructure(text: string, value: unknown): void {
   if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-/** What is wrong with one more member of an object that has these already. */
+/** The mistake of adding a member to an object with these members. */
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);

@@ -13,7 +13,7 @@ export interface Tag {
 
 export type Stability = 'stable' | 'beta' | 'experimental';
 
-/** RFC 9745 and RFC 8594: when a deprecation was announced, when the operation goes, and what replaces it. */
+/** RFC 9745 and RFC 8594: announcement, sunset and replacement of a deprecated operation. */
 export interface Deprecation {
   readonly announcedAt: Date;
   readonly sunset: Date;
@@ -22,7 +22,7 @@ export interface Deprecation {
 
 interface PathParameter {
   readonly schema: z.ZodType<bigint>;
-  /** The refusal of a text that is no int64, for nothing has it as its id; without it, that is `invalid_parameter`. */
+  /** The error for a text that is not an int64 and so no id; defaults to `invalid_parameter`. */
   readonly otherwise?: ErrorCode;
 }
 
@@ -34,7 +34,7 @@ export interface Body {
   readonly schema: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   /** Accepted media types; defaults to `application/json`. */
   readonly types?: readonly MediaType[];
-  /** Whether it may be left out, which means an object without members. */
+  /** Whether it may be omitted, which means an empty object. */
   readonly optional?: true;
   /** Largest size; defaults to `maxBodyBytes`. */
   readonly maxBytes?: number;
@@ -49,31 +49,35 @@ export interface Success<Outcome = never> {
   readonly schema?: z.ZodType;
   readonly json?: (outcome: Outcome) => string;
   readonly location?: (outcome: Outcome) => string;
-  /** What the entity tag is derived from, where that is not the body: what operators can change about it. */
+  /** Source of the entity tag if it is not the body: the members that operators can change. */
   readonly tagged?: (outcome: Outcome) => string;
-  /** Whether it is answered line by line (NDJSON): the outcome is an `AsyncIterable` of them, each the JSON of the shape. */
+  /**
+   * Whether the response is NDJSON. The outcome is an `AsyncIterable` of lines, each the JSON of the shape.
+   */
   readonly lines?: true;
-  /** Whether it is answered with a file; the outcome is its content. */
+  /** Whether the response is a file, whose content is the outcome. */
   readonly file?: true;
-  /** Whether it is answered with server-sent events; the outcome is a `StreamSource`. */
+  /** Whether the response is a stream of server-sent events. The outcome is a `StreamSource`. */
   readonly stream?: true;
 }
 
-/** Where a stream is written: Bun's `ReadableStreamDirectController`, which browsers do not have. */
+/** Destination of a stream: Bun's `ReadableStreamDirectController`, which browsers do not have. */
 export interface StreamSink {
-  /** Returns a promise while the connection takes no more. */
+  /** Returns a promise while the connection is full. */
   write(bytes: Uint8Array): unknown;
   flush(): unknown;
   end(): unknown;
   close(reason: Error): unknown;
 }
 
-/** A response that is written while its reader stays: an underlying source of Bun's, of the type `direct`. */
+/**
+ * A response that is written while its reader is connected: an underlying source of Bun of the type `direct`.
+ */
 export interface StreamSource {
   readonly type: 'direct';
   /** Begins the stream, which stays open. Not called without a reader, as for HEAD. */
   pull(sink: StreamSink): void;
-  /** The reader has left. */
+  /** Called when the reader disconnects. */
   cancel(): void;
   /** Disposed of at the end. */
   connection: Disposable | undefined;
@@ -111,11 +115,11 @@ export interface Operation<Outcome = never> {
   readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   readonly body?: Body;
   readonly upload?: Upload;
-  /** The scope a key needs; undefined for none. */
+  /** The required scope; undefined if none is needed. */
   readonly scope?: Scope;
-  /** The scope a key needs to see the body of a change; without it, the response is 204. */
+  /** The scope required to read the body of a change. Without it, the response is 204. */
   readonly readScope?: Scope;
-  /** The role an operator needs; defaults to `viewer` for reads and `admin` for changes. */
+  /** The required role; defaults to `viewer` for reads and `admin` for changes. */
   readonly role?: Role | 'anybody';
   /** The resources a response shows. A cached response is valid until one of them changes; without resources it is not cached. */
   readonly reads: readonly (Resource | Unversioned)[];
@@ -125,7 +129,7 @@ export interface Operation<Outcome = never> {
   readonly paginated?: true;
   /** Whether a list that grows at its end: the outcome is a `Page`, whose `next` is the `after` of the next one. */
   readonly feed?: true;
-  /** Whether it costs no request of the account, and is answered when none is left. */
+  /** Whether it is free and works when the quota is used up. */
   readonly free?: true;
   readonly repeatable?: false;
   /** Whether it changes nothing in the store, although it is a `POST`. */
@@ -145,7 +149,9 @@ type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & 
 type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
-/** The rows of a resource by their operationId, with what they have in common and the errors that their path parameters imply. */
+/**
+ * The rows of a resource by operationId, with their common members and the errors implied by path parameters.
+ */
 export function rowsOf<
   const Common extends Partial<Operation>,
   const Own extends Readonly<Record<string, OwnPart<Common>>>,
@@ -181,7 +187,7 @@ export interface InputOfRow<Row> {
   readonly body: BodyOf<Row>;
 }
 
-/** What an operation with an upload is called with, besides: the bytes as they come, to be read once. */
+/** Additional input of an operation with an upload: the bytes as they arrive, to be read once. */
 export type UploadOfRow<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
@@ -192,7 +198,7 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
-  /** The page stays the same while no row with an id in this span changes. */
+  /** The page is unchanged while no row with an id in this span changes. */
   readonly span?: IdSpan;
 }
 
@@ -258,7 +264,7 @@ export interface Result {
   readonly status: SuccessStatus;
   /** Undefined for none. */
   readonly body: string | undefined;
-  /** What the entity tag is derived from; undefined for the body. */
+  /** Source of the entity tag; undefined for the body. */
   readonly tagged?: string | undefined;
   readonly location: string | undefined;
   readonly next: string | undefined;

@@ -1,4 +1,7 @@
-/** The operations clients call, as data: routes, input, OpenAPI document, caching and the tests derive from it. */
+/**
+ * The operations of clients as data, from which routes, input, OpenAPI document, caching and tests are
+ * derived.
+ */
 import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventOperations } from './events.ts';
@@ -58,7 +61,7 @@ const limitErrors: ReadonlySet<ErrorCode> = new Set([
   'api_key_banned',
 ]);
 
-/** Every error an operation may answer: those its row lists, those its row implies, and those of every operation. */
+/** Every possible error of an operation: listed by its row, implied by its row, or common to all. */
 export function errorsOf(operation: Operation): ErrorCode[] {
   const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
   const common: readonly ErrorCode[] = free
@@ -80,17 +83,17 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   ];
 }
 
-/** Whether it takes an `Idempotency-Key`: a `POST`, which is not idempotent (RFC 9110, section 9.2.2). */
+/** Whether it accepts an `Idempotency-Key`: a `POST`, which is not idempotent (RFC 9110, section 9.2.2). */
 export function isRepeatable({ method, repeatable }: Operation): boolean {
   return method === 'POST' && repeatable !== false;
 }
 
-/** Whether a success shows a resource, or a page of them, and so has an entity tag where it has a body. */
+/** Whether a success contains a resource or a page, and so has an entity tag if it has a body. */
 export function isTagged(operation: Operation): boolean {
   return !operation.isEffect && (!isRead(operation) || operation.reads.length > 0);
 }
 
-/** The methods that reach an operation: whatever answers GET answers HEAD, too (RFC 9110, section 9.3.2). */
+/** The methods of an operation. GET implies HEAD (RFC 9110, section 9.3.2). */
 export function methodsOf({ method }: Operation): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }

@@ -20,10 +20,10 @@ import {
 
 export const OrderStatus = enumOf(orderStatuses).meta({
   id: 'OrderStatus',
-  description: 'How far the order is.',
+  description: 'Status of the order.',
 });
 
-const petId = int64(`ID of the animal that is ordered. ${int64Hint}`, 1);
+const petId = int64(`ID of the ordered animal. ${int64Hint}`, 1);
 const reference = text("The client's own reference.", 'cart-1042');
 
 export const NewOrder = bodyShape('NewOrder', 'An order to place.', 'a new order', {
@@ -57,7 +57,7 @@ export const OrderId = int64('ID of the order.', 1);
 export type OrderStatus = z.infer<typeof OrderStatus>;
 export type NewOrder = z.infer<typeof NewOrder>;
 
-/** An order as the service has it; instants are Unix ms. */
+/** An order. Times are Unix ms. */
 export interface Order {
   readonly id: bigint;
   readonly petId: bigint;
@@ -82,7 +82,7 @@ const step = {
   scope: 'orders:write',
   readScope: 'orders:read',
   preconditions: ['If-Match'],
-  success: ok(Order, orderJson, 'The order as it is now.'),
+  success: ok(Order, orderJson, 'The order after the change.'),
   errors: ['order_transition_not_allowed'],
 } as const;
 
@@ -95,7 +95,7 @@ export const orderOperations = rowsOf(
       summary: 'Place an order',
       description:
         'Orders one animal, which must be `available` and becomes `pending`. If two clients order the same animal, ' +
-        'exactly one of them gets it.',
+        'exactly one succeeds.',
       body: { schema: NewOrder },
       scope: 'orders:write',
       success: created(Order, orderJson, 'The order was placed.', ({ id }) => `/orders/${id}`),
@@ -116,7 +116,7 @@ export const orderOperations = rowsOf(
       method: 'GET',
       path: '/orders/{orderId}',
       summary: 'Get an order',
-      description: 'Returns an order. Orders stay when their animal is removed.',
+      description: 'Returns an order. Orders remain when their animal is deleted.',
       params,
       scope: 'orders:read',
       reads: ['orders'],
@@ -126,27 +126,27 @@ export const orderOperations = rowsOf(
       ...step,
       path: '/orders/{orderId}/approve',
       summary: 'Approve an order',
-      description: 'Moves an order from `placed` to `approved`.',
+      description: 'Changes an order from `placed` to `approved`.',
     },
     deliverOrder: {
       ...step,
       path: '/orders/{orderId}/deliver',
       summary: 'Deliver an order',
-      description: 'Moves an order from `approved` to `delivered`. Its animal becomes `sold`.',
+      description: 'Changes an order from `approved` to `delivered`. Its animal becomes `sold`.',
     },
     cancelOrder: {
       ...step,
       path: '/orders/{orderId}/cancel',
       summary: 'Cancel an order',
       description:
-        'Moves an order from `placed` or `approved` to `cancelled`. Its animal becomes `available` again.',
+        'Changes an order from `placed` or `approved` to `cancelled`. Its animal becomes `available` again.',
     },
     returnOrder: {
       ...step,
       path: '/orders/{orderId}/return',
       summary: 'Return an order',
       description:
-        'Moves an order from `delivered` to `returned`. Its animal becomes `available` again if it is still `sold`.',
+        'Changes an order from `delivered` to `returned`. Its animal becomes `available` again if it is still `sold`.',
     },
   },
 );

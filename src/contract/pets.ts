@@ -18,11 +18,11 @@ import {
   unselected,
 } from './values.ts';
 
-const mostIds = 100;
+const maxIds = 100;
 
 export const PetStatus = enumOf(petStatuses).meta({
   id: 'PetStatus',
-  description: 'Whether the animal can be bought.',
+  description: 'Availability of the animal.',
 });
 
 const name = text("The animal's name.", 'Ozzy');
@@ -30,7 +30,7 @@ const name = text("The animal's name.", 'Ozzy');
 const categoryId = int64(`ID of the category that the animal belongs to. ${int64Hint}`, 1);
 
 const newStatus = PetStatus.default('available').meta({
-  description: 'Whether the animal can be bought; `available` when omitted.',
+  description: 'Availability of the animal. Defaults to `available`.',
 });
 
 export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
@@ -39,7 +39,7 @@ export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
   status: newStatus,
 });
 
-/** A merge patch (RFC 7396). No member can be taken away, so none may be null. */
+/** A merge patch (RFC 7396). No member can be removed, so none may be null. */
 export const PetPatch = bodyShape(
   'PetPatch',
   'Members of an animal to change; the others stay as they are.',
@@ -47,7 +47,7 @@ export const PetPatch = bodyShape(
   { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
 );
 
-// What the service sends may gain members within v1, so clients are not promised that there are no others.
+// Responses may gain members within v1, so the document allows additional ones.
 export const Pet = shape('Pet', 'An animal in the store.', {
   id: assignedId('Unique ID'),
   name,
@@ -57,20 +57,20 @@ export const Pet = shape('Pet', 'An animal in the store.', {
 
 export const Pets = pageShape(Pet, 'Pets', 'A page of animals.');
 
-const idsForm = `must be 1 to ${mostIds} ids, separated by commas`;
+const idsForm = `must be 1 to ${maxIds} ids, separated by commas`;
 
 const ids = z
   .string()
   .transform((list, context) => {
     const found = list.split(',').map(parseInt64);
-    if (found.length <= mostIds && found.every((id) => id !== undefined)) return [...new Set(found)];
+    if (found.length <= maxIds && found.every((id) => id !== undefined)) return [...new Set(found)];
     context.addIssue({ code: 'custom', message: idsForm });
     return z.NEVER;
   })
   .optional()
   .meta({
-    description: `Return only the animals with these ids: 1 to ${mostIds}, separated by commas.`,
-    override: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: mostIds },
+    description: `Return only the animals with these ids: 1 to ${maxIds}, separated by commas.`,
+    override: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: maxIds },
     param: { 'x-stability': 'beta', style: 'form', explode: false, examples: unselected([7]) },
   });
 
@@ -95,12 +95,12 @@ export type PetPatch = z.infer<typeof PetPatch>;
 export type Pet = z.infer<typeof Pet>;
 export type ListPetsQuery = z.infer<typeof ListPetsQuery>;
 
-/** An animal as JSON, with its integers digit for digit; members in the order the contract states. */
+/** An animal as JSON, with exact integers, and members in the order of the contract. */
 export function petJson(pet: Pet): string {
   return `{"id":${pet.id}${jsonBehindId(pet)}`;
 }
 
-/** The rest of an animal's JSON, for a statement that assigns the id. */
+/** The JSON of an animal without its id, for a statement that assigns the id. */
 export function jsonBehindId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
   return `,"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
@@ -169,7 +169,7 @@ export const petOperations = rowsOf(
       path: '/pets/{petId}',
       summary: 'Change an animal',
       description:
-        'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the animal. An empty ' +
+        'Applies a JSON merge patch (RFC 7396) and returns the animal. An empty ' +
         'object changes nothing. The status can change from `available` to `pending` or `sold`, from `pending` to ' +
         '`available` or `sold`, and from `sold` to `available`; not while an open order holds the animal.',
       params,
@@ -177,14 +177,14 @@ export const petOperations = rowsOf(
       scope: 'pets:write',
       readScope: 'pets:read',
       preconditions: ['If-Match'],
-      success: ok(Pet, petJson, 'The animal as it is now.'),
+      success: ok(Pet, petJson, 'The animal after the change.'),
       errors: ['status_transition_not_allowed', 'pet_reserved'],
     },
     deletePet: {
       method: 'DELETE',
       path: '/pets/{petId}',
-      summary: 'Remove an animal',
-      description: 'Removes the animal, unless an open order holds it. Its id is never used again.',
+      summary: 'Delete an animal',
+      description: 'Deletes the animal, unless an open order reserves it. Its id is never reused.',
       params,
       scope: 'pets:write',
       preconditions: ['If-Match'],
@@ -196,7 +196,7 @@ export const petOperations = rowsOf(
       path: '/inventory',
       summary: 'Count animals by status',
       description:
-        'Returns how many animals there are in each status, exactly, in the whole store or in one category.',
+        'Returns the exact number of animals in each status, in the whole store or in one category.',
       query: GetInventoryQuery,
       scope: 'pets:read',
       reads: ['pets'],

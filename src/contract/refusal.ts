@@ -7,14 +7,14 @@ interface RefusalParts {
   readonly scope?: string | undefined;
 }
 
-/** A request that an operation declines. Knows nothing of HTTP. It is no `Error`, because a refusal needs no stack. */
+/** A rejected request, independent of HTTP. It is not an `Error`, because it needs no stack. */
 export class Refusal {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];
-  /** A sentence that says more than the code's own; undefined for the code's own. */
+  /** A specific message; defaults to that of the code. */
   readonly message: string | undefined;
   readonly cause: unknown;
-  /** The scopes that would allow it, separated by spaces; undefined for that of the operation. */
+  /** The required scopes, separated by spaces; defaults to that of the operation. */
   readonly scope: string | undefined;
 
   constructor(code: ErrorCode, { details = [], message, cause, scope }: RefusalParts = {}) {

@@ -4,9 +4,9 @@ import { NotInt64 } from './json.ts';
 
 export type Validated<T> = { readonly value: T } | { readonly mistakes: ErrorDetail[] };
 
-/** Checks a value against a schema and words every mistake as an error detail. */
+/** Validates a value and converts every mistake to an error detail. */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, where: ErrorDetail['in']): Validated<T> {
-  // Alone, a number that is no int64 would pass for an object, which its class is.
+  // Otherwise a number that is not an int64 would count as an object, because of its class.
   const result = schema.safeParse(value instanceof NotInt64 ? Number.NaN : value);
   if (result.success) return { value: result.data };
   const mistakes = result.error.issues.flatMap((issue): ErrorDetail[] => {

@@ -1,6 +1,6 @@
 /**
- * What the shapes that clients send and receive are made of. Requests are validated by these schemas, and the OpenAPI
- * document is generated from them. Integers are `bigint`, so that every int64 stays exact.
+ * Schemas of members. They validate requests, and the OpenAPI document is generated from them. Integers are
+ * `bigint`, so that every int64 stays exact.
  */
 import * as z from 'zod';
 import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
@@ -11,7 +11,7 @@ const nameLength = { min: 1, max: 255 } as const;
 export const pageLimit = { min: 1, max: 100, default: 20 } as const;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const controlCharacter = /[\u0000-\u001f\u007f]/;
+export const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 export const int64Hint = 'A 64-bit integer: parse values above 2^53 without rounding them.';
 
@@ -36,7 +36,7 @@ export const count = z
   .min(0)
   .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
 
-/** An instant in UTC, with milliseconds (RFC 3339). */
+/** A time in UTC, with milliseconds (RFC 3339). */
 export function instant(description: string) {
   return z.iso.datetime().meta({
     description,
@@ -59,11 +59,14 @@ export function kindOf(input: unknown): string {
 export const textHint =
   'Stored and returned exactly as sent. Must not be blank or contain control characters.';
 
+export function requiredString() {
+  return z.string({
+    error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
+  });
+}
+
 export function text(description: string, example: string) {
-  return z
-    .string({
-      error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
-    })
+  return requiredString()
     .superRefine((value, context) => {
       for (const message of mistakesInText(value)) context.addIssue({ code: 'custom', message });
     })
@@ -73,7 +76,7 @@ export function text(description: string, example: string) {
       override: {
         minLength: nameLength.min,
         maxLength: nameLength.max,
-        // Without lookahead and \\u escapes, for RE2 (Go, Rust) has neither.
+        // Without lookahead and \\u escapes, which RE2 (Go, Rust) does not support.
         pattern: '^[^\\x00-\\x1F\\x7F]*[^\\s\\x00-\\x1F\\x7F][^\\x00-\\x1F\\x7F]*$',
       },
     });
@@ -93,7 +96,7 @@ function mistakesInText(value: string): string[] {
   return mistakes;
 }
 
-/** The words of an enumeration, as a sentence about a value that is none of them. */
+/** The error message for a value outside an enumeration. */
 export function oneOf(words: readonly string[]): string {
   return `must be one of ${words.map((word) => `"${word}"`).join(', ')}`;
 }
@@ -106,7 +109,7 @@ export function shape<Members extends z.ZodRawShape>(id: string, description: st
   return z.object(members).meta({ id, description });
 }
 
-/** A body that is received. `what` names it in the errors of what is no object, and of unknown members. */
+/** The body of a request. `what` names it in errors about other types and unknown members. */
 export function bodyShape<Members extends z.ZodRawShape>(
   id: string,
   description: string,
@@ -127,12 +130,15 @@ export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
       : `must be a JSON object, not ${kindOf(issue.input)}`;
 }
 
-/** An example that the reference page leaves out of its requests: a copied request is not meant to be filtered. */
+/**
+ * An example that the reference page does not put into its requests, so that copied requests are not
+ * filtered.
+ */
 export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
 
-/** The `limit` of a list, in a query: values arrive as text. `things` says what is listed. */
+/** The `limit` of a list, a string in the query. `things` names the items. */
 export function limitParameter(things: string) {
   return z
     .string()
@@ -177,7 +183,7 @@ export const int64Text = z.string().transform((digits, context) => {
 });
 
 export function int64Filter(description: string) {
-  // Metadata of what is made optional would be lost.
+  // `optional()` would lose the metadata.
   return int64Text.optional().meta({
     description,
     override: { type: 'integer', format: 'int64' },
@@ -191,5 +197,5 @@ export function pageShape<Item extends z.ZodType>(item: Item, id: string, descri
 
 const NoMembers = bodyShape('NoMembers', 'An empty object.', 'this request', {});
 
-/** The body of a step: none is expected, and an empty object is accepted. */
+/** The body of a transition: none, or an empty object. */
 export const noMembers = { schema: NoMembers, optional: true } as const;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { longestEndpoint, parseEndpoint } from '../domain/endpoint.ts';
+import { maxEndpointLength, parseEndpoint } from '../domain/endpoint.ts';
 import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
 import {
   Deliveries,
@@ -23,39 +23,37 @@ import {
   limitParameter,
   noMembers,
   pageShape,
+  requiredString,
   shape,
   text,
 } from './values.ts';
 
-export const mostWebhooks = 16;
+export const maxWebhooks = 16;
 
-const url = z
-  .string({
-    error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
-  })
+const url = requiredString()
   .superRefine((value, context) => {
     const parsed = parseEndpoint(value);
     if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
   })
   .meta({
     description:
-      'Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only.',
+      'URL that receives the events: `https`, without user name, password or fragment, and with public addresses only.',
     examples: ['https://shop.example/webhooks'],
-    override: { minLength: 1, maxLength: longestEndpoint },
+    override: { minLength: 1, maxLength: maxEndpointLength },
   });
 
-const mostTypes = eventSelectors.length;
+const maxTypes = eventSelectors.length;
 
-const selectorsForm = `must be an array of 1 to ${mostTypes} types`;
+const selectorsForm = `must be an array of 1 to ${maxTypes} types`;
 
-// Not `min` and `max`: they also blame a text that is no array.
+// Not `min` and `max`, which also report a string.
 const typesOf = (description: string) =>
   z
     .array(EventSelectorName, { error: selectorsForm })
-    .refine(({ length }) => length >= 1 && length <= mostTypes, selectorsForm)
-    .meta({ description, override: { minItems: 1, maxItems: mostTypes } });
+    .refine(({ length }) => length >= 1 && length <= maxTypes, selectorsForm)
+    .meta({ description, override: { minItems: 1, maxItems: maxTypes } });
 
-const description = text('What the webhook is for.', 'Warehouse');
+const description = text('Purpose of the webhook.', 'Warehouse');
 
 const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${kindOf(input)}` }).meta({
   description: 'Whether events are sent.',
@@ -71,12 +69,12 @@ export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new
 /** A merge patch (RFC 7396): null removes the description. */
 export const WebhookPatch = bodyShape(
   'WebhookPatch',
-  'Members of a webhook to change; the others stay as they are. A description of null is removed.',
+  'Members of a webhook to change. Others are unchanged. A description of null is removed.',
   'a change of a webhook',
   {
     enabled: enabled.optional(),
     url: url.optional(),
-    types: typesOf('The events that are sent.').optional(),
+    types: typesOf('Types of the events to send.').optional(),
     description: description.nullable().optional(),
   },
 );
@@ -85,14 +83,14 @@ export const webhookMembers = {
   id: assignedId('Unique ID'),
   url: z
     .string()
-    .meta({ description: 'Where events are sent.', examples: ['https://shop.example/webhooks'] }),
-  types: z.array(EventSelectorName).meta({ description: 'The events that are sent.' }),
+    .meta({ description: 'URL that receives the events.', examples: ['https://shop.example/webhooks'] }),
+  types: z.array(EventSelectorName).meta({ description: 'Types of the events to send.' }),
   description: description.optional(),
   enabled: z.boolean().meta({ description: 'Whether events are sent.', examples: [true] }),
   disabledReason: z
     .string()
     .meta({
-      description: 'Why the service disabled the webhook.',
+      description: 'Why the webhook is disabled.',
       examples: ['The receiver responded with 410.'],
     })
     .optional(),
@@ -104,7 +102,7 @@ export const Webhook = shape('Webhook', 'Where an account receives events.', web
 export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
   ...webhookMembers,
   secret: z.string().meta({
-    description: 'Signs the requests of the webhook (Standard Webhooks). Shown only here.',
+    description: 'Secret that signs the requests (Standard Webhooks). It is shown only in this response.',
     examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ='],
   }),
 });
@@ -115,7 +113,7 @@ const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cu
 
 export const WebhookId = int64('ID of the webhook.', 1);
 
-/** A webhook as the service has it; instants are Unix ms. */
+/** A webhook. Times are Unix ms. */
 export interface Webhook {
   readonly id: bigint;
   readonly url: string;
@@ -152,7 +150,7 @@ const one = { path: '/webhooks/{webhookId}', params } as const;
 
 export const webhookOperations = rowsOf(
   {
-    tag: { name: 'Webhooks', description: 'Where events are sent to. Each account has its own.' },
+    tag: { name: 'Webhooks', description: 'URLs that receive events. Each account has separate webhooks.' },
     scope: 'webhooks:write',
   },
   {
@@ -161,8 +159,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks',
       summary: 'Create a webhook',
       description:
-        `Sends the account's events of these types to a URL from now on. An account has at most ${mostWebhooks} webhooks. The ` +
-        'response is the only one with the `secret`.',
+        `Sends the account's events of these types to a URL from now on. An account has at most ${maxWebhooks} webhooks. The ` +
+        '`secret` is only in this response.',
       body: { schema: NewWebhook },
       needs: ['caller', 'endpoint', 'events', 'secret'],
       success: created(
@@ -199,19 +197,19 @@ export const webhookOperations = rowsOf(
       method: 'PATCH',
       summary: 'Change a webhook',
       description:
-        'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the webhook. An empty object ' +
+        'Applies a JSON merge patch (RFC 7396) and returns the webhook. An empty object ' +
         'changes nothing. Enabling a webhook that the service disabled removes the reason. Events that occurred while it was disabled are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'events'],
       sends: true,
       preconditions: ['If-Match'],
-      success: ok(Webhook, webhookJson, 'The webhook as it is now.'),
+      success: ok(Webhook, webhookJson, 'The webhook after the change.'),
     },
     deleteWebhook: {
       ...one,
       method: 'DELETE',
       summary: 'Delete a webhook',
-      description: 'Deletes the webhook with its deliveries. Nothing is sent to it any more.',
+      description: 'Deletes the webhook with its deliveries, and stops sending events to it.',
       needs: ['caller'],
       preconditions: ['If-Match'],
       success: noContent('The webhook was deleted.'),
@@ -234,8 +232,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/test',
       summary: 'Send a test event',
       description:
-        'Sends the event `webhook.test` once, now, and returns the outcome. The response is 200 whatever the receiver responds ' +
-        'with. Disabled webhooks can be tested as well.',
+        'Sends the event `webhook.test` once, now, and returns the outcome. The status is 200 for any response of the receiver. ' +
+        'Disabled webhooks can also be tested.',
       params,
       body: noMembers,
       reads: ['webhooks'],
@@ -249,8 +247,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        'Sends all events behind an id to the webhook, those of its types, whether they were delivered or not: for a receiver ' +
-        'that was down. A disabled webhook has to be enabled first.',
+        "Sends all events of the webhook's types after an id again, even delivered ones. Use it for a receiver " +
+        'that was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
       needs: ['caller', 'events'],
@@ -263,7 +261,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        'Sends the event of a delivery again, as a new delivery. A delivery that is pending is attempted now instead.',
+        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted now instead.',
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       needs: ['caller'],

@@ -1,7 +1,10 @@
-/** A value that is here already or comes later: embedded stores answer at once, networked ones do not. */
+/** A value that may already be available: embedded stores return it immediately, networked ones later. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Continues at once if the value is here: an `await` would pause even then, which makes a request a tenth more expensive. */
+/**
+ * Continues immediately if the value is available. An `await` would yield even then, which makes a request a
+ * tenth more expensive.
+ */
 export function andThen<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -1,4 +1,7 @@
-/** Bounds an `LRUCache` that grows as it is filled. `max` would reserve its memory at once: megabytes per 100,000 entries. */
+/**
+ * Bounds an `LRUCache` that grows as it is filled. `max` would reserve all memory immediately: megabytes per
+ * 100,000 entries.
+ */
 export function atMost(entries: number): { maxSize: number; sizeCalculation: () => number } {
   return { maxSize: entries, sizeCalculation: () => 1 };
 }

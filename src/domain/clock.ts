@@ -6,12 +6,12 @@ export const dayMs = 24 * hourMs;
 /** The units that durations are written with, such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
 export const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: minuteMs, h: hourMs, d: dayMs };
 
-/** The beginning of the day (UTC) of an instant, in Unix ms. */
+/** The start of the day (UTC) of a time, in Unix ms. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }
 
-/** The two times there are: the date as the system's clock shows it, and the steady time that limits count in. */
+/** The two kinds of time: the date of the system clock, and the steady time of limits. */
 export interface Clock {
   /** Unix ms by the system's clock, steps and all: for whatever is agreed on as a date, such as expiry and sunset. */
   now(): number;
@@ -29,8 +29,8 @@ export interface Clock {
 }
 
 /**
- * What was done to the date. Processes of one service have it in common, and so the same steady time: each has a
- * separate monotonic clock, but the date less `aheadMs` is the steady time of all.
+ * Changes of the date. Processes of a service share it, and so have the same steady time: each has a separate
+ * monotonic clock, but the date less `aheadMs` is the steady time of all.
  */
 export interface DateSteps {
   readonly count: number;
@@ -59,7 +59,7 @@ const systemSources: TimeSources = {
 const stepMs = 50;
 /** Readings further apart than this are taken again: the process was paused between them. */
 const readingMs = 5;
-const mostReadings = 10;
+const maxReads = 10;
 /** Both clocks return whole milliseconds, so a step of a second may seem a little longer. */
 const roundingMs = 2;
 const uptimeErrorMs = 1_500;
@@ -84,7 +84,7 @@ class SystemClock implements Clock {
   #steps: DateSteps = new OwnSteps();
   #followed = 0;
   #baseMs = 0;
-  /** How long the machine has slept, as `uptime` and the monotonic clock tell it; means something only by its growth. */
+  /** Suspended time according to `uptime` and the monotonic clock. Only its growth is meaningful. */
   #sleptMs = 0;
   #aheadMs = 0;
   aheadSeconds = 0;
@@ -131,7 +131,7 @@ class SystemClock implements Clock {
 
   /** Takes steady time from the date and the steps so far. */
   #join(monotonic: number, date: number): void {
-    // In this order: a step that comes in between is followed by the next call.
+    // In this order, so that the next call detects a clock change in between.
     this.#followed = this.#steps.count;
     this.#setAhead(this.#steps.aheadMs);
     this.#baseMs = date - this.#aheadMs - monotonic;
@@ -147,14 +147,14 @@ class SystemClock implements Clock {
     for (let reading = 1; ; reading++) {
       const monotonic = this.#sources.monotonic();
       const date = this.#sources.date();
-      if (this.#sources.monotonic() - monotonic <= readingMs || reading === mostReadings) {
+      if (this.#sources.monotonic() - monotonic <= readingMs || reading === maxReads) {
         return { date, monotonic };
       }
     }
   }
 }
 
-/** How much of a jump of the date is time that passed while the machine slept; `sleptMs` is known to a second or so. */
+/** The part of a change of the date that was a suspension; `sleptMs` is accurate to about a second. */
 function passed(jumpedMs: number, sleptMs: number): number {
   if (sleptMs < uptimeErrorMs) return 0;
   return Math.abs(jumpedMs - sleptMs) <= uptimeErrorMs ? jumpedMs : sleptMs - uptimeErrorMs;

@@ -1,42 +1,48 @@
-/** Deliveries between the store and the process that sends them. Instants are Unix ms. */
+/** Deliveries between the store and the sending process. Times are Unix ms. */
 import type { DeliveryStatus } from './delivery-status.ts';
 
-/** Requests in flight: to one webhook from all processes, and from one process to all webhooks. */
-export const mostInFlight = { perWebhook: 4, perProcess: 100 } as const;
+/** Maximum requests in flight: to one webhook from all processes, and from one process to all webhooks. */
+export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 
 /** Above this number of pending deliveries, a webhook's events wait in the outbox. */
-export const mostPending = 1_000;
+export const maxPending = 1_000;
 
-/** Bounds of one unit of work: webhooks that are looked at, and events that each of them examines. */
+/** Bounds of one unit of work: webhooks, and events examined for each of them. */
 export const atOnce = { webhooks: 50, events: 100 } as const;
 
-/** Outcomes of attempts. `repeated` failed and is attempted again; an event that expires before it is sent is `expired`. */
+/**
+ * Outcomes of attempts. `repeated` is a failure with a retry; `expired` is an event that expired before it
+ * was sent.
+ */
 export const attemptOutcomes = ['succeeded', 'repeated', 'failed', 'expired'] as const;
 
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 export interface DeliveryBacklog {
-  /** Pending deliveries, 10,000 at most. */
+  /** Pending deliveries, at most 10,000. */
   readonly pending: number;
-  /** When the oldest of enabled webhooks was made; undefined if there is none. Disabled webhooks keep theirs. */
+  /** Creation time of the oldest one of enabled webhooks; undefined if there is none. */
   readonly oldestAt: number | undefined;
 }
 
 /** Bounds of the reads for metrics. */
-export const mostCountedPending = 10_000;
-export const mostWebhooksLookedAt = 1_000;
+export const maxCountedPending = 10_000;
+export const maxWebhooksRead = 1_000;
 
 export interface TakeRequest {
   readonly now: number;
-  /** No other process takes the deliveries until then. */
+  /** End of the lease. */
   readonly leasedUntil: number;
-  /** How many deliveries are taken at most. */
+  /** Maximum number of deliveries to lease. */
   readonly room: number;
-  /** How many the process takes of webhooks of which it holds some, by id: no other process takes those. */
+  /**
+   * Number to lease per webhook, by id, for webhooks of which this process already has deliveries. No other
+   * process leases those.
+   */
   readonly held: Readonly<Record<string, number>>;
-  /** Other webhooks whose receivers responded quickly of late. */
+  /** Other webhooks with recently fast receivers. */
   readonly fast: readonly bigint[];
-  /** The last webhook of the round before; 0 for none. */
+  /** The last webhook of the previous round; 0 if there was none. */
   readonly after: bigint;
 }
 
@@ -51,7 +57,7 @@ export interface TakenDelivery {
   readonly createdAt: number;
   readonly leasedUntil: number;
   readonly url: string;
-  /** Sealed, like the former one. */
+  /** Sealed, like the previous one. */
   readonly secret: string;
   readonly formerSecret: string | null;
   readonly formerSecretUntil: number | null;
@@ -63,7 +69,7 @@ export interface Taken {
   readonly after: bigint;
   /** Whether the next request may find more without waiting. */
   readonly isMore: boolean;
-  /** Events that expired before they became deliveries. */
+  /** Events that expired before deliveries were created. */
   readonly expired: number;
 }
 
@@ -81,20 +87,20 @@ export interface SettledDelivery {
   readonly finishedAt: number | null;
 }
 
-/** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
-const mostTaken = 64;
+/** Deliveries that a process leases in advance for a webhook with a fast receiver. */
+const maxTaken = 64;
 
-/** How many deliveries of a webhook a process takes, of one that it does not hold only if no other process does. */
+/** Maximum number of leased deliveries of a webhook in a process. */
 export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
   return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
 }
 
 /**
- * How many deliveries of a webhook a process takes. One while half of the process is occupied, so that receivers that hang
- * leave room for others.
+ * Number of deliveries that a process leases per webhook: one while half of its capacity is used, so that
+ * hanging receivers leave room for others.
  */
 export function takenOfWebhook(room: number, isFast: boolean): number {
-  const isRoomy = room > mostInFlight.perProcess / 2;
-  if (isFast) return isRoomy ? mostTaken : mostInFlight.perWebhook;
-  return isRoomy ? mostInFlight.perWebhook : 1;
+  const isRoomy = room > maxInFlight.perProcess / 2;
+  if (isFast) return isRoomy ? maxTaken : maxInFlight.perWebhook;
+  return isRoomy ? maxInFlight.perWebhook : 1;
 }

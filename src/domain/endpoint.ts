@@ -1,13 +1,13 @@
-/** The URL that a webhook sends to, as far as its text shows. Where it leads is checked by `CheckEndpoint`. */
+/** Validation of a webhook's URL by its text. `CheckEndpoint` checks its addresses. */
 
-export const longestEndpoint = 2_048;
+export const maxEndpointLength = 2_048;
 
-/** Returns the mistake of a URL as a text that follows its name ("must be …"); undefined if events may be sent there. */
+/** Returns the mistake in a URL as a predicate ("must be …"); undefined if events may be sent to it. */
 export type CheckEndpoint = (url: string) => Promise<string | undefined>;
 
-/** The URL, with the host in its one notation (WHATWG URL); for any other text, the mistake. */
+/** The URL with a normalized host (WHATWG URL), or the mistake. */
 export function parseEndpoint(text: string): URL | string {
-  if (text.length > longestEndpoint) return `must have at most ${longestEndpoint} characters`;
+  if (text.length > maxEndpointLength) return `must have at most ${maxEndpointLength} characters`;
   const url = URL.parse(text);
   // URL.parse strips white space and control characters, and replaces lone surrogates.
   const isPlain = text.isWellFormed() && !/[\s\p{Cc}]/u.test(text);

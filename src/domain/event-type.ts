@@ -1,6 +1,6 @@
 import type { Scope } from './scope.ts';
 
-/** The types of events, with the scope that shows them to a key that has `events:read`. */
+/** The types of events, with the scope that a key needs in addition to `events:read`. */
 const scopeByType = {
   'pet.created': 'pets:read',
   'pet.updated': 'pets:read',
@@ -42,7 +42,7 @@ function groupOf(type: EventType): string {
   return type === 'pets.imported' ? 'pet.*' : type.replace(/\..*/, '.*');
 }
 
-/** The scope that shows events of this type to a key that has `events:read`. */
+/** The scope for events of this type, in addition to `events:read`. */
 export function scopeOf(type: EventType): Scope {
   return scopeByType[type];
 }

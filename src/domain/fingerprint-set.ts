@@ -1,12 +1,15 @@
-/** Bits in the set: 1 MiB. With 100,000 keys it errs about 5 times in a million, with a million keys twice in a hundred. */
+/**
+ * Bits in the set: 1 MiB. The rate of false positives is about 5 in a million with 100,000 keys, and 2 % with
+ * a million.
+ */
 const bits = 2 ** 23;
-/** Where in a fingerprint its places begin; each is as long as a 32-bit number in hexadecimal. */
+/** Offsets of the bit positions in a fingerprint, each a 32-bit number in hexadecimal. */
 const places = [0, 8, 16, 24] as const;
 const placeLength = 8;
 
 /**
- * A set of fingerprints in constant memory (a Bloom filter): what was added is always found in it, and hardly anything
- * else. Fingerprints are random already, so their own digits say where they stand; nothing is hashed again.
+ * A set of fingerprints in constant memory (a Bloom filter): added ones are always found, and others hardly
+ * ever. Fingerprints are random, so their digits are the bit positions, without hashing.
  */
 export class FingerprintSet {
   readonly #words = new Uint32Array(bits / 32);

@@ -1,7 +1,7 @@
 /**
- * API keys (`ask_`), tokens of operators (`aso_`) and the two secrets of a session (`ass_` in the cookie, `asp_` in the page):
- * the prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. The checksum lets a typo be refused without a look-up, and secret
- * scanners recognise each.
+ * API keys (`ask_`), tokens of operators (`aso_`) and the two secrets of a session (`ass_` in the cookie,
+ * `asp_` in the page): the prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in
+ * base62. With the checksum, typos are rejected without a look-up, and secret scanners can recognize keys.
  */
 import { crc32 } from 'node:zlib';
 
@@ -13,10 +13,13 @@ const form = /^[0-9A-Za-z]{38}$/;
 
 type SecretKind = keyof typeof prefixes;
 
-/** The system's generator: returns that many random bytes. */
+/** Returns this many random bytes of the system's generator. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Makes a new key, or a secret of another kind. Bytes of 248 and above are thrown away, so that every character is equally likely. */
+/**
+ * Creates a key or another secret. Bytes of 248 and above are discarded, so that every character has the same
+ * probability.
+ */
 export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): string {
   const prefix = prefixes[kind];
   let secret = '';
@@ -28,7 +31,7 @@ export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): str
   return prefix + secret + checksum(prefix + secret);
 }
 
-/** Whether the text has the form of a key, or of a secret of another kind, and its checksum fits. */
+/** Whether the text has the form and checksum of a key, or of another kind of secret. */
 export function isWellFormedKey(text: string, kind: SecretKind = 'key'): boolean {
   const prefix = prefixes[kind];
   return (
@@ -38,7 +41,7 @@ export function isWellFormedKey(text: string, kind: SecretKind = 'key'): boolean
   );
 }
 
-/** SHA-256 in hexadecimal: what is stored and looked up in the key's stead. */
+/** SHA-256 in hexadecimal, which is stored and looked up instead of the key. */
 export function fingerprint(key: string): string {
   return Bun.SHA256.hash(key, 'hex');
 }

@@ -1,11 +1,11 @@
 /**
- * The rules of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state and
- * call this; none has other rules. All of it is steady time (`Clock.steady`): milliseconds where named `…Ms`,
- * `episode…` or `strikes`, else seconds. `asDates` says a verdict in dates.
+ * The rules of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state
+ * and call these functions. All times are steady (`Clock.steady`): milliseconds if named `…Ms`, `episode…` or
+ * `strikes`, otherwise seconds. `asDates` converts a verdict to dates.
  */
 import type { Quota } from './plan.ts';
 
-/** A fixed window, open since a whole second; 0 when it never opened. */
+/** A fixed window that opened at a whole second; 0 if it never did. */
 export interface Window {
   readonly openedAt: number;
   readonly count: number;
@@ -17,10 +17,10 @@ export interface Usage {
 }
 
 export interface KeyPenalty {
-  /** The first 429 of the running episode and the end of its Retry-After, in ms; 0 when there is no episode. */
+  /** The first 429 of the current episode and the end of its Retry-After, in ms; 0 if there is no episode. */
   readonly episodeFrom: number;
   readonly episodeUntil: number;
-  /** When each counted strike came, in ms, oldest first. */
+  /** Times of the counted strikes in ms, oldest first. */
   readonly strikes: readonly number[];
   readonly bannedUntil: number;
   /** Consecutive bans before the last one; each doubles the next. */
@@ -32,7 +32,7 @@ export interface BanRules {
   readonly withinSeconds: number;
   readonly firstBanSeconds: number;
   readonly longestBanSeconds: number;
-  /** After this long without a ban, the level starts from the beginning. */
+  /** After this time without a ban, the level is reset. */
   readonly forgivenAfterSeconds: number;
 }
 
@@ -71,7 +71,10 @@ interface Decision {
 export const minuteSeconds = 60;
 export const daySeconds = 86_400;
 
-/** Requests refused within this long of an episode's first 429 were already in flight, and are no strikes. */
+/**
+ * Requests rejected within this time after the first 429 of an episode were already in flight, and are not
+ * strikes.
+ */
 const graceMs = 1_000;
 
 export const unused: Usage = { minute: { openedAt: 0, count: 0 }, day: { openedAt: 0, count: 0 } };
@@ -91,7 +94,10 @@ export const defaultBanRules: BanRules = {
   forgivenAfterSeconds: 86_400,
 };
 
-/** Decides one authenticated request: ban first, then both windows. What does not change is returned as the same object. */
+/**
+ * Decides one authenticated request: ban first, then both windows. Unchanged state is returned as the same
+ * object.
+ */
 export function decide(
   usage: Usage,
   penalty: KeyPenalty,
@@ -117,7 +123,7 @@ export function decide(
   return { verdict, usage: kept, penalty: penalized };
 }
 
-/** Gives back what an admitted request took, for answers that cost nothing; a window that ended since keeps its own. */
+/** Refunds an admitted request whose response is free. A window that has ended since is unchanged. */
 export function refund(
   usage: Usage,
   taken: Verdict,
@@ -131,7 +137,7 @@ export function refund(
   return { usage: returned, verdict: admitted(usageAt(returned, nowMs), quota, nowMs) };
 }
 
-/** Counts one failed authentication against its address; refused once `limit` of them came in a minute. */
+/** Counts one failed authentication against its address. Rejects after `limit` of them within a minute. */
 export function decideFailure(
   window: Window,
   limit: number,
@@ -143,7 +149,7 @@ export function decideFailure(
   return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
 }
 
-/** Both windows as they stand now. One that did not change is the same object. */
+/** The current state of both windows. An unchanged one is the same object. */
 function usageAt(usage: Usage, nowMs: number): Usage {
   return {
     minute: rolled(usage.minute, minuteSeconds, nowMs),
@@ -151,7 +157,7 @@ function usageAt(usage: Usage, nowMs: number): Usage {
   };
 }
 
-/** The verdict of a request now, without counting it: admitted, with what is left, or banned. */
+/** The current verdict without counting a request: admitted, with the remaining quota, or banned. */
 export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
   const open = usageAt(usage, nowMs);
   return nowMs < penalty.bannedUntil * 1_000
@@ -163,7 +169,7 @@ export function peek(window: Window, limit: number, nowMs: number): WindowState 
   return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
-/** The verdict with its instants as dates; `aheadSeconds` is the clock's. */
+/** The verdict with dates instead of steady times; `aheadSeconds` is the clock's. */
 export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
   if (aheadSeconds === 0) return verdict;
   const { minute, day } = verdict;
@@ -179,17 +185,23 @@ export function asDate(state: WindowState, aheadSeconds: number): WindowState {
   return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
 }
 
-/** A ban's plausible end: one set by a date that was later set back would last longer than any ban of its level. */
-export function believableBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
+/**
+ * The plausible end of a ban. After the date was set back, a ban would otherwise last longer than its level
+ * allows.
+ */
+export function plausibleBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }
 
-/** Whole seconds to wait, rounded up, so that a client waiting exactly this long is not refused again. */
+/** Whole seconds to wait, rounded up, so that a client waiting exactly this long is not rejected again. */
 function secondsUntil(at: number, nowMs: number): number {
   return Math.max(1, Math.ceil(at - nowMs / 1_000));
 }
 
-/** The window as it stands now: ended ones are empty; one from the future (the date was set back while the service was stopped) keeps its count. */
+/**
+ * The current state of a window: ended ones are empty, and one from the future (the date was set back while
+ * the service was stopped) keeps its count.
+ */
 function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);
   if (now >= window.openedAt + lengthSeconds) return { openedAt: now, count: 0 };
@@ -204,7 +216,7 @@ function uncounted(window: Window, openedAt: number): Window {
   return window.openedAt === openedAt ? { openedAt, count: Math.max(0, window.count - 1) } : window;
 }
 
-/** Only counted requests open windows: what a refused one found closed stays as it was. */
+/** Only counted requests open windows. Rejected ones leave them closed. */
 function withoutUnopened(open: Usage, before: Usage): Usage {
   if (open.minute === before.minute && open.day === before.day) return before;
   return {
@@ -258,7 +270,7 @@ export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: n
   };
 }
 
-/** What one refused request does to its key's penalty: opens an episode, or is a strike, or brings a ban. */
+/** The key's penalty after a rejected request, which opens an episode, is a strike, or causes a ban. */
 function penalize(
   penalty: KeyPenalty,
   rules: BanRules,

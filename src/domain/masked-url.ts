@@ -1,15 +1,15 @@
-/** Parameters of a database address that may be shown; any other one may be a password. */
+/** Parameters of a database URL that may be shown. Others may be passwords. */
 const harmlessParameters: ReadonlySet<string> = new Set(['search_path', 'sslmode', 'application_name']);
 
 /**
- * A server's address as it may be shown and logged: every part that could be a secret is `***`. Text that is no such
- * address is shown up to its first colon only, for a slip elsewhere in it must not print the password; a plain path is
- * shown whole.
+ * A server's URL for display and logs, with every possible secret replaced by `***`. Other text is shown only
+ * up to its first colon, so that a malformed URL does not reveal its password. A plain path is shown
+ * completely.
  */
 export function maskedUrl(text: string): string {
   const trimmed = text.trim();
   if (/^(?:sqlite:|[\w./~-]*$)/.test(trimmed)) return trimmed;
-  // An unescaped @, /, ? or # in a password would shift its rest into the host, the path or a parameter.
+  // An unescaped @, /, ? or # in a password would move its rest to the host, the path or a parameter.
   const isUnambiguous = /^[a-z][\w+.-]*:\/\/[^@/?#]*(?:@[^@]*|[/?#][^@]*)?$/i.test(trimmed);
   const url = isUnambiguous ? URL.parse(trimmed) : null;
   if (url === null) return `${/^[a-z][\w+.-]*:/i.exec(trimmed)?.[0] ?? ''}***`;

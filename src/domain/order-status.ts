@@ -6,7 +6,7 @@ export const orderStatuses = ['placed', 'approved', 'delivered', 'returned', 'ca
 
 export type OrderStatus = (typeof orderStatuses)[number];
 
-/** An order's life: the steps each state has, and where they lead. */
+/** The transitions of an order, by status. */
 const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
   placed: { approve: 'approved', cancel: 'cancelled' },
   approved: { deliver: 'delivered', cancel: 'cancelled' },
@@ -15,7 +15,7 @@ const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, Ord
   cancelled: {},
 };
 
-/** The status that a step leads to; undefined when the status does not have the step. */
+/** The status after a transition; undefined if it is not allowed. */
 export function next(status: OrderStatus, step: OrderStep): OrderStatus | undefined {
   return steps[status][step];
 }
@@ -24,7 +24,10 @@ export function stepsOf(status: OrderStatus): readonly OrderStep[] {
   return Object.keys(steps[status]) as OrderStep[];
 }
 
-/** The animal's status after a step; undefined for no change. A returned animal may have been sold again or removed before. */
+/**
+ * The animal's status after a transition of its order; undefined if unchanged. A returned animal may have
+ * been sold again or deleted.
+ */
 export function petStatusAfter(step: OrderStep, status: PetStatus): PetStatus | undefined {
   switch (step) {
     case 'approve':

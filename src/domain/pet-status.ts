@@ -2,11 +2,11 @@ export const petStatuses = ['available', 'pending', 'sold'] as const;
 
 export type PetStatus = (typeof petStatuses)[number];
 
-/** Which status may follow which when a client changes an animal. The same status again is no change. */
+/** Allowed transitions when a client changes an animal. The same status is no change. */
 const followers = {
   available: ['pending', 'sold'],
   pending: ['available', 'sold'],
-  // Brought back to the store. Only an available animal can be reserved.
+  // Returned to the store. Only an available animal can be reserved.
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
 

@@ -1,4 +1,4 @@
-/** Requests an account may make (specification, section 8). */
+/** Quotas of accounts (specification, section 8). */
 export interface Quota {
   readonly perMinute: number;
   readonly perDay: number;
@@ -6,7 +6,7 @@ export interface Quota {
 
 export type CustomQuota = { readonly [Window in keyof Quota]?: number | undefined };
 
-/** The plans with fixed quotas; `enterprise` brings its own with each account. */
+/** The plans with fixed quotas. Each `enterprise` account has a custom one. */
 export const plans = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -16,10 +16,10 @@ export const plans = {
 export const planNames = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
-/** Largest custom quota: any count up to it stays an exact JavaScript number in every window. */
-export const largestQuota = 1_000_000_000_000;
+/** Maximum custom quota. Counts up to it are exact JavaScript numbers in every window. */
+export const maxQuota = 1_000_000_000_000;
 
-/** A plan that cannot be given. The message says what would be right, `field` what is wrong. */
+/** An invalid plan. The message has the expected value, `field` the invalid member. */
 export class PlanError extends Error {
   readonly field: 'plan' | keyof Quota;
 
@@ -29,7 +29,10 @@ export class PlanError extends Error {
   }
 }
 
-/** `custom`, for `enterprise` only: 1 to `largestQuota`, the minute's not above the day's. Throws `PlanError`. */
+/**
+ * `custom`, for `enterprise` only: 1 to `maxQuota`, with the minute's not above the day's. Throws
+ * `PlanError`.
+ */
 export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;
   if (plan in plans) {
@@ -60,5 +63,5 @@ export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanNam
 }
 
 function isQuota(value: number | undefined): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= largestQuota;
+  return Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= maxQuota;
 }

@@ -1,14 +1,17 @@
 /**
- * Characters that make a terminal do something, show text in another order than it has, or show nothing at all, so that two names
- * look alike: controls, bidi controls, separators of lines, and what is invisible (Unicode's Default_Ignorable_Code_Point).
+ * Characters that control a terminal, change the direction of text, or are invisible, so that two names look
+ * alike: controls, bidi controls, line separators, and Unicode's Default_Ignorable_Code_Point.
  */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Where an invisible character changes how its neighbours look: joiners of scripts other than Latin and of emoji, and their variants. */
+/**
+ * Invisible characters that change the appearance of their neighbors: joiners of non-Latin scripts and emoji,
+ * and variation selectors.
+ */
 const inPlace =
   /(?<=[^\0-\u024f\u200b-\u200f])[\u200c\u200d](?=[^\0-\u024f\u200b-\u200f])|(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]|\ufe0f(?=\u20e3)/gu;
 
-/** Text from outside as people may be shown it: what is not to be printed is escaped as JSON does, but for `kept`. */
+/** External text for display: unprintable characters except `kept` are escaped as in JSON. */
 export function printable(text: string, kept = ''): string {
   if (!needsCare.test(text)) return text;
   const places = new Set(Array.from(text.matchAll(inPlace), ({ index }) => index));

@@ -1,8 +1,8 @@
-/** Permissions of operators: a viewer reads, an admin also changes. */
+/** Roles of operators: a viewer has read-only access, an admin can also make changes. */
 export const roles = ['viewer', 'admin'] as const;
 
 export type Role = (typeof roles)[number];
 
-export function mayDo(role: Role, needed: Role): boolean {
+export function includesRole(role: Role, needed: Role): boolean {
   return role === 'admin' || needed === 'viewer';
 }

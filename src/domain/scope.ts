@@ -1,4 +1,4 @@
-/** What a key may do (RFC 6749, section 3.3: scopes are a list of words, separated by spaces). */
+/** The scopes of a key (RFC 6749, section 3.3: a list of words separated by spaces). */
 export const scopes = [
   'pets:read',
   'pets:create',
@@ -11,16 +11,16 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** What a key has that is made without saying so: the operations that there were before scopes. */
+/** Default scopes of a key: the operations that existed before scopes. */
 export const defaultScopes: readonly Scope[] = ['pets:read', 'pets:create'];
 
-/** Scopes as they are stored, in the order of `scopes`, each once. */
+/** The stored form of scopes: in the order of `scopes`, each once. */
 export function scopesText(given: Iterable<Scope>): string {
   const set = new Set(given);
   return scopes.filter((scope) => set.has(scope)).join(' ');
 }
 
-/** The scopes of a stored text. Those this version does not know are left out: they allow nothing here. */
+/** Parses stored scopes. Unknown ones are omitted and allow nothing. */
 export function scopesOfText(text: string): Scope[] {
   const words = new Set(text.split(' '));
   return scopes.filter((scope) => words.has(scope));

@@ -1,20 +1,19 @@
-/** What is held, with a note of whether it was used since the hand of the clock last came by. */
-export interface Held {
+/** A cached value, and whether it was used since the clock hand last passed it. */
+export interface CacheEntry {
   isRecent: boolean;
 }
 
 /**
- * A bounded cache that evicts an entry that was not used recently (the CLOCK algorithm). A hit costs a look
- * and a note, where one that keeps its entries in the order of their use touches three of them: with 100,000 entries
- * that is a microsecond.
+ * A bounded cache that evicts an entry that was not used recently (the CLOCK algorithm). A hit only sets a
+ * flag, while an LRU list touches three entries, which takes a microsecond with 100,000 entries.
  */
-export class SecondChanceCache<Key, Value extends Held> {
+export class SecondChanceCache<Key, Value extends CacheEntry> {
   readonly #entries = new Map<Key, Value>();
-  readonly #most: number;
+  readonly #maxEntries: number;
   #hand: MapIterator<[Key, Value]> = this.#entries.entries();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
   }
 
   get size(): number {
@@ -23,7 +22,7 @@ export class SecondChanceCache<Key, Value extends Held> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined) value.isRecent = true;
+    if (value !== undefined && !value.isRecent) value.isRecent = true;
     return value;
   }
 
@@ -36,9 +35,9 @@ export class SecondChanceCache<Key, Value extends Held> {
     this.#entries.delete(key);
   }
 
-  /** Ends within two rounds of the hand, for the first one takes all notes away. */
+  /** Ends within two rounds of the hand, because the first one clears all flags. */
   #makeRoom(): void {
-    while (this.#entries.size >= this.#most) {
+    while (this.#entries.size >= this.#maxEntries) {
       const { done, value: entry } = this.#hand.next();
       if (done) {
         this.#hand = this.#entries.entries();

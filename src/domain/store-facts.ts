@@ -1,7 +1,6 @@
-/** Facts of a store in words, alike in the console and on the command line. */
+/** Display names of store facts, shared by the console and the command line. */
 
-/** Display names; a fact without one is shown by its name in the API. */
-export const factNames: Readonly<Record<string, string>> = {
+const factNames: Readonly<Record<string, string>> = {
   sqliteVersion: 'SQLite',
   format: 'Format of the data',
   dataBytes: 'Data',
@@ -21,11 +20,28 @@ export const factNames: Readonly<Record<string, string>> = {
   poolWaiting: 'Waiting for a connection',
   postgresStatements: 'Statements',
   postgresSeconds: 'Time waited for PostgreSQL',
+  primaryReads: 'Reads for which no replica was up to date',
   redisVersion: 'Redis',
   redisTrouble: 'Trouble with Redis',
   redisRequests: 'Requests to Redis',
   redisSeconds: 'Time waited for Redis',
 };
+
+const replicaFacts: Readonly<Record<string, string>> = {
+  '': '',
+  InUse: ': in use',
+  LagSeconds: ': behind the primary, at most',
+  Reads: ': reads',
+  Trouble: ': trouble',
+};
+
+/** The display name of a fact; undefined for those of a newer service. */
+export function factName(name: string): string | undefined {
+  const [, number, suffix = ''] = /^replica(\d+)(\w*)$/.exec(name) ?? [];
+  const ofReplica = replicaFacts[suffix];
+  if (number === undefined || ofReplica === undefined) return factNames[name];
+  return `Read replica ${number}${ofReplica}`;
+}
 
 const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });

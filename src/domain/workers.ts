@@ -1,2 +1,2 @@
-/** Most processes that serve one store together on a machine. They are numbered from 1; 0 is the one that supervises them. */
-export const mostWorkers = 255;
+/** Maximum number of workers of a store. They are numbered from 1; 0 is the supervisor. */
+export const maxWorkers = 255;

@@ -27,9 +27,9 @@ export type Performed = Result & { readonly isReplayed?: boolean };
 
 type ClientOperation = Operation & { readonly operationId: OperationId };
 
-/** `src/app/` puts them together. */
+/** Composed by `src/app/`. */
 interface ClientParts {
-  readonly store: ReadStore & Pick<Store, 'write' | 'events'> & WatchStore;
+  readonly store: ReadStore & Pick<Store, 'write' | 'events' | 'replicated'> & WatchStore;
   readonly events: EventFeed;
   readonly streams: EventStreams;
   readonly clock: Clock;
@@ -47,14 +47,19 @@ export class ClientOperations {
     this.#readers = clientReaders(parts);
   }
 
-  /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */
+  /**
+   * Its change is durable when this resolves. Refuses with the errors of the operation and
+   * `service_unavailable`.
+   */
   perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
     const { store } = this.#parts;
     const { input, admission } = request;
     if (isRead(operation) || operation.isEffect) {
-      // The input was made by the row, so it is the one its reader takes.
+      // The row parsed the input, so it has the type of its reader.
       const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
-      return andThen(read(store, input as never, admission), (outcome) => resultOf(operation, outcome));
+      return andThen(read(store.replicated ?? store, input as never, admission), (outcome) =>
+        resultOf(operation, outcome),
+      );
     }
     return operation.needs === undefined
       ? this.#write(operation, request)
@@ -68,7 +73,8 @@ export class ClientOperations {
     const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
-      // The unit refuses the mistake, because a repeated request gets its first response, wherever the URL leads by now.
+      // The unit reports the mistake, because a repeated request gets its first response, whatever the URL
+      // resolves to now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { TableRow, Tables } from '../storage/storage.ts';
+import { sqlColumns } from '../tables/sql.ts';
 import type { Table } from '../tables/table.ts';
 import { copiedTables } from '../tables/tables.ts';
+import { instances } from '../tables/usage.ts';
 
 const batchLength = 1_000;
 
-/** The copy cannot go on; `message` says why and what to do. */
+/** The copy cannot continue. `message` has the reason and the remedy. */
 export class CopyError extends Error {}
 
 const sourceWritten =
@@ -13,15 +15,26 @@ const sourceWritten =
 const targetWritten =
   'The target changed during the copy. Stop the service that uses it, then copy again into an empty database.';
 
-/** What a table holds: SHA-256 over its rows by ascending key. */
+const maxInstances = 100;
+/** Instances report themselves every 10 s. */
+const servingWithinMs = 60_000;
+
+/** Names of the instances that have reported themselves lately (Unix ms) and have not been stopped. */
+export async function instancesServing(from: Tables, nowMs: number): Promise<string[]> {
+  const seenAt = sqlColumns(instances).findIndex(({ name }) => name === 'seen_at');
+  const rows = await from.rows(instances, undefined, maxInstances);
+  return rows.filter((row) => nowMs - Number(row[seenAt]) < servingWithinMs).map(([name]) => String(name));
+}
+
+/** Checksum of a table: SHA-256 of its rows by ascending key. */
 export interface Checksum {
   readonly count: number;
   readonly sha256: string;
 }
 
 /**
- * Moves a store to another engine, row for row, with all ids. Rows go by ascending key, so a copy that was broken
- * off is a beginning of the whole: it is known by that, and gone on with.
+ * Moves a store to another engine, row for row, with all ids. Rows are copied by ascending key, so an
+ * interrupted copy is a prefix of the source, from which it resumes.
  */
 export class CopyOperations {
   readonly #from: Tables;
@@ -38,10 +51,10 @@ export class CopyOperations {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Copies what is not there yet; yields how many rows are there so far. Throws `CopyError`. */
+  /** Copies missing rows and yields the number of rows so far. Throws `CopyError`. */
   async *copy(): AsyncGenerator<number> {
     this.#copied.clear();
-    // First all that is there, so that nothing is added to a store that holds something else.
+    // Existing rows first, so that no rows are added to a store with other data.
     const there = new Map<Table, TableRow | undefined>();
     let done = 0;
     for (const table of copiedTables) {
@@ -50,6 +63,7 @@ export class CopyOperations {
       done += count;
       yield done;
     }
+    await this.#to.setUnfinished(true);
     for (const table of copiedTables) {
       for await (const rows of batches(this.#from, table, there.get(table))) {
         await this.#add(table, rows);
@@ -59,23 +73,31 @@ export class CopyOperations {
     }
   }
 
-  /** Reads both sides whole and compares them; yields how many rows are compared so far. Throws `CopyError`. */
+  /**
+   * Compares both sides in parts, and yields the number of rows compared so far. Throws `CopyError`, which names the
+   * first difference. Only a verified copy can be served.
+   */
   async *verify(): AsyncGenerator<number, Record<string, Checksum>> {
     const checksums: Record<string, Checksum> = {};
     let done = 0;
     for (const table of copiedTables) {
-      const sums = await Promise.all([checksumOf(this.#from, table), checksumOf(this.#to, table)]);
-      const [source, copy] = sums;
-      if (!isSame(source, copy)) {
+      const [source, copy] = [new Checksums(), new Checksums()];
+      let difference: string | undefined;
+      for await (const [read, copied] of pairs(batches(this.#from, table), batches(this.#to, table))) {
+        difference ??= firstDifference(table, source.add(read), copy.add(copied));
+        done += read.length;
+        yield done;
+      }
+      if (difference !== undefined) {
+        const [there, here] = [source.checksum(), copy.checksum()];
         throw new CopyError(
-          `Table "${table.name}" differs: ${source.count} rows in the source, ${copy.count} in the target. ` +
-            this.#whoWrote(table, source, copy),
+          `Table "${table.name}" differs, first at ${difference}: ${there.count} rows in the source, ` +
+            `${here.count} in the target. ${this.#whoWrote(table, there, here)}`,
         );
       }
-      checksums[table.name] = source;
-      done += source.count;
-      yield done;
+      checksums[table.name] = source.checksum();
     }
+    await this.#to.setUnfinished(false);
     return checksums;
   }
 
@@ -106,7 +128,7 @@ export class CopyOperations {
     return [isSource ? sourceWritten : [], isTarget ? targetWritten : []].flat().join(' ');
   }
 
-  /** What of a table is there already; it has to be the beginning of the source's. */
+  /** The existing rows of a table, which must be a prefix of the source. */
   async #beginning(table: Table): Promise<{ last: TableRow | undefined; count: number }> {
     let last: TableRow | undefined;
     let count = 0;
@@ -114,7 +136,7 @@ export class CopyOperations {
       const same = await this.#from.rows(table, last, rows.length);
       if (lineOf(rows) !== lineOf(same)) {
         throw new CopyError(
-          `The target already contains other data: its table "${table}" does not match the source. ` +
+          `The target already contains other data: its table "${table.name}" does not match the source. ` +
             'Use an empty database, or one with an interrupted copy of this source.',
         );
       }
@@ -140,9 +162,12 @@ class Checksums {
   readonly #hash = createHash('sha256');
   #count = 0;
 
-  add(rows: readonly TableRow[]): void {
-    this.#hash.update(lineOf(rows));
+  /** Returns the rows in the form that is hashed. */
+  add(rows: readonly TableRow[]): string {
+    const text = lineOf(rows);
+    this.#hash.update(text);
     this.#count += rows.length;
+    return text;
   }
 
   checksum(): Checksum {
@@ -150,17 +175,32 @@ class Checksums {
   }
 }
 
-async function checksumOf(source: Tables, table: Table): Promise<Checksum> {
-  const sums = new Checksums();
-  for await (const rows of batches(source, table)) sums.add(rows);
-  return sums.checksum();
+/** The batches of both sides in turn, until both have ended. */
+async function* pairs(
+  one: AsyncGenerator<TableRow[]>,
+  other: AsyncGenerator<TableRow[]>,
+): AsyncGenerator<[TableRow[], TableRow[]]> {
+  for (;;) {
+    const [first, second] = await Promise.all([one.next(), other.next()]);
+    if (first.done === true && second.done === true) return;
+    yield [first.value ?? [], second.value ?? []];
+  }
+}
+
+/** The key of the first row that differs between two texts of rows, such as `id 7`. */
+function firstDifference({ key }: Table, source: string, copy: string): string | undefined {
+  if (source === copy) return undefined;
+  const [rows, copied] = [source.split('\n'), copy.split('\n')];
+  const at = rows.findIndex((row, index) => row !== copied[index]);
+  const values = JSON.parse(rows[at] || copied[at] || '[]') as unknown[];
+  return key.map((name, index) => `${name} ${values[index]}`).join(', ');
 }
 
 function isSame(one: Checksum, other: Checksum): boolean {
   return one.count === other.count && one.sha256 === other.sha256;
 }
 
-/** Rows as text, a line each, alike for every engine. */
+/** Rows as text, one per line, identical for every engine. */
 function lineOf(rows: readonly TableRow[]): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
   return rows.map((row) => `${JSON.stringify(row, plain)}\n`).join('');

@@ -11,7 +11,9 @@ export async function exportedCount(pets: PetStore, { status, categoryId }: Expo
   return status === undefined ? total(inventory) : inventory[status];
 }
 
-/** The animals by ascending id. One that exists throughout comes exactly once, whatever is written meanwhile. */
+/**
+ * The animals by ascending id. Each one that exists throughout is included exactly once, even with concurrent writes.
+ */
 export async function* exportedPages(pets: PetStore, filter: ExportFilter): AsyncGenerator<readonly Pet[]> {
   let after = 0n;
   for (;;) {

@@ -7,7 +7,7 @@ export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   return thing;
 }
 
-/** What operators name by a number, by the code that says that there is none. */
+/** Nouns of objects with numeric ids, by the error code for a missing one. */
 const nouns = {
   account_not_found: 'account',
   key_not_found: 'key',
@@ -28,7 +28,7 @@ export function invalidMember(name: string, message: string): Refusal {
   });
 }
 
-/** What is read; undefined while the store cannot tell. */
+/** The result of a read; undefined while the store cannot be read. */
 export async function ifAvailable<Value>(read: () => Awaitable<Value>): Promise<Value | undefined> {
   try {
     return await read();

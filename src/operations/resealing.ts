@@ -5,17 +5,17 @@ import type { webhooks as table } from '../tables/webhooks.ts';
 import type { Renewal } from './units/webhooks.ts';
 import type { Store } from './units.ts';
 
-/** Webhooks that are read, and changed, at once. */
+/** Number of webhooks read and changed at once. */
 const atOnce = 100;
 
-/** The secret sealed as new ones are, or as it is if it is sealed like that; undefined if no key opens it. */
+/** The secret sealed like new ones, unchanged if it already is; undefined if no key opens it. */
 export type RenewSecret = (stored: string) => string | undefined;
 
 /** Numbers of webhooks. */
 export interface SealingReport {
   readonly all: number;
   readonly resealed: number;
-  /** Those whose secrets no key opens: they cannot be signed. */
+  /** Secrets that no configured key decrypts. Their deliveries cannot be signed. */
   readonly unreadable: number;
 }
 
@@ -26,23 +26,43 @@ export async function resealSecrets(
   signal: AbortSignal,
 ): Promise<SealingReport> {
   let [all, resealed, unreadable] = [0, 0, 0];
-  for (let after: bigint | undefined; ; ) {
-    const page = await store.webhooks.list(after, atOnce);
+  for await (const page of pagesOf(store, signal)) {
     all += page.length;
-    unreadable += page.filter(({ secret }) => renew(secret) === undefined).length;
+    unreadable += unreadableIn(page, renew);
     const renewals = page.flatMap((webhook) => renewalsOf(webhook, renew));
     if (renewals.length > 0) resealed += await store.write('resealWebhooks', renewals);
-    if (page.length < atOnce) return { all, resealed, unreadable };
+  }
+  return { all, resealed, unreadable };
+}
+
+/** Number of webhooks whose secrets no configured key decrypts. */
+export async function countUnreadable(store: Pick<Store, 'webhooks'>, renew: RenewSecret): Promise<number> {
+  let unreadable = 0;
+  for await (const page of pagesOf(store)) unreadable += unreadableIn(page, renew);
+  return unreadable;
+}
+
+type Webhook = Pick<RowIn<typeof table>, 'id' | 'secret' | 'formerSecret'>;
+
+async function* pagesOf(
+  { webhooks }: Pick<Store, 'webhooks'>,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly Webhook[]> {
+  for (let after: bigint | undefined; ; ) {
+    const page = await webhooks.list(after, atOnce);
+    yield page;
+    if (page.length < atOnce) return;
     after = page.at(-1)?.id;
     // On an embedded store, reads are not asynchronous.
     await nextTick(undefined, { signal });
   }
 }
 
-function renewalsOf(
-  { id, secret, formerSecret }: Pick<RowIn<typeof table>, 'id' | 'secret' | 'formerSecret'>,
-  renew: RenewSecret,
-): Renewal[] {
+function unreadableIn(page: readonly Webhook[], renew: RenewSecret): number {
+  return page.filter(({ secret }) => renew(secret) === undefined).length;
+}
+
+function renewalsOf({ id, secret, formerSecret }: Webhook, renew: RenewSecret): Renewal[] {
   const before = { secret, formerSecret };
   const after = {
     secret: renew(secret) ?? secret,

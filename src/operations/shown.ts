@@ -1,4 +1,4 @@
-/** What operators are shown, in the shapes of the admin contract: instants as text, and never a secret. */
+/** Conversions to the shapes of the admin contract, with times as text and without secrets. */
 
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
 import type { RecordedEntry } from '../contract/admin/audit.ts';
@@ -15,8 +15,8 @@ export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms);
 }
 
-export function shownAccount({ quota, createdAt, closedAt, ...account }: Account): ShownAccount {
-  return { ...account, ...quota, createdAt: iso(createdAt), closedAt: isoOrNull(closedAt) };
+export function shownAccount({ quota, createdAt, closedAt, note, ...account }: Account): ShownAccount {
+  return { ...account, ...quota, createdAt: iso(createdAt), closedAt: isoOrNull(closedAt), note };
 }
 
 export function storedKey({ scopes, createdAt, expiresAt, revokedAt, successorId, ...key }: Key) {
@@ -38,7 +38,7 @@ export function shownLimits({ minute, day }: Verdict): AccountLimits {
   return { minute: shownWindow(minute), day: shownWindow(day) };
 }
 
-/** A window is open once something is used of it. */
+/** A window is open once a request was counted in it. */
 function shownWindow({ limit, remaining, resetAt }: WindowState) {
   const used = limit - remaining;
   return { limit, used, resetAt: used === 0 ? null : iso(resetAt * 1_000) };

@@ -12,7 +12,7 @@ import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
 import { operatorWebhookUnits, sealingUnits } from './units/webhooks.ts';
 
-/** The changes that operators ask for, by the name that the audit log has. */
+/** Changes by operators, by their name in the audit log. */
 const auditedUnits = {
   ...sharedUnits,
   ...accountUnits,
@@ -25,7 +25,7 @@ export type AuditedName = keyof typeof auditedUnits;
 
 const audited = auditedUnit(auditedUnits);
 
-/** Every change of the store, as a function of a transaction. Each is run where the store is written. */
+/** Every change of the store, as a function of a transaction. They run where the store is written. */
 export const units = {
   ...auditedUnits,
   ...firstKeyUnits,

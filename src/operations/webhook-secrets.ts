@@ -2,10 +2,10 @@ import { Refusal } from '../contract/refusal.ts';
 
 /** The secrets of webhooks, which stores have sealed. */
 export interface WebhookSecrets {
-  /** Makes a new secret, in the form of Standard Webhooks. */
+  /** Generates a secret in the form of Standard Webhooks. */
   readonly make: () => string;
   readonly seal: (secret: string) => string;
-  /** Throws when the key that sealed it is no longer known. */
+  /** Throws if the key that sealed it is no longer known. */
   readonly open: (sealed: string) => string;
 }
 
@@ -13,8 +13,8 @@ export interface WebhookSecrets {
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /**
- * Opens the secret of a response, as it was kept or just made. Its entity tag is that of the resource, without the secret. Refuses
- * `service_unavailable` for a kept response whose key is no longer known.
+ * Decrypts the secret of a new or stored response. Its entity tag is that of the resource, without the secret. Refuses
+ * `service_unavailable` for a stored response whose key is no longer configured.
  */
 export function revealed<Kept extends { readonly body: string | undefined }>(
   kept: Kept,

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../domain/clock.ts';
 
-/** Latest time of a clock: later dates have a year of five digits. */
+/** Maximum time of a clock, because later years have five digits. */
 const lastMs = Date.parse('9999-01-01T00:00:00Z');
 
 /** The system's clock, advanced on request. Only a reset of the sandbox sets it back. */

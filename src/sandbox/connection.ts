@@ -3,7 +3,7 @@ import type { Exchange } from '../http/server.ts';
 
 const pieces = 10;
 /** Shortest idle time-out of the runtime. Its timers are coarse, so closing takes about 4 s. */
-const leastIdleSeconds = 1;
+const minIdleSeconds = 1;
 
 /**
  * Closes the connection without a response. The runtime does so when a body fails before its first byte is sent; it
@@ -18,7 +18,7 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
   signal.addEventListener('abort', () => gone.resolve(), { once: true });
   // In the next event-loop tick: until a response is returned, the server keeps the connection open.
   await sleep(0);
-  closeAfter(leastIdleSeconds);
+  closeAfter(minIdleSeconds);
   if (!signal.aborted) await gone.promise;
   return new Response(null);
 }

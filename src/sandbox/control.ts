@@ -14,7 +14,7 @@ import type { Exchange } from '../http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
 import { FaultError, parseFault } from './fault.ts';
-import { type Faults, mostFaults, type Whose } from './faults.ts';
+import { type FaultScope, type Faults, maxFaults } from './faults.ts';
 import { indexText } from './index-text.ts';
 import { checkOrigin } from './origin.ts';
 import type { Requests } from './requests.ts';
@@ -35,21 +35,21 @@ interface ControlOptions {
   readonly reset: () => void;
 }
 
-interface Asked {
+interface ControlRequest {
   readonly request: Request;
-  readonly whose: Whose;
+  readonly whose: FaultScope;
   /** At the end of the path; NaN without one. */
   readonly id: number;
 }
 
-type Handler = (asked: Asked) => unknown;
+type Handler = (asked: ControlRequest) => unknown;
 
 const integer = z.bigint('must be a whole number').transform(Number);
 const accountId = integer.optional();
 const faultText = z.string('must be a text, such as "status=503; rate=0.2"');
 
 const FaultsBody = z.strictObject({
-  faults: z.union([faultText, z.array(faultText).max(mostFaults)], 'must be a text, or a list of texts'),
+  faults: z.union([faultText, z.array(faultText).max(maxFaults)], 'must be a text, or a list of texts'),
   account: accountId,
 });
 const ClockBody = z.strictObject({ advanceSeconds: integer.optional(), to: z.string().optional() });
@@ -100,7 +100,7 @@ export class Control {
         const Allow = Object.keys(methods).join(', ');
         return controlResponse(requestId, new Refusal('method_not_allowed'), { Allow });
       }
-      const whose = await this.#known(whoseOf(request.url));
+      const whose = await this.#known(scopeOf(request.url));
       return controlResponse(requestId, await handler({ request, whose, id: Number(id) }));
     } catch (error) {
       if (error instanceof Refusal) return controlResponse(requestId, error);
@@ -139,7 +139,7 @@ export class Control {
   }
 
   /** Refuses `account_not_found`: a fault for an unknown account would never occur. */
-  async #known(whose: Whose): Promise<Whose> {
+  async #known(whose: FaultScope): Promise<FaultScope> {
     if (whose !== undefined) await this.#options.findAccount(whose);
     return whose;
   }
@@ -160,7 +160,7 @@ export class Control {
     const ms = until === undefined ? (advanceSeconds ?? 0) * 1_000 : until - clock.now();
     if (!clock.advance(ms)) {
       throw invalid(
-        `The clock only goes forward, up to the year 9998. It is ${this.#clock().now}; to begin anew, POST /sandbox/reset.`,
+        `The clock can only be advanced, up to the year 9998. It is ${this.#clock().now}. To reset it, POST /sandbox/reset.`,
       );
     }
     return this.#clock();
@@ -201,7 +201,7 @@ function invalid(message: string): Refusal {
 }
 
 /** The account that a request is limited to; undefined for all. */
-function whoseOf(url: string): Whose {
+function scopeOf(url: string): FaultScope {
   const parameters = new URLSearchParams(queryOf(url));
   const text = parameters.get('account');
   const others = [...parameters.keys()].filter((name) => name !== 'account');

@@ -30,12 +30,12 @@ type WebhookFault = (typeof webhookFaults)[number];
 export class FaultError extends Error {}
 
 /** A test that waits longer hangs. */
-const longestDelayMs = 600_000;
+const maxDelayMs = 600_000;
 /** Below the time-out of idle connections. */
-const longestPauseMs = 10_000;
-/** Half of the time after which the delivery would be attempted again. */
-export const longestHoldMs = 30_000;
-const mostTimes = 1_000_000_000;
+const maxPauseMs = 10_000;
+/** Half of the time after which the delivery is retried. */
+export const maxHoldMs = 30_000;
+const maxTimes = 1_000_000_000;
 
 type Read = (value: string, name: string) => Partial<Fault>;
 
@@ -52,12 +52,12 @@ const operationIds = Object.keys(operations) as OperationId[];
 export const faultNames: Readonly<Record<string, FaultName>> = {
   status: {
     example: 'status=503',
-    about: 'an error status of the API; on 429 the limit is really used up',
+    about: 'error status of the API; 429 really uses up the limit',
     read: (value, name) => ({ status: oneOf(statuses, value, name, 'an error status of the API:') }),
   },
   code: {
     example: 'code=daily_quota_exceeded',
-    about: 'which of the codes of a status, or a status by its code',
+    about: 'error code of the API, with its status',
     read: (value, name) => ({ code: oneOf(codes, value, name, 'an error code of the API:') }),
   },
   'retry-after': {
@@ -67,28 +67,28 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   delay: {
     example: 'delay=1500ms',
-    about: 'the work is done at once, the answer comes later',
-    read: (value, name) => ({ delayMs: duration(value, name, longestDelayMs) }),
+    about: 'performs the request immediately and delays the response',
+    read: (value, name) => ({ delayMs: duration(value, name, maxDelayMs) }),
   },
   cut: {
     example: 'cut=after',
-    about: 'breaks the connection before or after the work is done',
+    about: 'breaks the connection before or after the request is performed',
     read: (value) => ({ cut: cutOf(value) }),
   },
   ban: {
     example: 'ban=60s',
-    about: 'bans the key, really',
+    about: 'really bans the key',
     read: (value, name) => ({ banSeconds: Math.ceil(duration(value, name, daySeconds * 1_000) / 1_000) }),
   },
   remaining: {
     example: 'remaining=2',
-    about: 'leaves this many requests of the minute after this one, really',
-    read: (value, name) => ({ remaining: whole(value, name, 0, mostTimes) }),
+    about: 'really leaves this many requests in the current minute',
+    read: (value, name) => ({ remaining: whole(value, name, 0, maxTimes) }),
   },
   'slow-body': {
     example: 'slow-body=100ms',
-    about: 'the body comes in ten pieces, with a pause before each',
-    read: (value, name) => ({ slowBodyMs: duration(value, name, longestPauseMs) }),
+    about: 'sends the body in ten parts, with a pause before each',
+    read: (value, name) => ({ slowBodyMs: duration(value, name, maxPauseMs) }),
   },
   reply: {
     example: 'reply=html-502',
@@ -102,28 +102,28 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   'webhook-delay': {
     example: 'webhook-delay=2s',
-    about: 'a webhook receives it later, by at most 30s',
-    read: (value, name) => ({ webhookDelayMs: duration(value, name, longestHoldMs) }),
+    about: 'delays a delivery to a webhook, by at most 30s',
+    read: (value, name) => ({ webhookDelayMs: duration(value, name, maxHoldMs) }),
   },
   operation: {
     example: 'operation=createPet',
-    about: 'only where this operation is called',
+    about: 'only requests of this operation',
     read: (value, name) => ({ operation: oneOf(operationIds, value, name) }),
   },
   rate: {
     example: 'rate=0.2',
-    about: 'only to a part of the requests',
+    about: 'share of the requests with the fault',
     read: (value) => ({ rate: rateOf(value) }),
   },
   seed: {
     example: 'seed=7',
-    about: 'to which ones: the same with every start (default 1)',
+    about: 'seed for the choice of these requests (default 1)',
     read: (value, name) => ({ seed: whole(value, name, 0, 4_294_967_295) }),
   },
   times: {
     example: 'times=3',
-    about: 'only so often',
-    read: (value, name) => ({ times: whole(value, name, 1, mostTimes) }),
+    about: 'maximum number of faults',
+    read: (value, name) => ({ times: whole(value, name, 1, maxTimes) }),
   },
 };
 
@@ -205,22 +205,20 @@ function rateOf(value: string): number {
   throw new FaultError('"rate" must be above 0 and at most 1, such as 0.2 for a fifth of the requests.');
 }
 
-function whole(value: string, name: string, least: number, most: number): number {
+function whole(value: string, name: string, min: number, max: number): number {
   const number = Number(value);
-  if (/^\d{1,10}$/.test(value) && number >= least && number <= most) return number;
-  throw new FaultError(`"${name}" must be a whole number from ${least} to ${most}.`);
+  if (/^\d{1,10}$/.test(value) && number >= min && number <= max) return number;
+  throw new FaultError(`"${name}" must be a whole number from ${min} to ${max}.`);
 }
 
-function duration(value: string, name: string, mostMs: number): number {
+function duration(value: string, name: string, maxMs: number): number {
   const [, number = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(value) ?? [];
   const ms = Number(number) * (unitMs[unit] ?? 0);
-  if (ms >= 1 && ms <= mostMs) return ms;
-  throw new FaultError(
-    `"${name}" must be a duration of at most ${mostMs / 1_000}s, such as 100ms, 2s or 1m.`,
-  );
+  if (ms >= 1 && ms <= maxMs) return ms;
+  throw new FaultError(`"${name}" must be a duration of at most ${maxMs / 1_000}s, such as 100ms, 2s or 1m.`);
 }
 
-/** Whether it occurs in what webhooks receive, and in no request to the API. */
+/** Whether it applies to deliveries of webhooks, instead of requests to the API. */
 export function isOfWebhooks({ webhook, webhookDelayMs }: Fault): boolean {
   return (webhook ?? webhookDelayMs) !== undefined;
 }

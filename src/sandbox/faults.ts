@@ -4,7 +4,7 @@ import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
 
 /** Cached values of `X-Sandbox`, whose count and random sequence continue from request to request. */
 const heldHeaders = 10_000;
-export const mostFaults = 100;
+export const maxFaults = 100;
 
 export class AskedFault {
   readonly fault: Fault;
@@ -40,39 +40,39 @@ export class AskedFault {
 }
 
 /** The account whose requests are affected; undefined for all. */
-export type Whose = number | undefined;
+export type FaultScope = number | undefined;
 
 /** The active faults: of all requests, of an account's, and of single ones by their header. */
 export class Faults {
-  readonly #asked = new Map<Whose, readonly AskedFault[]>();
+  readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
 
-  ask(whose: Whose, faults: readonly Fault[]): void {
+  ask(scope: FaultScope, faults: readonly Fault[]): void {
     this.#asked.set(
-      whose,
+      scope,
       faults.map((fault) => new AskedFault(fault)),
     );
   }
 
-  end(whose: Whose): void {
-    if (whose === undefined) {
+  end(scope: FaultScope): void {
+    if (scope === undefined) {
       this.#asked.clear();
       this.#byHeader.clear();
-    } else this.#asked.delete(whose);
+    } else this.#asked.delete(scope);
   }
 
-  *all(): Generator<readonly [Whose, AskedFault]> {
+  *all(): Generator<readonly [FaultScope, AskedFault]> {
     for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
   }
 
   /** The faults of a request, in order of precedence: an account's before those of all. */
-  of(accountId: Whose): readonly AskedFault[] {
+  of(accountId: FaultScope): readonly AskedFault[] {
     const ofAll = this.#asked.get(undefined) ?? [];
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
   /** Equal headers of an account are one fault, so that `times` works. Throws `FaultError`. */
-  inHeader(accountId: Whose, text: string): AskedFault {
+  inHeader(accountId: FaultScope, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);
     if (held !== undefined) return held;

@@ -1,7 +1,7 @@
 import { basePath } from '../contract/operations.ts';
 import type { SandboxAccount } from './accounts.ts';
 import { faultNames } from './fault.ts';
-import { rememberedRequests } from './requests.ts';
+import { maxRequests } from './requests.ts';
 import { idleMinutes } from './stores.ts';
 
 export function indexText(url: string, accounts: readonly SandboxAccount[]): string {
@@ -11,7 +11,7 @@ export function indexText(url: string, accounts: readonly SandboxAccount[]): str
   );
   const faults = Object.values(faultNames).map(({ example, about }) => `  ${example.padEnd(26)} ${about}`);
   return `${[
-    `Animal Store sandbox: the service at ${url}${basePath}, misbehaving when asked to. Nothing is kept.`,
+    `Animal Store sandbox: the service at ${url}${basePath}, with faults on request. Its data is temporary.`,
     '',
     'Keys:',
     ...keys,
@@ -21,7 +21,7 @@ export function indexText(url: string, accounts: readonly SandboxAccount[]): str
     ...faults,
     '',
     'Steering (JSON; errors as the API has them):',
-    '  GET    /sandbox/faults        the faults asked for, and how often they happened',
+    '  GET    /sandbox/faults        the active faults and their number of occurrences',
     '  POST   /sandbox/faults        {"faults": "status=503; rate=0.2", "account": 5}; a list of texts for several',
     '  DELETE /sandbox/faults        ends them; ?account=5 only those of one account',
     '  GET    /sandbox/clock         the time by which the service goes',
@@ -33,7 +33,7 @@ export function indexText(url: string, accounts: readonly SandboxAccount[]): str
     `                                ${idleMinutes} minutes after its last request`,
     '  DELETE /sandbox/stores/3      removes it',
     '  GET    /sandbox/stores        the isolated stores',
-    `  GET    /sandbox/requests      the latest ${rememberedRequests} requests; ?account=5 those of one account`,
+    `  GET    /sandbox/requests      the latest ${maxRequests} requests; ?account=5 those of one account`,
     '  DELETE /sandbox/requests      forgets them',
     '  POST   /sandbox/reset         everything as it was at the start',
     '',

@@ -37,7 +37,7 @@ export class SandboxLimits {
 
   ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
     const { firstBanSeconds } = this.#rules;
-    // A ban is believed only as long as those of its level last.
+    // A ban is limited to the duration of its level.
     const level = Math.max(0, Math.ceil(Math.log2(seconds / firstBanSeconds)));
     this.#store.ban(keyId, this.#now + seconds, level);
   }

@@ -29,7 +29,7 @@ interface MisbehaviorOptions {
   readonly ending: AbortSignal;
 }
 
-interface Asked {
+interface FaultedRequest {
   readonly exchange: Exchange;
   readonly caller: Caller | undefined;
   readonly operation: Operation | undefined;
@@ -77,7 +77,7 @@ export class Misbehavior {
   }
 
   /** The fault that occurs in the request; the one in its header takes precedence. Throws `FaultError`. */
-  #faultOf({ exchange: { incoming }, caller, operation, entry }: Asked): Fault | undefined {
+  #faultOf({ exchange: { incoming }, caller, operation, entry }: FaultedRequest): Fault | undefined {
     const { faults } = this.#options;
     const text = incoming.request.headers.get(faultHeader);
     const own = (text === null ? [] : [faults.inHeader(caller?.accountId, text)]).filter(({ fault }) =>
@@ -95,7 +95,7 @@ export class Misbehavior {
     return found.fault;
   }
 
-  async #misbehave(asked: Asked, fault: Fault | undefined): Promise<Response> {
+  async #misbehave(asked: FaultedRequest, fault: Fault | undefined): Promise<Response> {
     const { exchange, entry } = asked;
     const { ending } = this.#options;
     if (fault === undefined) return noted(entry, await exchange.answer());
@@ -116,13 +116,13 @@ export class Misbehavior {
     return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);
   }
 
-  async #replyTo(asked: Asked, fault: Fault): Promise<Response> {
+  async #replyTo(asked: FaultedRequest, fault: Fault): Promise<Response> {
     if (fault.reply === undefined) return this.#answerTo(asked, fault);
     const response = isPerformed(fault.reply) ? await asked.exchange.answer() : undefined;
     return proxyReply(fault.reply, response);
   }
 
-  async #answerTo({ exchange, caller, operation }: Asked, fault: Fault): Promise<Response> {
+  async #answerTo({ exchange, caller, operation }: FaultedRequest, fault: Fault): Promise<Response> {
     const { limits, clock, quiet } = this.#options;
     const { banSeconds, remaining, retryAfter } = fault;
     const code = operation === undefined ? undefined : codeOf(operation, fault);

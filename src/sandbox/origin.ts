@@ -1,4 +1,4 @@
-/** Who may steer a sandbox: programs, and nobody's pages. */
+/** Access control of a sandbox: programs may control it, web pages may not. */
 import { isIP } from 'node:net';
 import { Refusal } from '../contract/refusal.ts';
 

@@ -27,7 +27,8 @@ export async function refusedAs(
     return tooManyFailures(exchange, retryAfter ?? minuteSeconds, nowMs);
   }
   const { context, incoming } = exchange;
-  const { request, network, routed } = incoming;
+  const { request, routed } = incoming;
+  const network = () => incoming.network();
   const isFree = routed?.operation.free ?? false;
   const admission = await context.admission.admit(credentialOf(request.headers), network, isFree);
   const limited = isFree ? undefined : admission.caller && admission.verdict.refusal;
@@ -40,7 +41,7 @@ export async function refusedAs(
 
 async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode): Promise<Response> {
   const credential = { kind: code === 'missing_api_key' ? 'none' : 'malformed' } as const;
-  const admission = await context.admission.admit(credential, incoming.network);
+  const admission = await context.admission.admit(credential, () => incoming.network());
   const refusal = admission.caller === undefined ? admission.refusal : code;
   return refuse(context, incoming, admission, new Refusal(refusal));
 }

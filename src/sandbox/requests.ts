@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../contract/errors.ts';
 import type { PlanName } from '../domain/plan.ts';
 
-export const rememberedRequests = 10_000;
+export const maxRequests = 10_000;
 
 export interface RequestEntry {
   readonly number: number;
-  /** When it came, by the sandbox's clock (ISO 8601). */
+  /** Arrival time by the sandbox's clock (ISO 8601). */
   readonly at: string;
   readonly method: string;
   readonly path: string;
@@ -36,14 +36,13 @@ export class Requests {
       fault: null,
     };
     this.#entries.push(entry);
-    // Now and then, for taking off the first moves all others.
-    if (this.#entries.length >= 2 * rememberedRequests)
-      this.#entries = this.#entries.slice(-rememberedRequests);
+    // Only occasionally, because removing the first entries moves all others.
+    if (this.#entries.length >= 2 * maxRequests) this.#entries = this.#entries.slice(-maxRequests);
     return entry;
   }
 
   list(accountId: number | undefined): RequestEntry[] {
-    const latest = this.#entries.slice(-rememberedRequests);
+    const latest = this.#entries.slice(-maxRequests);
     return accountId === undefined ? latest : latest.filter(({ account }) => account === accountId);
   }
 

@@ -8,7 +8,7 @@ import { basePath } from '../contract/operations.ts';
 import { checkHost } from '../http/listener/host.ts';
 import { Outages } from '../http/logs/outages.ts';
 import { pathOf } from '../http/pipeline/query.ts';
-import type { Around, Exchange } from '../http/server.ts';
+import type { Exchange, Middleware } from '../http/server.ts';
 import { SandboxStore } from '../storage/sqlite/sandbox.ts';
 import type { KeyStore } from '../storage/storage.ts';
 import { createAccount, createAccounts, type SandboxAccount } from './accounts.ts';
@@ -61,7 +61,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   copyFileSync(files.data, files.start);
 
   const ending = new AbortController();
-  let around: Around = ({ answer }) => answer();
+  let middleware: Middleware = ({ answer }) => answer();
   const faults = new Faults();
   let admin: AdminServices | undefined;
   const webhooks = () => admin?.storage.webhooks;
@@ -69,21 +69,21 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const runtime = {
     ...systemRuntime(),
     clock,
-    around: (exchange: Exchange) => around(exchange),
+    middleware: (exchange: Exchange) => middleware(exchange),
     aroundSend: webhookFaults.around,
   };
   const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
   const store = started.use(new SandboxStore(files.data, files.start));
   const quietLog = log.child({}, { level: 'silent' });
   const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
-  // First, so that nothing is held back while the service stops.
+  // First, so that no message is delayed while the service stops.
   started.defer(() => ending.abort());
   const open = (onRequest: () => void) =>
     start({ ...options, port: 0 }, { start: files.start, accounts, onRequest });
   const stores = parent === undefined ? started.use(new Stores(open, () => performance.now())) : undefined;
   const { onRequest } = parent ?? {};
   admin = app.admin;
-  around = aroundOf({
+  middleware = middlewareOf({
     config,
     clock,
     store,
@@ -141,7 +141,7 @@ interface Parts {
   readonly ending: AbortSignal;
 }
 
-function aroundOf(parts: Parts): Around {
+function middlewareOf(parts: Parts): Middleware {
   const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = parts;
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
@@ -156,7 +156,7 @@ function aroundOf(parts: Parts): Around {
     createAccount: (account) => createAccount(admin, account),
     findAccount: (id) => admin.accounts.find(id),
     reset: () => {
-      store.putBack();
+      store.restoreInitial();
       faults.end(undefined);
       parts.webhookFaults.reset();
       requests.clear(undefined);
@@ -168,7 +168,7 @@ function aroundOf(parts: Parts): Around {
     const path = pathOf(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
     const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.answer());
-    // Instants in an answer are compared with its date.
+    // Times in a response are compared with its date.
     if (clock.advancedSeconds > 0) response.headers.set('Date', new Date(clock.now()).toUTCString());
     return response;
   };

@@ -4,7 +4,7 @@ import { minuteMs } from '../domain/clock.ts';
 import type { SandboxAccount } from './accounts.ts';
 
 /** Each has a writer thread and some MB of memory. */
-export const mostStores = 50;
+export const maxStores = 50;
 /** A store without requests for this long is removed: its test has ended without removing it. */
 export const idleMinutes = 10;
 const idleMs = idleMinutes * minuteMs;
@@ -46,8 +46,8 @@ export class Stores implements AsyncDisposable {
 
   /** Refuses `service_unavailable` when there are too many. */
   async create(): Promise<StoreEntry> {
-    if (this.#stores.size + this.#opening >= mostStores) {
-      const message = `There are ${mostStores} stores. Remove one with DELETE /sandbox/stores/{id}.`;
+    if (this.#stores.size + this.#opening >= maxStores) {
+      const message = `There are ${maxStores} stores. Remove one with DELETE /sandbox/stores/{id}.`;
       throw new Refusal('service_unavailable', { message });
     }
     this.#opening++;

@@ -1,9 +1,9 @@
-/** What stands between messages to webhooks and their sending: the faults that receivers have to expect. */
+/** Faults in deliveries to webhooks that receivers must handle. */
 import type { Storage } from '../storage/storage.ts';
 import type { Message, Send } from '../webhooks/attempt.ts';
 import type { SandboxClock } from './clock.ts';
 import { held } from './connection.ts';
-import { type Fault, isOfWebhooks, longestHoldMs } from './fault.ts';
+import { type Fault, isOfWebhooks, maxHoldMs } from './fault.ts';
 import type { Faults } from './faults.ts';
 
 /** Receivers tolerate 5 minutes. */
@@ -37,10 +37,10 @@ export class WebhookFaults {
   readonly #ending: AbortSignal;
   readonly #inFlight = new Map<string, Sent>();
   /** By webhook: aborted once the next message was sent. */
-  readonly #held = new Map<bigint, AbortController>();
+  readonly #delayed = new Map<bigint, AbortController>();
   #resetting = new AbortController();
 
-  /** `ending` is aborted when the sandbox ends, so that nothing is held any longer. */
+  /** `ending` is aborted when the sandbox ends, so that no message is delayed any longer. */
   constructor({ faults, webhooks, clock, ending }: WebhookFaultsParts) {
     this.#faults = faults;
     this.#webhooks = webhooks;
@@ -53,7 +53,7 @@ export class WebhookFaults {
     return (message, nowMs, ended) => {
       const id = `${message.webhookId} ${message.eventId}`;
       const signal = AbortSignal.any([this.#resetting.signal, ...(ended ? [ended] : [])]);
-      const attempt = { send, ...this.#asOfMachine(message, nowMs), signal };
+      const attempt = { send, ...this.#atMachineTime(message, nowMs), signal };
       const sent = this.#inFlight.get(id) ?? this.#attempt(attempt).finally(() => this.#inFlight.delete(id));
       this.#inFlight.set(id, sent);
       return sent;
@@ -64,17 +64,20 @@ export class WebhookFaults {
   reset(): void {
     this.#resetting.abort();
     this.#resetting = new AbortController();
-    this.#held.clear();
+    this.#delayed.clear();
   }
 
-  /** Whether its webhook has not been removed by a reset: messages are taken ahead, and ids are given again. */
+  /**
+   * Whether its webhook still exists after a reset, because messages are leased in advance, and ids are
+   * reused.
+   */
   async #isCurrent({ webhookId, secret }: Message): Promise<boolean> {
     const found = await this.#webhooks()?.find(webhookId);
     return found?.secret === secret || found?.formerSecret === secret;
   }
 
   /** Receivers compare the timestamp with the clock of the machine, which is not advanced. */
-  #asOfMachine(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
+  #atMachineTime(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
     const advancedMs = this.#clock.advancedSeconds * 1_000;
     const { formerSecretUntil: until } = message;
     const formerSecretUntil = until === null ? null : until - advancedMs;
@@ -86,8 +89,8 @@ export class WebhookFaults {
     // A test is sent at once.
     if (typeof eventId === 'bigint' && !(await this.#isCurrent(attempt.message)))
       return { error: 'aborted', message: '', milliseconds: 0 };
-    const earlier = this.#held.get(webhookId);
-    this.#held.delete(webhookId);
+    const earlier = this.#delayed.get(webhookId);
+    this.#delayed.delete(webhookId);
     const found = this.#faults
       .of(accountId)
       .filter(({ fault }) => isOfWebhooks(fault) && !(earlier && fault.webhook === 'out-of-order'))
@@ -103,9 +106,9 @@ export class WebhookFaults {
     if (fault?.webhookDelayMs !== undefined) await held(fault.webhookDelayMs, [signal, this.#ending]);
     if (fault?.webhook === 'out-of-order') {
       const overtaken = new AbortController();
-      this.#held.set(message.webhookId, overtaken);
-      await held(longestHoldMs, [overtaken.signal, signal, this.#ending]);
-      if (this.#held.get(message.webhookId) === overtaken) this.#held.delete(message.webhookId);
+      this.#delayed.set(message.webhookId, overtaken);
+      await held(maxHoldMs, [overtaken.signal, signal, this.#ending]);
+      if (this.#delayed.get(message.webhookId) === overtaken) this.#delayed.delete(message.webhookId);
     }
     if (fault?.webhook === 'duplicate') await send(message, nowMs, signal);
     if (fault?.webhook === 'old-timestamp') return send(message, nowMs - oldMs, signal);

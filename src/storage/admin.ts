@@ -1,4 +1,5 @@
-/** What a store keeps for operators: who they are, what they did, and who used how much. */
+/** Data of a store for operators: operators, audit entries and usage. */
+import type { OrderStatus } from '../contract/orders.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { AuditEntry, sessions } from '../tables/operators.ts';
 import type { Instance, ReportNumber } from '../tables/usage.ts';
@@ -11,17 +12,21 @@ export interface AuditFilter {
   readonly until?: number | undefined;
   readonly actor?: string | undefined;
   readonly object?: string | undefined;
+  readonly operation?: string | undefined;
 }
 
 export interface AuditStore {
-  /** Up to `limit` entries, by descending time and id: behind the one with the id `before`, from the latest on without it. */
+  /**
+   * Up to `limit` entries by descending time and id, starting after the one with the id `before`; defaults to the
+   * latest.
+   */
   list(before: bigint | undefined, limit: number, filter: AuditFilter): Awaitable<AuditEntry[]>;
 }
 
 export interface OutcomeCounts {
   /** 2xx and 304. */
   readonly ok: number;
-  /** 4xx but 429. */
+  /** 4xx except for 429. */
   readonly refused: number;
   /** 429. */
   readonly limited: number;
@@ -36,6 +41,14 @@ export interface MinuteUsage {
   readonly operation: string;
   /** `ok`, or an error code. */
   readonly code: string;
+  readonly requests: number;
+}
+
+export interface LatencyUsage {
+  /** Unix ms of its beginning. */
+  readonly minute: number;
+  /** Bucket of `domain/latency.ts`. */
+  readonly bucket: number;
   readonly requests: number;
 }
 
@@ -54,47 +67,128 @@ export interface UsagePeriod extends OutcomeCounts {
 
 export type UsageResolution = 'hour' | 'day';
 
-/** A time, in Unix ms: from `since` on, before `until`. */
+/** A range in Unix ms: includes `since`, excludes `until`. */
 export interface TimeRange {
   readonly since: number;
   readonly until: number;
 }
 
+/** Divides a time range into steps of rows by minute or by hour, each beginning at a multiple of its length. */
+export interface Steps extends TimeRange {
+  readonly by: 'minute' | 'hour';
+  readonly stepMs: number;
+}
+
+/** Requests in a step, which begins at `from` (Unix ms), by error code, or `ok`. */
+export interface StepCount {
+  readonly from: number;
+  readonly code: string;
+  readonly requests: number;
+}
+
+export interface StepLatency {
+  readonly from: number;
+  readonly bucket: number;
+  readonly requests: number;
+}
+
+export type OperationCount = Omit<MinuteUsage, 'minute'>;
+
+/** Requests of a key to an operation in a day (Unix ms of its beginning, UTC). */
+export interface KeyOperation {
+  readonly day: number;
+  readonly operation: string;
+  readonly requests: number;
+}
+
 export type UsageOwner = { readonly keyId: number } | { readonly accountId: number };
 
-/** When a key made its last request (Unix ms), and how many in some days. */
+/** The last request of a key (Unix ms), and its number of requests in some days. */
 export interface LastUse {
   readonly keyId: number;
   readonly lastUsedAt: number;
   readonly requests: number;
 }
 
+/** The requests of a key on a day. */
+export interface DayOfKey extends LastUse {
+  readonly accountId: number;
+}
+
 export interface UsageStore {
   /** By minute, operation and code. */
   minutes(range: TimeRange): Awaitable<MinuteUsage[]>;
-  /** By time; none of periods without requests. */
+  /** By step and code; steps without requests are omitted. */
+  counts(steps: Steps): Awaitable<StepCount[]>;
+  /** By step and bucket. */
+  latencies(steps: Steps): Awaitable<StepLatency[]>;
+  /** By operation and code, of minutes or hours that begin in the range. */
+  operations(range: TimeRange & Pick<Steps, 'by'>): Awaitable<OperationCount[]>;
+  /** By day and operation. */
+  keyOperations(keyId: number, range: TimeRange): Awaitable<KeyOperation[]>;
+  /** By time. Periods without requests are omitted. */
   periods(owner: UsageOwner, resolution: UsageResolution, range: TimeRange): Awaitable<UsagePeriod[]>;
   /** The keys with the most requests, or the most of deprecated operations, in the days that begin in the range; most first. */
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Awaitable<KeyUsage[]>;
+  /**
+   * Up to `limit` keys after the id `after` that were used on the day that begins at `day` (Unix ms), by ascending id.
+   */
+  keysOn(day: number, after: number, limit: number): Awaitable<DayOfKey[]>;
   /** Last uses (Unix ms), and requests in the days (UTC) that begin at `since` or later. Omits keys never used. */
   lastUses(keyIds: readonly number[], since: number): Awaitable<LastUse[]>;
 }
 
+/** Ids after `after`, up to and including `until`. */
+export interface Span {
+  readonly after: bigint;
+  readonly until: bigint;
+}
+
+export type SearchedTable = 'accounts' | 'keys' | 'pets';
+
+export interface SearchStore {
+  /**
+   * Up to `limit` ids of rows in the span whose name contains the text, ascending. The text is lowercase: of accounts as
+   * `folded` writes it, else in its ASCII letters only. Keys are also found by their last four characters. Reads every row
+   * of the span.
+   */
+  containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;
+  /**
+   * Up to `limit` ids of orders whose reference begins with the text, by reference and id. Its cost does not depend on
+   * the size of the store.
+   */
+  ordersReferring(prefix: string, limit: number): Awaitable<bigint[]>;
+  /** Number of orders with the status, counted up to `limit`. */
+  countOrders(status: OrderStatus, limit: number): Awaitable<number>;
+  /** Number of closed accounts, counted up to `limit`. */
+  countClosedAccounts(limit: number): Awaitable<number>;
+}
+
+/** The requests of a key in an hour, which begins at `hour` (Unix ms). */
+export interface KeyHour extends KeyUsage {
+  readonly hour: number;
+  readonly operations: readonly Pick<KeyOperation, 'operation' | 'requests'>[];
+}
+
+export type UsageRows = Pick<UsageReport, 'minutes' | 'latencies' | 'keys'>;
+
 export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
-  /** By key; `hour` is the Unix ms of the beginning of the hour. */
-  readonly keys: readonly (KeyUsage & { readonly hour: number })[];
-  /** A report that is sent again has the same number. */
+  readonly latencies: readonly LatencyUsage[];
+  readonly keys: readonly KeyHour[];
+  /** Repetitions of a report have the same number. */
   readonly number: ReportNumber;
   readonly instance: Instance;
 }
 
-/** Until when usage is kept, in Unix ms: what is older goes. */
+/** Times before which usage is deleted, in Unix ms. */
 export interface UsageBounds {
   readonly minutes: number;
+  /** Bounds of requests and latency by hour, and of the operations of keys by day. */
+  readonly history: number;
   readonly hours: number;
   readonly days: number;
-  /** A process that sends a report again after its last number was removed is counted twice. */
+  /** A report that is repeated after its number was removed is counted twice. */
   readonly reports: number;
   readonly instances: number;
 }
@@ -107,10 +201,10 @@ export interface SessionWrites extends EntityWrites<typeof sessions> {
 }
 
 export interface UsageWrites {
-  /** Records the number of a report; returns whether it is new. Waits for another transaction that has it. */
+  /** Records the number of a report. Returns whether it is new. Waits for another transaction with the same number. */
   isNew(number: ReportNumber): Awaitable<boolean>;
-  add(report: Pick<UsageReport, 'minutes' | 'keys'>): Awaitable<void>;
-  /** Removes some of what is older than the bounds; tells whether there may be more. */
+  add(rows: UsageRows): Awaitable<void>;
+  /** Deletes some rows older than the bounds. Returns whether there may be more. */
   prune(bounds: UsageBounds): Awaitable<boolean>;
 }
 

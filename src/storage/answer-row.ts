@@ -1,7 +1,7 @@
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { KeptAnswer } from './transaction.ts';
 
-/** A kept answer as SQL gives it, in either dialect: integers are `bigint`. */
+/** A stored answer as SQL returns it, in either dialect: integers are `bigint`. */
 export interface AnswerRow {
   readonly request: string;
   readonly status: bigint;
@@ -10,10 +10,10 @@ export interface AnswerRow {
   readonly keptAt: bigint;
 }
 
-/** How many answers that nobody may ask for any more go with each one that is kept: more than come. */
-export const answersRemovedAtOnce = 4;
+/** Expired answers deleted per insert. Above 1, so that the table shrinks. */
+export const answerRemovalBatch = 4;
 
-export const answersPrunedAtOnce = 1_000;
+export const answerPruneBatch = 1_000;
 
 export function answerId(accountId: number, key: string): string {
   return `${accountId}:${key}`;

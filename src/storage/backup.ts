@@ -1,19 +1,19 @@
-/** The contents of a sound backup, as recorded when it was made and as found by a verification. */
+/** The contents of a valid backup, as recorded by its maker and as found by a verification. */
 export interface BackupFacts {
-  /** Unix ms of its beginning: everything acknowledged before is in it. */
+  /** Time at which it began, in Unix ms. It contains everything acknowledged before. */
   readonly createdAt: number;
   readonly madeBy: string;
-  /** Format of the store in it, and the newest that this version can serve. */
+  /** Its store format, and the newest format that this version can serve. */
   readonly format: number;
   readonly newestFormat: number;
   readonly counts: Readonly<Record<string, number>>;
-  /** Of the limit state; 0 when the store had none. */
+  /** Size of the limit state; 0 if the store had none. */
   readonly limitBytes: number;
   readonly bytes: number;
 }
 
 export interface StoreContents extends Pick<BackupFacts, 'format' | 'newestFormat' | 'counts'> {
-  /** Of the data file; `null` for a store on a server. */
+  /** Size of the data file; `null` for a store on a server. */
   readonly bytes: number | null;
 }
 
@@ -23,7 +23,7 @@ export type Verified =
 
 export type BackupFault = 'missing' | 'damaged' | 'foreign' | 'exists' | 'space' | 'failed';
 
-/** A file cannot be made, verified or restored; `message` says why and what to do. */
+/** A backup cannot be made, verified or restored; `message` has the reason and the remedy. */
 export class BackupError extends Error {
   readonly fault: BackupFault;
   constructor(fault: BackupFault, message: string, cause?: unknown) {
@@ -35,7 +35,7 @@ export class BackupError extends Error {
 export interface VerifyOptions {
   /** Aborts it and removes its file. */
   readonly signal?: AbortSignal | undefined;
-  /** Bytes written or read, and bytes in all as far as they can be told in advance. */
+  /** Bytes written or read so far, and the total if it is known in advance. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface MakeOptions extends VerifyOptions {
 
 /** Makes and verifies backups in other processes, so that this one is not blocked. Both reject with `BackupError`. */
 export interface BackupMaker {
-  /** The file appears under its name when it is whole and durable. */
+  /** The file appears under its name once it is complete and durable. */
   make(path: string, options: MakeOptions): Promise<BackupFacts>;
   verify(path: string, options?: VerifyOptions): Promise<Verified>;
 }
@@ -54,7 +54,7 @@ export interface BackupMaker {
 export interface NamedFile {
   readonly name: string;
   readonly bytes: number;
-  /** As its name has it, Unix ms to the second. */
+  /** Time in its name, Unix ms to the second. */
   readonly createdAt: number;
   readonly label: string | null;
   readonly verified: VerificationResult | null;
@@ -70,12 +70,15 @@ export interface VerificationResult {
 export interface BackupFolder {
   readonly path: string;
   list(): Promise<NamedFile[]>;
-  /** The file of a name that `list` could have; undefined for any other. */
+  /** The file of a name that `list` could return; undefined for any other name. */
   pathOf(name: string): string | undefined;
   nameAt(now: number, label: string | null): string;
   noteVerified(name: string, result: VerificationResult): Promise<void>;
-  /** Creates the folder if it is missing, and removes what a killed service left in it. */
+  /** Creates the folder if it is missing, and removes the left-over files of a killed service. */
   make(): Promise<void>;
-  /** Removes all scheduled ones but the latest `keep`, of which `latest` is one; resolves with the names of those removed. */
+  /**
+   * Removes all scheduled backups except for the latest `keep`, which include `latest`. Resolves with the names of the
+   * removed ones.
+   */
   prune(keep: number, latest: string): Promise<string[]>;
 }

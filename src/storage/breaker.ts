@@ -31,6 +31,12 @@ export class Breaker implements Disposable {
     void this.#recover();
   }
 
+  /** Stops probing and ends the outage, because the server is no longer needed. */
+  retire(reason: string): void {
+    this[Symbol.dispose]();
+    this.#outage.end(reason);
+  }
+
   [Symbol.dispose](): void {
     this.#stopped.abort();
   }

@@ -1,36 +1,42 @@
 /**
- * The store of several instances: PostgreSQL has the data, Redis the limits and the word that something changed.
+ * The store of several instances. PostgreSQL has the data; Redis has the limits and announces changes.
  *
- * Why what one instance acknowledged, every instance shows: a change moves a version in PostgreSQL in the statement
- * that makes it, is then announced (Redis is told that version), then acknowledged. Every request asks Redis anyway, to
- * be counted; the answer brings the versions, and a page or caller read under another one is read again.
+ * Consistency across instances: every instance shows what any instance has acknowledged. A statement that changes data
+ * also raises a version in PostgreSQL. The change is announced by writing that version to Redis, and only then
+ * acknowledged. Every request calls Redis anyway, to be counted. The reply contains the versions, and a page or caller
+ * that was read under other versions is read again.
  *
- * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new ones therefore
- * reads the versions after them, and announces those that Redis lacks, before it returns them; without Redis, it waits
- * `staleAtMostMs`. So a list that is requested after an event shows its change, on every instance.
+ * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new events
+ * therefore reads the versions after them, and announces those that Redis lacks, before it returns the events. Without
+ * Redis, it waits `maxStaleMs`. So a list that is requested after an event shows its change, on every instance.
  *
- * Redis may not be told: it is away for who made the change, or the answer of the commit was lost. So every instance
- * also looks at the versions in PostgreSQL several times a second, and tells Redis what it does not know. Nothing
- * acknowledged is hidden for longer than `staleAtMostMs` from an instance that reaches PostgreSQL, or that reaches Redis
- * while any instance reaches both. One that only reaches Redis, with none that reaches both, goes on with what it holds.
+ * An announcement can be lost: the instance that made the change does not reach Redis, or it did not receive the result
+ * of the commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes those to
+ * Redis that it lacks. An acknowledged change is hidden for at most `maxStaleMs` from an instance that reaches
+ * PostgreSQL, or that reaches Redis while any instance reaches both. An instance that only reaches Redis, when none
+ * reaches both, continues with its cached data.
  *
- * While Redis is away each instance counts alone, from what it last knew. It reads pages from the database each time, and
- * believes callers while PostgreSQL tells that they are as they were; who changes callers waits `staleAtMostMs` before
- * the acknowledgement.
+ * While Redis is down, each instance counts alone, from the last state it knew. It reads every page from the database,
+ * and uses cached callers while PostgreSQL confirms their version. A change of callers is acknowledged after
+ * `maxStaleMs`.
  *
- * How much is admitted over the limit: while Redis is away, at most one limit per window and instance, for none knows
- * of the others. After Redis lost its memory, in the running windows at most what was admitted since the last snapshot
- * (every 10 s) and since the last request of the account on the instance that meets it first. Strikes are lost then,
- * bans are not: an account Redis does not know is checked when PostgreSQL has said what there was of it, and instances
- * put back a ban that PostgreSQL got later. Without its answer the account is decided from what the instance knows, or
- * told to come again (503).
+ * Requests admitted over the limit: while Redis is down, at most one limit per window and instance, because instances
+ * do not know each other's counts. After Redis lost its data, at most the requests of the running windows that were
+ * admitted since the last snapshot (every 10 s) and since the account's last request on the first instance to see it
+ * again. Strikes are lost then, but bans are not: an account that is unknown to Redis is checked only after PostgreSQL
+ * has returned its saved state, and instances restore bans that reached PostgreSQL later. If PostgreSQL does not
+ * answer, the instance decides from the state it knows, or responds with 503.
  *
- * Requests are numbered, so that one that Redis counted and did not answer is charged once. More requests than Redis can
- * be asked in time wait, and are told to come again after a second; they are not counted alone.
+ * Requests are numbered, so that one that Redis counted without a reply is charged once. Requests beyond the capacity
+ * of Redis wait, and are then asked to retry after a second. They are not counted by the instance alone.
  *
- * It takes one Redis primary, with replicas for its failure if need be; Redis Cluster spreads keys over several, and
- * the versions have to come with every count. Strangers' failures are counted in Redis only, and begin anew with it.
+ * Redis may be a cluster. Accounts are then divided into shards, each with a copy of the versions and all other keys of
+ * its accounts in one slot, so that a request is still counted in one round trip to one node. A change is announced to
+ * every shard before it is acknowledged. If a node is down, so are its shards, with the consequences above: each
+ * instance counts their accounts alone, with the versions of another shard. Failures of clients without a valid key are
+ * counted in Redis only, and start at zero if it loses them.
  */
+import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
 import { accounts, keys } from '../tables/accounts.ts';
 import { imports } from '../tables/imports.ts';
@@ -50,16 +56,18 @@ import { PostgresEvents, type Spread } from './postgres/entities/events.ts';
 import { PostgresImports } from './postgres/entities/imports.ts';
 import { PostgresKeys } from './postgres/entities/keys.ts';
 import { PostgresPets } from './postgres/entities/pets.ts';
+import { PostgresSearch } from './postgres/entities/search.ts';
 import { PostgresUsage } from './postgres/entities/usage.ts';
 import { factsOf } from './postgres/facts.ts';
 import { identify } from './postgres/identity.ts';
+import { Replicas } from './postgres/replicas/replicas.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
 import type { Runner } from './postgres/statements.ts';
-import { readVersions } from './postgres/versions.ts';
-import { PostgresWriter } from './postgres/writer.ts';
+import { readState } from './postgres/versions.ts';
+import { type Announce, PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
-import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
-import type { EntityStores, Storage, StoreSettings } from './storage.ts';
+import { maxStaleMs, pollIntervalMs, SharedVersions } from './shared-versions.ts';
+import type { EntityStores, ReplicatedReads, Storage, StoreSettings } from './storage.ts';
 
 export interface ClusterSettings {
   readonly redisUrl: string;
@@ -67,9 +75,10 @@ export interface ClusterSettings {
   readonly redisTimeoutMs: number;
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
+  readonly replicaUrls?: readonly string[];
 }
 
-/** Throws `StorageUnusable`. A Redis that is not there does not keep the store from opening. */
+/** Throws `StorageUnusable`. The store also opens without Redis. */
 export async function openCluster(
   options: ClusterSettings & StoreSettings & { url: string },
 ): Promise<Storage> {
@@ -79,16 +88,17 @@ export async function openCluster(
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate(create);
   const encryption = await database.encryption();
-  const identity = await identify(database, options.redisPrefix, { serving, notice });
+  const identity = await identify(database, options.redisPrefix, { serving, notice, clock });
   const versions = new SharedVersions();
   const runner: Runner = { run: (statement) => database.read(statement) };
-  const look = () => hearVersions(runner, versions);
-  if (serving) opened.use(await watch(look));
+  const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
+  const poll = () => pollVersions(runner, versions, replicas);
+  if (serving) opened.use(await watch(poll));
   const snapshots = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({
-      url: redisUrl,
-      // Stores that share a Redis share nothing in it.
+      urls: redisUrlsOf(redisUrl),
+      // Names the keys of this store, because several stores may share a Redis.
       prefix: `${options.redisPrefix}${identity.store}:`,
       process: identity.process,
       timeoutMs,
@@ -102,31 +112,28 @@ export async function openCluster(
   );
   await limits.open();
 
-  const writer = new PostgresWriter(
-    database,
-    units,
-    (resource, version) => limits.announce(resource, version),
-    { secret: identity.process, events },
-  );
+  const announce: Announce = (resource, version) => limits.announce(resource, version);
+  const writer = new PostgresWriter(database, units, announce, { secret: identity.process, events });
   opened.defer(() => writer.idle());
+  const reads = readsOf(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
   const kept = opened.move();
   return {
     encryption,
-    ...readsOf(runner, serving ? () => look().then(() => limits.spread()) : undefined),
+    ...reads,
+    ...(replicas && { replicated: replicatedReads(runner, replicas, reads) }),
     limits,
-    changedIds: new PostgresChangedIds(runner, () => versions.now),
+    changedIds: new PostgresChangedIds(runner, () => versions.now, versions.required),
     facts: async () => {
       const [postgres, redis] = await Promise.all([factsOf(database), redisFactsOf(limits)]);
-      return { engine: 'PostgreSQL and Redis', encryption, ...postgres, ...redis, ...writer.facts };
+      const engine = 'PostgreSQL and Redis';
+      return { engine, encryption, ...postgres, ...replicas?.facts, ...redis, ...writer.facts };
     },
     write: (name, input) => writer.write(name, input),
     health: () => {
-      const found: Trouble[] = [];
-      if (database.trouble !== undefined || (serving && !versions.isConfirmed)) found.push(troubles.postgres);
-      if (limits.link.trouble !== undefined) found.push(troubles.redis);
-      return found;
+      const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
+      return troublesOf(isLost, limits, replicas);
     },
-    staleAtMostMs,
+    maxStaleMs: maxStaleMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
@@ -143,25 +150,53 @@ export function readsOf(runner: Runner, spread?: Spread) {
     sessions: new PostgresEntity(sessions, runner),
     audit: new PostgresAudit(runner),
     usage: new PostgresUsage(runner),
+    search: new PostgresSearch(runner),
   };
 }
 
-async function redisFactsOf({ link }: RedisLimits): Promise<StoreFacts> {
+/** Commands read the primary: they do not call Redis, so they do not know which version a replica must have. */
+function replicasOf(
+  { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,
+  database: PostgresDatabase,
+  versions: SharedVersions,
+): Replicas | undefined {
+  if (!serving || urls.length === 0) return undefined;
+  return new Replicas({ urls, poolSize, database, versions, notice });
+}
+
+/** Columns of webhooks change without a version, like deliveries, so they are read from the primary. */
+function replicatedReads(runner: Runner, { select }: Replicas, primary: ReplicatedReads): ReplicatedReads {
+  const { pets, orders, categories } = readsOf({ ...runner, select });
+  const { webhooks, deliveries } = primary;
+  return { pets, orders, categories, webhooks, deliveries };
+}
+
+function troublesOf(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {
+  const found: Trouble[] = [];
+  if (isLost) found.push(troubles.postgres);
+  if (replicas?.isTroubled) found.push(troubles.replica);
+  if (servers.trouble !== undefined) found.push(servers.anyAvailable() ? troubles.redisPart : troubles.redis);
+  return found;
+}
+
+async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
   return {
-    redisVersion: (await link.version()) ?? null,
-    redisTrouble: link.trouble ?? null,
-    redisRequests: link.roundTrips.count,
-    redisSeconds: link.roundTrips.seconds,
+    redisVersion: (await servers.version()) ?? null,
+    redisTrouble: servers.trouble ?? null,
+    redisRequests: servers.roundTrips.count,
+    redisSeconds: servers.roundTrips.seconds,
   };
 }
 
-async function hearVersions(runner: Runner, versions: SharedVersions): Promise<void> {
+async function pollVersions(runner: Runner, versions: SharedVersions, replicas?: Replicas): Promise<void> {
   const askedAt = performance.now();
-  versions.hearPostgres(await readVersions(runner), askedAt);
+  const state = await readState(runner);
+  versions.applyPostgres(state.versions, askedAt);
+  replicas?.applyPrimary(state);
 }
 
-async function watch(look: () => Promise<void>): Promise<PeriodicTask> {
-  // That it fails now is no reason not to start: /readyz says so.
-  await look().catch(() => undefined);
-  return new PeriodicTask(lookEveryMs, look);
+async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {
+  // A failure at this point does not prevent the start: /readyz reports it.
+  await poll().catch(() => undefined);
+  return new PeriodicTask(pollIntervalMs, poll);
 }

@@ -1,18 +1,18 @@
 export interface Pending {
-  /** When it expires, by the clock that `expire` is given. */
+  /** Deadline by the clock that is passed to `expire`. */
   readonly dueAt: number;
   readonly reject: (error: unknown) => void;
 }
 
 interface DeadlineQueueOptions {
-  readonly most?: number;
-  /** Makes the error of an entry that is refused because too many wait. */
+  readonly maxEntries?: number;
+  /** Creates the error for entries that are refused because the queue is full. */
   readonly overload?: (size: number) => unknown;
-  /** Called every so many milliseconds while there are entries, to expire those that are due. */
-  readonly look?: { readonly everyMs: number; readonly work: () => void };
+  /** Called at this interval while there are entries, to expire those that are due. */
+  readonly expiry?: { readonly intervalMs: number; readonly run: () => void };
 }
 
-/** Empty places before the oldest entry are cut off when there are this many. */
+/** Number of empty places before the oldest entry at which they are cut off. */
 const cutOff = 256;
 
 /** A bounded queue of pending entries, oldest first. An entry leaves it when it is taken, answered or expired. */
@@ -37,12 +37,13 @@ export class DeadlineQueue<Entry extends Pending> {
     return this.#entries[this.#head];
   }
 
-  /** Returns the entry's number, from 1. Throws the error of `overload` when the queue is full. */
+  /** Returns the entry's number, from 1. Throws the error of `overload` if the queue is full. */
   add(entry: Entry): number {
-    const { most = Number.POSITIVE_INFINITY, look } = this.#options;
-    if (this.#size >= most) throw this.overload();
+    const { maxEntries = Number.POSITIVE_INFINITY, expiry } = this.#options;
+    if (this.#size >= maxEntries) throw this.overload();
     this.#size++;
-    if (look !== undefined) this.#timer ??= setInterval(() => this.#look(look.work), look.everyMs).unref();
+    if (expiry !== undefined)
+      this.#timer ??= setInterval(() => this.#check(expiry.run), expiry.intervalMs).unref();
     return this.#base + this.#entries.push(entry) - 1;
   }
 
@@ -50,7 +51,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return this.#options.overload?.(this.#size);
   }
 
-  /** Removes an entry by its number; undefined when it has left the queue before. */
+  /** Removes an entry by its number; undefined if it has left the queue. */
   remove(number: number): Entry | undefined {
     const place = number - this.#base;
     const entry = this.#entries[place];
@@ -61,9 +62,9 @@ export class DeadlineQueue<Entry extends Pending> {
     return entry;
   }
 
-  take(most: number): Entry[] {
+  take(limit: number): Entry[] {
     const taken: Entry[] = [];
-    for (; taken.length < most && this.#head < this.#entries.length; this.#head++) {
+    for (; taken.length < limit && this.#head < this.#entries.length; this.#head++) {
       const entry = this.#entries[this.#head];
       if (entry !== undefined) taken.push(entry);
       this.#entries[this.#head] = undefined;
@@ -73,8 +74,8 @@ export class DeadlineQueue<Entry extends Pending> {
     return taken;
   }
 
-  /** Puts entries that were just taken before all others. */
-  putBack(entries: readonly Entry[]): void {
+  /** Puts entries that were just taken back at the front. */
+  requeue(entries: readonly Entry[]): void {
     this.#entries.splice(0, this.#head, ...entries);
     this.#base += this.#head - entries.length;
     this.#head = 0;
@@ -102,9 +103,9 @@ export class DeadlineQueue<Entry extends Pending> {
     this.#head = 0;
   }
 
-  #look(work: () => void): void {
+  #check(work: () => void): void {
     if (this.#size > 0) {
-      afterUnreadAnswers(work);
+      afterUnreadReplies(work);
       return;
     }
     clearInterval(this.#timer);
@@ -112,7 +113,9 @@ export class DeadlineQueue<Entry extends Pending> {
   }
 }
 
-/** Runs work after unread replies in sockets have been processed, as there are after a long event-loop tick. */
-export function afterUnreadAnswers(work: () => void): void {
+/**
+ * Runs work after unread replies in sockets have been processed. There are such replies after a long event-loop tick.
+ */
+export function afterUnreadReplies(work: () => void): void {
   setImmediate(() => setImmediate(work));
 }

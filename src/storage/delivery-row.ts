@@ -1,12 +1,15 @@
-/** What both engines know of webhooks and their deliveries. */
+/** Rules of webhooks and deliveries that both engines share. */
 import { atOnce, type Taken, type TakenDelivery } from '../domain/delivery.ts';
 import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
 
-/** How exactly the last success of a webhook is recorded: writing it each time would double the work of a delivery. */
+/**
+ * Precision of the recorded time of a webhook's last success: writing it each time would double the writes of a
+ * delivery.
+ */
 export const successEveryMs = 60_000;
-export const deliveriesPrunedAtOnce = 1_000;
+export const deliveryPruneBatch = 1_000;
 
-/** A webhook with events that are no deliveries yet, or deliveries that are due. */
+/** A webhook with events that are not deliveries yet, or with due deliveries. */
 export interface ReadyWebhook {
   readonly id: bigint;
   readonly accountId: bigint;
@@ -27,7 +30,7 @@ export interface LeasedRow {
   readonly createdAt: bigint;
 }
 
-/** Events that may become deliveries: some of those behind `after`. */
+/** Events that may become deliveries: some of those after `after`. */
 interface Portion {
   readonly after: bigint;
   readonly types: readonly string[];
@@ -50,7 +53,7 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
   return { ...message, accountId, url, secret, formerSecret, formerSecretUntil: until };
 }
 
-/** Where the next round begins: at the first webhook again, unless this one was full. */
+/** Start of the next round: the first webhook, unless this round was full. */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   after: bigint,

@@ -1,2 +1,2 @@
-/** Most events that a transaction removes. */
-export const eventsPrunedAtOnce = 1_000;
+/** Maximum number of events removed per transaction. */
+export const eventPruneBatch = 1_000;

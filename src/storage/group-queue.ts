@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { DeadlineQueue, type Pending } from './deadline-queue.ts';
-import { StorageUnavailable } from './storage.ts';
+import { StorageUnavailable, WriteUncertain } from './storage.ts';
 
-/** Most writes that may wait for their commit; more are refused at once. */
-const longestQueue = 10_000;
-/** Most writes in one transaction, so that none holds the event loop for long. */
-const largestGroup = 1_000;
-/** A write with less than this part of its time-out left is refused. */
-const leastPart = 0.05;
-/** A commit is expected to take as long as the fastest of this many groups, so that one stall refuses no writes. */
+/** Maximum number of writes that wait for their commit. Further ones are refused immediately. */
+const maxQueueLength = 10_000;
+/** Maximum number of writes per transaction, so that none blocks the event loop for long. */
+const maxGroupSize = 1_000;
+/** A write with less than this fraction of its time-out left is refused. */
+const minShare = 0.05;
+/**
+ * The expected duration of a commit is that of the fastest of this many groups, so that one stall refuses no writes.
+ */
 const recentGroups = 3;
-/** Longest pause between groups that settle nothing. */
-const longestPauseMs = 50;
+/** Maximum pause between groups that settle nothing. */
+const maxPauseMs = 50;
 
 interface Waiting<Item, Outcome> extends Pending {
   readonly item: Item;
@@ -23,39 +25,42 @@ interface Waiting<Item, Outcome> extends Pending {
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /**
- * Stores the items in one commit and returns their outcomes in order; gives up at `dueAt`. Items without an outcome are
- * unchanged, and come again with the next group.
+ * Stores the items in one commit and returns their outcomes in order, or fails at `dueAt`. Items without an outcome are
+ * unchanged, and are retried with the next group.
  */
 export type Commit<Item, Outcome> = (
   items: readonly Item[],
   dueAt: number,
+  /** Deadline of each. */
+  duesAt: readonly number[],
 ) => Awaitable<readonly (Settled<Outcome> | undefined)[]>;
 
 export interface QueueFacts {
   readonly groups: number;
-  /** Writes in them, with those that failed by themselves. */
+  /** Writes in them, with those that failed individually. */
   readonly units: number;
   readonly seconds: number;
   readonly waiting: number;
 }
 
 /**
- * Commits writes that arrive together as one group, one group after the other. Each is answered after its group's
- * commit; if that fails, all of the group are rejected. The time-out of a write begins with its arrival: if too little
- * of it is left for a commit, the write is refused without having changed anything.
+ * Commits concurrent writes as one group, one group after the other. Each write is answered after its group's commit.
+ * If the commit fails, all writes of the group are rejected, except when the oldest timed out and nothing was changed:
+ * then the others are retried. The time-out of a write begins with its arrival. If too little of it is left for a
+ * commit, the write is refused without a change.
  */
 export class GroupQueue<Item, Outcome> {
   readonly #timeoutMs: number;
   readonly #commit: Commit<Item, Outcome>;
   readonly #waiting = new DeadlineQueue<Waiting<Item, Outcome>>({
-    most: longestQueue,
+    maxEntries: maxQueueLength,
     overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
   });
   #running: Promise<void> | undefined;
-  /** How long the last groups took that were committed, in milliseconds. */
+  /** Durations of the last committed groups, in milliseconds. */
   readonly #recentMs: number[] = Array<number>(recentGroups).fill(0);
-  /** Groups in succession that settled nothing, because others were in their way. */
-  #vain = 0;
+  /** Number of consecutive groups that settled nothing because of conflicts. */
+  #conflictsInARow = 0;
   #groups = 0;
   #units = 0;
   #tookMs = 0;
@@ -65,12 +70,15 @@ export class GroupQueue<Item, Outcome> {
     this.#commit = commit;
   }
 
-  /** Rejects with `StorageUnavailable` when too many wait, or it has waited too long; else as the commit says. */
-  add(item: Item): Promise<Outcome> {
+  /**
+   * Rejects with `StorageUnavailable` if too many writes wait, or this one has waited too long; otherwise like the
+   * commit.
+   */
+  add(item: Item, dueAt = performance.now() + this.#timeoutMs): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const groupsAhead = Math.floor(this.#waiting.size / largestGroup);
+      const groupsAhead = Math.floor(this.#waiting.size / maxGroupSize);
       if (groupsAhead * this.#expectedMs > this.#timeoutMs) throw this.#waiting.overload();
-      this.#waiting.add({ item, dueAt: performance.now() + this.#timeoutMs, resolve, reject });
+      this.#waiting.add({ item, dueAt, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -93,21 +101,21 @@ export class GroupQueue<Item, Outcome> {
       // Further writes of this event-loop tick join the group.
       await new Promise((resolve) => setImmediate(resolve));
       this.#refuseLate();
-      const group = this.#waiting.take(largestGroup);
+      const group = this.#waiting.take(maxGroupSize);
       if (group.length > 0) await this.#answer(group);
-      if (this.#vain > 0) await sleep(Math.min(2 ** this.#vain, longestPauseMs));
+      if (this.#conflictsInARow > 0) await sleep(Math.min(2 ** this.#conflictsInARow, maxPauseMs));
     }
     this.#running = undefined;
   }
 
-  /** At most half the time-out: a write that has not waited is always tried. */
+  /** At most half the time-out, so that a write that has not waited is always tried. */
   get #expectedMs(): number {
     return Math.min(...this.#recentMs, this.#timeoutMs / 2);
   }
 
-  /** Refuses writes with less time left than a commit takes, so that no group begins that would be given up. */
+  /** Refuses writes with less time left than a commit takes, so that no group begins that would time out. */
   #refuseLate(): void {
-    const neededMs = Math.round(Math.max(this.#expectedMs, this.#timeoutMs * leastPart));
+    const neededMs = Math.round(Math.max(this.#expectedMs, this.#timeoutMs * minShare));
     const reason = `a write had less than ${neededMs} of its ${this.#timeoutMs} ms left, too little for a commit`;
     this.#waiting.expire(new StorageUnavailable(reason), performance.now() + neededMs);
   }
@@ -117,22 +125,28 @@ export class GroupQueue<Item, Outcome> {
     const dueAt = group[0]?.dueAt ?? startedAt;
     try {
       const items = group.map(({ item }) => item);
-      const settled = await this.#commit(items, dueAt);
+      const duesAt = group.map((each) => each.dueAt);
+      const settled = await this.#commit(items, dueAt, duesAt);
       this.#recentMs.shift();
       this.#recentMs.push(performance.now() - startedAt);
       const again = group.filter((_, index) => settled[index] === undefined);
       this.#groups++;
       this.#units += group.length - again.length;
-      this.#waiting.putBack(again);
+      this.#waiting.requeue(again);
       for (const [index, its] of settled.entries()) {
         const { resolve, reject } = group[index] as Waiting<Item, Outcome>;
         if (its === undefined) continue;
         if ('error' in its) reject(its.error);
         else resolve(its.outcome);
       }
-      this.#vain = again.length === group.length ? this.#vain + 1 : 0;
+      this.#conflictsInARow = again.length === group.length ? this.#conflictsInARow + 1 : 0;
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      const now = performance.now();
+      const isUnchanged = error instanceof StorageUnavailable && !(error instanceof WriteUncertain);
+      // The group timed out for its oldest write. The others may have time left.
+      const again = isUnchanged && now >= dueAt ? group.filter((each) => each.dueAt > now) : [];
+      this.#waiting.requeue(again);
+      for (const { reject } of group.slice(0, group.length - again.length)) reject(error);
     } finally {
       this.#tookMs += performance.now() - startedAt;
     }

@@ -1,4 +1,5 @@
 import { maskedUrl } from '../domain/masked-url.ts';
+import { printable } from '../domain/printable.ts';
 import type { StoreContents } from './backup.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
@@ -11,15 +12,15 @@ export interface StorageOptions<All extends Units> extends Omit<StoreSettings<Al
   readonly url: string;
   /** Defaults to `serving`. */
   readonly create?: boolean;
-  /** Where the units of work of an embedded store run; defaults to this thread. */
+  /** Thread that runs the units of work of an embedded store; defaults to this thread. */
   readonly writer?: WriterPlace;
   /** Further settings of a store on PostgreSQL; undefined without Redis. */
   readonly cluster?: ClusterSettings | undefined;
-  /** Defaults to warnings of the process. */
+  /** Defaults to lines on standard error. */
   readonly notice?: Notice;
 }
 
-/** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
+/** Opens the store of a URL. Throws `StorageUnusable` with a remedy. */
 export async function openStorage<All extends Units>(options: StorageOptions<All>): Promise<Storage<All>> {
   const {
     url,
@@ -35,15 +36,15 @@ export async function openStorage<All extends Units>(options: StorageOptions<All
   if (path !== undefined) return openSqlite({ ...settings, path, writer });
   if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
-  // Only who has the servers waits for their drivers to load.
+  // Drivers are loaded only if the store needs them.
   const { openCluster } = await import('./cluster.ts');
   return openCluster({ ...settings, url, ...cluster });
 }
 
-/** How long a statement of a copy may take: it deals with many rows. */
+/** Time limit of a statement of a copy, which handles many rows. */
 const copyTimeoutMs = 60_000;
 
-/** Opens the store a URL names as rows. Throws `StorageUnusable`, also when it is being served (SQLite). */
+/** Opens the store of a URL as rows. Throws `StorageUnusable`, also if it is being served (SQLite). */
 export async function openTables(url: string, mustExist: boolean): Promise<Tables> {
   const path = sqlitePath(url);
   if (path !== undefined) {
@@ -56,21 +57,21 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
 }
 
-/** Reads what a store on a server holds. Throws `StorageUnusable`. */
+/** Reads the contents of a store on a server. Throws `StorageUnusable`. */
 export async function verifyServer(url: string): Promise<StoreContents> {
   const { verifyPostgres } = await import('./postgres/verify.ts');
   return verifyPostgres({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
 }
 
 function warn(text: string): void {
-  process.emitWarning(text);
+  process.stderr.write(`animal-store: ${printable(text)}\n`);
 }
 
 export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
 
-/** The path of an embedded store's data file. Undefined also for a store in memory, which would not outlive a copy. */
+/** The path of an embedded store's data file. Also undefined for a store in memory, which would not outlive a copy. */
 export function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

@@ -1,201 +1,124 @@
-/** A change of the schema, as SQL of each engine that it concerns. */
-interface SchemaChange {
-  readonly sqlite?: string;
-  readonly postgres: string;
-}
+import type { SchemaChange } from './schema-change.ts';
+import { changesOf11 } from './schema-changes-of-1.1.ts';
 
-/** Steps that both engines take after the earlier ones, which each has alone. They are only ever appended, and never changed. */
+const auditByOperation = `
+  CREATE INDEX audit_by_operation ON audit (operation, at, id);
+  CREATE INDEX audit_by_object_and_operation ON audit (object, operation, at, id);
+  CREATE INDEX audit_by_actor_and_operation ON audit (actor, operation, at, id);
+  CREATE INDEX audit_by_object_and_actor_and_operation ON audit (object, actor, operation, at, id);
+`;
+
+/**
+ * Steps of both engines, after the earlier ones that each engine has separately. They are only ever appended, and never
+ * changed.
+ */
 export const schemaChanges: readonly SchemaChange[] = [
+  ...changesOf11,
   {
-    sqlite: `
-      CREATE TABLE events (
-        id         INTEGER PRIMARY KEY AUTOINCREMENT,
-        type       TEXT    NOT NULL,
-        data       TEXT    NOT NULL,
-        account_id INTEGER,
-        created_at INTEGER NOT NULL
-      ) STRICT;`,
     postgres: `
-      CREATE TABLE events (
-        id         bigint PRIMARY KEY,
-        type       text   NOT NULL,
-        data       text   NOT NULL,
-        account_id bigint,
-        created_at bigint NOT NULL
-      );
-      INSERT INTO counters (name, last) VALUES ('events', 0);
-
-      -- A transaction adds its events here, in no particular order of commits. The next reader numbers them: an id that a
-      -- writer drew could become visible after a higher one.
-      CREATE TABLE unnumbered_events (
-        number     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        type       text   NOT NULL,
-        data       text   NOT NULL,
-        account_id bigint,
-        created_at bigint NOT NULL
-      );
-
-      -- Rows stay for a moment only, so the table is vacuumed by their number, not by its size.
-      ALTER TABLE unnumbered_events SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
-
-      -- Moves committed events to the table of events, at most 10,000 of them, and returns how many.
-      CREATE FUNCTION number_events() RETURNS bigint LANGUAGE plpgsql AS $$
-      DECLARE
-        numbered bigint;
-      BEGIN
-        -- By the index, which is shorter than the rows that were moved since the last vacuum.
-        PERFORM FROM unnumbered_events ORDER BY number LIMIT 1;
-        IF NOT FOUND THEN
-          RETURN 0;
-        END IF;
-        -- One process numbers at a time. Behind the lock, statements see the events that the one before left.
-        PERFORM FROM counters WHERE name = 'events' FOR UPDATE;
-        WITH taken AS (
-          DELETE FROM unnumbered_events
-          WHERE number IN (SELECT number FROM unnumbered_events ORDER BY number LIMIT 10000)
-          RETURNING *
-        ), counted AS (
-          UPDATE counters SET last = last + (SELECT count(*) FROM taken) WHERE name = 'events'
-          RETURNING last - (SELECT count(*) FROM taken) AS before
-        )
-        INSERT INTO events (id, type, data, account_id, created_at)
-        SELECT before + row_number() OVER (ORDER BY number), type, data, account_id, created_at FROM counted, taken;
-        GET DIAGNOSTICS numbered = ROW_COUNT;
-        RETURN numbered;
-      END
-      $$;`,
-  },
-  {
-    sqlite: `
-    CREATE TABLE webhooks (
-      id                  INTEGER PRIMARY KEY AUTOINCREMENT,
-      account_id          INTEGER NOT NULL,
-      url                 TEXT    NOT NULL,
-      types               TEXT    NOT NULL,
-      description         TEXT,
-      enabled             INTEGER NOT NULL,
-      disabled_reason     TEXT,
-      secret              TEXT    NOT NULL,
-      former_secret       TEXT,
-      former_secret_until INTEGER,
-      position            INTEGER NOT NULL,
-      succeeded_at        INTEGER,
-      created_at          INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX webhooks_by_account ON webhooks (account_id);
-    CREATE INDEX webhooks_by_state ON webhooks (enabled);
-    CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled);
-
-    CREATE TABLE deliveries (
-      id              INTEGER PRIMARY KEY AUTOINCREMENT,
-      webhook_id      INTEGER NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
-      event_id        INTEGER NOT NULL,
-      type            TEXT    NOT NULL,
-      status          TEXT    NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
-      attempts        TEXT    NOT NULL,
-      next_attempt_at INTEGER,
-      leased_until    INTEGER,
-      created_at      INTEGER NOT NULL,
-      finished_at     INTEGER
-    ) STRICT;
-    CREATE INDEX deliveries_by_status ON deliveries (status);
-    CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, status);
-    CREATE INDEX due_deliveries ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
-    CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
-    CREATE INDEX finished_deliveries ON deliveries (finished_at) WHERE finished_at IS NOT NULL;
-
-    INSERT INTO versions VALUES ('webhooks', 1);
-    `,
-    postgres: `
-    CREATE TABLE webhooks (
-      id                  bigint  PRIMARY KEY,
-      account_id          bigint  NOT NULL,
-      url                 text    NOT NULL,
-      types               text    NOT NULL,
-      description         text,
-      enabled             boolean NOT NULL,
-      disabled_reason     text,
-      secret              text    NOT NULL,
-      former_secret       text,
-      former_secret_until bigint,
-      position            bigint  NOT NULL,
-      succeeded_at        bigint,
-      created_at          bigint  NOT NULL
-    );
-    CREATE INDEX webhooks_by_account ON webhooks (account_id, id);
-    CREATE INDEX webhooks_by_state ON webhooks (enabled, id);
-    CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled, id);
-
-    CREATE TABLE deliveries (
-      id              bigint PRIMARY KEY,
-      webhook_id      bigint NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
-      event_id        bigint NOT NULL,
-      type            text   NOT NULL,
-      status          text   NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
-      attempts        text   NOT NULL,
-      next_attempt_at bigint,
-      leased_until    bigint,
-      created_at      bigint NOT NULL,
-      finished_at     bigint
-    );
-    CREATE INDEX deliveries_by_status ON deliveries (status, id);
-    CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, status, id);
-    CREATE INDEX due_deliveries ON deliveries (webhook_id, next_attempt_at, id) WHERE status = 'pending';
-    CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
-    CREATE INDEX finished_deliveries ON deliveries (finished_at, id) WHERE finished_at IS NOT NULL;
-
-    INSERT INTO counters (name, last) VALUES ('webhooks', 0), ('deliveries', 0);
-    `,
-  },
-  {
-    sqlite: `
-    CREATE TABLE usage_reports (
-      process     TEXT    NOT NULL PRIMARY KEY,
-      number      INTEGER NOT NULL,
-      reported_at INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    `,
-    postgres: `
-    CREATE TABLE usage_reports (
-      process     text   PRIMARY KEY,
-      number      bigint NOT NULL,
-      reported_at bigint NOT NULL
-    );
-
-    CREATE INDEX lifted_bans ON ban_snapshots (lifted_until) WHERE lifted_until > 0;
-    `,
-  },
-  {
-    // The embedded store reads a page again in less time than it takes to find out whether it changed.
-    postgres: `
-    -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
-    -- can miss it, such as an instance of an older version.
-    CREATE TABLE changed_ranges (
-      resource text   NOT NULL,
-      range    bigint NOT NULL,
-      version  bigint NOT NULL,
-      PRIMARY KEY (resource, range)
-    );
-    CREATE INDEX changed_ranges_by_version ON changed_ranges (resource, version);
-    CREATE FUNCTION note_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    -- Ranges of 16 ids: about the length of a page. Those of 128 made a change discard eight times as many pages.
+    TRUNCATE changed_ranges;
+    CREATE OR REPLACE FUNCTION note_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO changed_ranges (resource, range, version)
       SELECT TG_ARGV[0], ranges.range, counters.version
-      FROM (SELECT DISTINCT id / 128 AS range FROM changed) AS ranges, counters WHERE counters.name = TG_ARGV[0]
+      FROM (SELECT DISTINCT id / 16 AS range FROM changed) AS ranges, counters WHERE counters.name = TG_ARGV[0]
       ON CONFLICT (resource, range) DO UPDATE SET version = excluded.version;
       RETURN NULL;
     END $$;
-    CREATE TRIGGER noted_insert AFTER INSERT ON pets
-      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
-    CREATE TRIGGER noted_update AFTER UPDATE ON pets
-      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
-    CREATE TRIGGER noted_delete AFTER DELETE ON pets
-      REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
-    CREATE TRIGGER noted_insert AFTER INSERT ON orders
-      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
-    CREATE TRIGGER noted_update AFTER UPDATE ON orders
-      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
-    CREATE TRIGGER noted_delete AFTER DELETE ON orders
-      REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
     `,
+  },
+  {
+    postgres: `
+    -- When the server was started that is the primary now. An instance writes it when it finds another server there, so that
+    -- replicas of a former primary, or of another copy of the store, are not taken for replicas of this one.
+    ALTER TABLE store ADD COLUMN primary_started text;
+    `,
+  },
+  {
+    sqlite: `
+    CREATE TABLE usage_operation_hours (
+      hour      INTEGER NOT NULL,
+      operation TEXT NOT NULL,
+      code      TEXT NOT NULL,
+      requests  INTEGER NOT NULL,
+      PRIMARY KEY (hour, operation, code)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE latency_minutes (
+      minute   INTEGER NOT NULL,
+      bucket   INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (minute, bucket)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE latency_hours (
+      hour     INTEGER NOT NULL,
+      bucket   INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (hour, bucket)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE usage_key_operations (
+      day       INTEGER NOT NULL,
+      key_id    INTEGER NOT NULL,
+      operation TEXT NOT NULL,
+      requests  INTEGER NOT NULL,
+      PRIMARY KEY (day, key_id, operation)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX usage_key_operations_by_key ON usage_key_operations (key_id, day);
+    INSERT INTO usage_operation_hours (hour, operation, code, requests)
+    SELECT minute - minute % 3600000, operation, code, sum(requests) FROM usage_minutes GROUP BY 1, 2, 3;
+    CREATE UNIQUE INDEX keys_by_successor ON keys (successor_id);
+    `,
+    postgres: `
+    -- Rows are overwritten every few seconds; with free space on a page, the indexes need no change.
+    CREATE TABLE usage_operation_hours (
+      hour      bigint NOT NULL,
+      operation text   COLLATE "C" NOT NULL,
+      code      text   COLLATE "C" NOT NULL,
+      requests  bigint NOT NULL,
+      PRIMARY KEY (hour, operation, code)
+    ) WITH (fillfactor = 70);
+    CREATE TABLE latency_minutes (
+      minute   bigint NOT NULL,
+      bucket   bigint NOT NULL,
+      requests bigint NOT NULL,
+      PRIMARY KEY (minute, bucket)
+    ) WITH (fillfactor = 70);
+    CREATE TABLE latency_hours (
+      hour     bigint NOT NULL,
+      bucket   bigint NOT NULL,
+      requests bigint NOT NULL,
+      PRIMARY KEY (hour, bucket)
+    ) WITH (fillfactor = 70);
+    CREATE TABLE usage_key_operations (
+      day       bigint NOT NULL,
+      key_id    bigint NOT NULL,
+      operation text   COLLATE "C" NOT NULL,
+      requests  bigint NOT NULL,
+      PRIMARY KEY (day, key_id, operation)
+    ) WITH (fillfactor = 70);
+    CREATE INDEX usage_key_operations_by_key ON usage_key_operations (key_id, day);
+    INSERT INTO usage_operation_hours (hour, operation, code, requests)
+    SELECT minute - minute % 3600000, operation, code, sum(requests) FROM usage_minutes GROUP BY 1, 2, 3;
+    CREATE UNIQUE INDEX keys_by_successor ON keys (successor_id);
+    `,
+  },
+  {
+    // Operators search by the client's reference of an order.
+    sqlite: 'CREATE INDEX orders_by_reference ON orders (reference) WHERE reference IS NOT NULL;',
+    postgres:
+      'CREATE INDEX orders_by_reference ON orders (reference COLLATE "C", id) WHERE reference IS NOT NULL;',
+  },
+  {
+    sqlite: auditByOperation,
+    postgres: auditByOperation,
+  },
+  {
+    postgres: `
+    -- The target of a copy is not served until the copy is verified. A data file of SQLite says so by its application id.
+    ALTER TABLE store ADD COLUMN is_unfinished_copy boolean NOT NULL DEFAULT false;
+    `,
+  },
+  {
+    sqlite: 'ALTER TABLE accounts ADD COLUMN note TEXT;',
+    postgres: 'ALTER TABLE accounts ADD COLUMN note text;',
   },
 ];

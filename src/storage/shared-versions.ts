@@ -1,84 +1,99 @@
 import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
+import { RequiredVersions } from './required-versions.ts';
 
-/** Greatest age of cached data when Redis announces no change: versions from PostgreSQL are valid this long. */
-export const staleAtMostMs = 1_000;
+/** Maximum age of cached data when Redis announces no change: versions from PostgreSQL are valid this long. */
+export const maxStaleMs = 1_000;
 
-/** How often the versions are read from Redis and PostgreSQL while no request does, in ms. */
-export const lookEveryMs = 250;
+/** Interval at which the versions are read from Redis and PostgreSQL without requests, in ms. */
+export const pollIntervalMs = 250;
+
+/** The versions that a shard of Redis last reported. */
+interface ReportedVersions {
+  lastReported: Versions;
+}
 
 /**
- * The versions of this process, raised when Redis (with every counted request) or PostgreSQL (when polled) reports a
- * change. Both report the number PostgreSQL gave the change, so that it counts once. Any other number counts as a
- * change, even a smaller one: a server may have been restored from a backup.
+ * The versions of this process, raised when a shard of Redis (with every counted request) or PostgreSQL (when polled)
+ * reports a change. All report the number PostgreSQL assigned to the change, so that it counts once: changes of a
+ * resource are committed in the order of their numbers, and a number covers all lower ones. A number that decreases
+ * counts as a change: Redis lost its memory, or a server was restored from a backup. Redis itself raises a number by
+ * one if a change would not raise it. PostgreSQL's numbers are microseconds, and leave room for that.
  */
 export class SharedVersions {
+  readonly required = new RequiredVersions();
   #now = versionsFrom(() => 1);
-  #redis = versionsFrom(() => -1);
   #postgres = versionsFrom(() => 0);
-  /** When the versions of Redis last changed (`performance.now()`). */
-  readonly #redisMoved: Record<Resource, number> = { ...versionsFrom(() => 0) };
+  /** The number of the last change that counted. */
+  readonly #counted: Record<Resource, number> = { ...versionsFrom(() => 0) };
+  /** Time at which Redis last raised it (`performance.now()`). */
+  readonly #redisRaised: Record<Resource, number> = { ...versionsFrom(() => 0) };
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
 
-  /** The versions under which data read from here on may be cached. */
+  /** The versions under which data that is read from now on may be cached. */
   get now(): Versions {
     return this.#now;
-  }
-
-  /** The last versions from Redis, which scripts compare with the current ones. */
-  get redis(): Versions {
-    return this.#redis;
   }
 
   get postgres(): Versions {
     return this.#postgres;
   }
 
-  hearRedis(told: Versions): Versions {
-    // The hot path of every request: almost always nothing has changed.
-    if (resources.every((what) => told[what] === this.#redis[what])) return this.#now;
+  applyRedis(shard: ReportedVersions, reported: Versions): Versions {
+    const { lastReported } = shard;
+    // The hot path of every request: almost always, nothing has changed.
+    if (resources.every((what) => reported[what] === lastReported[what])) return this.#now;
     for (const what of resources) {
-      const before = this.#redis[what];
-      if (told[what] === before) continue;
-      this.#redisMoved[what] = performance.now();
-      if (told[what] !== this.#postgres[what]) this.#rise(what);
+      const [before, now, counted] = [lastReported[what], reported[what], this.#counted[what]];
+      // A smaller number is from a shard that lost its memory, and may lack the last changes.
+      if (now !== before) this.required.raise(what, now > before ? now : 0);
+      if (now === before || now === counted || (before < now && now < counted)) continue;
+      if (now > counted) {
+        this.#counted[what] = now;
+        this.#redisRaised[what] = performance.now();
+      }
+      this.#raise(what);
     }
-    this.#redis = told;
+    shard.lastReported = reported;
     return this.#now;
   }
 
   /** `askedAt` is the `performance.now()` before the query: it returned everything committed earlier. */
-  hearPostgres(told: Versions, askedAt: number): void {
+  applyPostgres(reported: Versions, askedAt: number): void {
     this.#askedAt = askedAt;
     for (const what of resources) {
-      const overtaken = told[what] < this.#redis[what] && this.#redisMoved[what] > askedAt;
-      if (overtaken || told[what] === this.#postgres[what]) continue;
-      this.#postgres = { ...this.#postgres, [what]: told[what] };
-      if (told[what] !== this.#redis[what]) this.#rise(what);
+      this.required.settle(what, reported[what], askedAt);
+      const counted = this.#counted[what];
+      const overtaken = reported[what] < counted && this.#redisRaised[what] > askedAt;
+      if (overtaken || reported[what] === this.#postgres[what]) continue;
+      this.#postgres = { ...this.#postgres, [what]: reported[what] };
+      this.#counted[what] = reported[what];
+      if (reported[what] !== counted) this.#raise(what);
     }
   }
 
   get isConfirmed(): boolean {
-    return performance.now() - this.#askedAt < staleAtMostMs;
+    return performance.now() - this.#askedAt < maxStaleMs;
   }
 
   /**
-   * The versions while Redis is down. That of callers comes from PostgreSQL, or is valid for a while after callers were
-   * read; all others are never repeated, so that everything is read from the database.
+   * The versions while Redis is down. The version of callers comes from PostgreSQL, or is valid for a while after
+   * callers were read. All others are unique, so that everything is read from the database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;
+    for (const what of resources) this.required.raise(what, 0);
     const callers = this.isConfirmed ? this.#now.callers : -Math.ceil(performance.now());
     return versionsFrom((resource) => (resource === 'callers' ? callers : never));
   }
 
   /** Whether a caller that was read under this version may be used while Redis is down. */
   isFresh(callersVersion: number): boolean {
-    if (callersVersion < 0) return performance.now() + callersVersion < staleAtMostMs;
+    if (callersVersion < 0) return performance.now() + callersVersion < maxStaleMs;
     return callersVersion === this.#now.callers && this.isConfirmed;
   }
 
-  #rise(what: Resource): void {
+  #raise(what: Resource): void {
     this.#now = { ...this.#now, [what]: this.#now[what] + 1 };
   }
 }

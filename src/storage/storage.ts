@@ -1,4 +1,4 @@
-/** What every store offers, whatever engine is behind it. Operations see nothing else of storage. */
+/** Interface of every store, whatever its engine. Operations depend on nothing else in storage. */
 import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { DeliveryBacklog } from '../domain/delivery.ts';
 import type { LimitRules, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
-import type { Versions } from '../domain/resources.ts';
+import type { Resource, Unversioned, Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
@@ -19,12 +19,14 @@ import type { pets } from '../tables/pets.ts';
 import type { FilterIn, Table } from '../tables/table.ts';
 import type { Entities } from '../tables/tables.ts';
 import type { deliveries } from '../tables/webhooks.ts';
-import type { AuditStore, StoreFacts, UsageStore } from './admin.ts';
+import type { AuditStore, SearchStore, StoreFacts, UsageStore } from './admin.ts';
 import type { EntityReads } from './entity.ts';
 import type { Notice } from './outage.ts';
 import type { Units, Writer } from './transaction.ts';
 
-/** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
+/**
+ * A temporary failure that changed nothing: the disk is full, the server is down, or a lock was not acquired in time.
+ */
 export class StorageUnavailable extends Refusal {
   constructor(reason: string, cause?: unknown, message?: string) {
     const more = { cause: new Error(reason, { cause }) };
@@ -32,7 +34,7 @@ export class StorageUnavailable extends Refusal {
   }
 }
 
-/** The store broke off in the middle of a write: it is done whole or not at all, and which is not known. */
+/** The store failed during a write. The write was applied completely or not at all, but which is unknown. */
 export class WriteUncertain extends StorageUnavailable {
   constructor(reason: string, cause?: unknown) {
     super(
@@ -43,10 +45,17 @@ export class WriteUncertain extends StorageUnavailable {
   }
 }
 
-/** The store cannot be opened as it is; `message` says why and what to do. */
+/** The store cannot be opened; `message` has the reason and the remedy. */
 export class StorageUnusable extends Error {}
 
-/** A way for messages between two threads or processes; what is posted arrives whole, once and in order, or not at all. */
+/** `otherwise` describes the alternative to resuming the copy. */
+export function unfinishedCopy(store: string, otherwise: string): StorageUnusable {
+  return new StorageUnusable(
+    `${store} is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or ${otherwise}.`,
+  );
+}
+
+/** Channel for messages between two threads or processes. A message arrives whole, once and in order, or not at all. */
 export interface Port {
   post(message: unknown): void;
   listen(handler: (message: unknown) => void): void;
@@ -62,8 +71,13 @@ export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint
 
 export interface PetStore extends EntityReads<typeof pets> {
   list(after?: bigint, limit?: number, filter?: PetFilter): Awaitable<Pet[]>;
-  /** How many there are in each status, of one category or of all. Costs alike at any size. */
+  /** Number of animals in each status, of one category or of all. Its cost does not depend on their number. */
   inventory(categoryId?: bigint): Awaitable<Inventory>;
+  /** Up to `limit` categories after the id `after` that have animals, by ascending id. */
+  categoriesInUse(
+    after: bigint | undefined,
+    limit: number,
+  ): Awaitable<(Inventory & { readonly id: bigint })[]>;
 }
 
 export interface AccountFilter {
@@ -71,11 +85,14 @@ export interface AccountFilter {
   readonly isClosed?: boolean | undefined;
 }
 
-/** Where a page of accounts begins: behind this one. With a name filter they are in the order of their folded names. */
+/** A page of accounts begins after this one. With a name filter, accounts are ordered by their folded names. */
 export type AccountPosition = Pick<Account, 'id' | 'name'>;
 
 export interface AccountStore extends EntityReads<typeof accounts> {
-  /** Up to `limit` accounts behind `after`, by ascending id, with a name filter by folded name and id. Costs alike at any size. */
+  /**
+   * Up to `limit` accounts after `after`, by ascending id, with a name filter by folded name and id. Its cost does not
+   * depend on their number.
+   */
   search(after: AccountPosition | undefined, limit: number, filter: AccountFilter): Awaitable<Account[]>;
 }
 
@@ -92,7 +109,7 @@ export interface Caller {
   readonly plan: PlanName;
   readonly quota: Quota;
   readonly scopes: ReadonlySet<Scope>;
-  /** Unix ms, `Infinity` for never. */
+  /** Unix ms, `Infinity` for keys that never expire. */
   readonly expiresAt: number;
 }
 
@@ -102,13 +119,15 @@ export interface KeyFingerprint {
 }
 
 export interface KeyStore extends EntityReads<typeof keys> {
-  /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
+  /** Up to `limit` keys, including ended ones, starting at the id `fromId`, by ascending id. */
   fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
-  /** Revoked keys are not found, nor those of closed accounts. */
+  /** Does not find revoked keys, nor keys of closed accounts. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
 }
 
-/** `verdict` is undefined when the caller was read under an older version: nothing was counted, read it again. */
+/**
+ * `verdict` is undefined if the caller was read under an older version: nothing was counted, and it must be read again.
+ */
 export interface Admission {
   readonly verdict: Verdict | undefined;
   readonly versions: Versions;
@@ -128,18 +147,18 @@ export interface Ban {
 
 export interface LimitStore {
   versions(): Awaitable<Versions>;
-  /** The verdict of a request now, admitted or banned. Counts nothing, opens no window and is no strike. */
+  /** The verdict for a request now, admitted or banned. Counts nothing, opens no window and adds no strike. */
   standing(caller: Caller): Awaitable<{ readonly verdict: Verdict; readonly versions: Versions }>;
-  /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
+  /** Checks and counts one request of the caller that was read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
-  /** Gives back what a request took that is answered for nothing (503). */
+  /** Returns the count of a request that failed with 503. */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
-  /** The same for an unknown key; undefined, with nothing counted, when `callersVersion` is no longer current. */
+  /** The same for an unknown key; undefined, with nothing counted, if `callersVersion` is no longer current. */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
-  /** Ends the ban and forgets its strikes and level; false when the key is not banned. */
+  /** Ends the ban and clears its strikes and level; false if the key is not banned. */
   lift(keyId: number): Awaitable<boolean>;
 }
 
@@ -148,11 +167,11 @@ export interface ImportStore extends EntityReads<typeof imports> {
 }
 
 export interface EventStore {
-  /** Up to `limit` events behind the id `after`, ascending. */
+  /** Up to `limit` events after the id `after`, ascending. */
   list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
   /** Up to `limit` of the newest events, newest first. */
   newest(limit: number): Awaitable<StoredEvent[]>;
-  /** The highest id that was given out, and the id from which on events are retained: one above it if there are none. */
+  /** The highest assigned id, and the id from which on events are retained, which is one above it if there are none. */
   bounds(): Awaitable<EventBounds>;
 }
 
@@ -167,13 +186,13 @@ export interface EventBounds {
 
 export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
 
-/** What a store of either engine is opened with. */
+/** Options for opening a store of either engine. */
 export interface StoreSettings<All extends Units = Units> {
   readonly clock: Clock;
   readonly rules: LimitRules;
   /** Whether this process serves requests, or supervises workers that do. */
   readonly serving: boolean;
-  /** Whether an embedded store that is missing, or the tables of an empty database, are created. */
+  /** Whether to create a missing embedded store, or the tables of an empty database. */
   readonly create: boolean;
   readonly units: All;
   /** Receives outages and recoveries. */
@@ -182,10 +201,13 @@ export interface StoreSettings<All extends Units = Units> {
   readonly events?: boolean;
 }
 
+/** Reads of clients, which replicas may serve. */
+export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
+
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
-  /** Whether opening it made it; not known of a store across the network. */
+  /** Whether opening created the store; undefined for a store on a server. */
   readonly created?: boolean;
-  /** How the connections to its server are protected on their way, in words; undefined where there is no server. */
+  /** Encryption of the connections to its server, in words; undefined without a server. */
   readonly encryption?: string;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
@@ -198,30 +220,41 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;
-  /** What the store tells of itself: engine, format, sizes, groups that this process committed. */
+  /** Reads for a counted request from read replicas that have every change it must show; undefined without replicas. */
+  readonly replicated?: ReplicatedReads;
+  readonly search: SearchStore;
+  /** Facts about the store: engine, format, sizes, groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
-  /** Performs the writes of a worker; dispose of it when that process has ended. Undefined where every process writes itself. */
+  /**
+   * Performs the writes of a worker. Dispose of it after that process has ended. Undefined if every process writes
+   * itself.
+   */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
-  /** What does not work, without asking anybody. Throws `StorageUnavailable` when no request can be answered. */
+  /** Known failures, without any I/O. Throws `StorageUnavailable` if no request can be answered. */
   health(): Trouble[];
-  /** Resolves with the reason when the process has to end, for it cannot write any more; undefined where that cannot be. */
+  /**
+   * Resolves with the reason when the process has to end because it can no longer write; undefined for engines without
+   * this failure.
+   */
   readonly lost?: Promise<Error>;
-  /** How long processes may go without noticing a change that another one acknowledged, in ms. */
-  readonly staleAtMostMs: number;
+  /** Maximum delay until a process notices a change that another one acknowledged, in ms. */
+  readonly maxStaleMs: number;
 }
 
 export type TableValue = string | bigint | null;
 
 export type TableRow = readonly TableValue[];
 
-/** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */
+/** Conflict of rows with a store that has changed: a key is taken, or a row they refer to is missing. */
 export type RowConflict = 'taken' | 'missing';
 
 /** A store as plain rows, to move it from one engine to another. */
 export interface Tables extends AsyncDisposable {
   count(table: Table): Promise<number>;
-  /** Up to `limit` rows behind this one, by ascending key. */
+  /** Up to `limit` rows after this one, by ascending key. */
   rows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
-  /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
+  /** Adds all of the rows, or none and returns the conflict. Ids assigned later are above theirs. */
   add(table: Table, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
+  /** Marks the store as the target of an unfinished copy, so that nothing else opens it, or as a finished one. */
+  setUnfinished(isUnfinished: boolean): Promise<void>;
 }

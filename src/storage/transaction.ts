@@ -1,4 +1,4 @@
-/** How a store is changed: by units of work, each within a transaction. */
+/** Changes of a store: units of work, each within a transaction. */
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
@@ -14,7 +14,10 @@ import type { deliveries } from '../tables/webhooks.ts';
 import type { SessionWrites, UsageWrites } from './admin.ts';
 import type { EntityWrites } from './entity.ts';
 
-/** What a unit reads of the resources it writes is unchanged at its commit: they are locked, or it runs again if they changed. */
+/**
+ * Reads of the resources that a unit writes are unchanged at its commit: they are locked, or the unit runs again if
+ * they changed.
+ */
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
   readonly answers: AnswerWrites;
@@ -30,7 +33,7 @@ export type EntityTransaction = {
   readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
 };
 
-/** What the events of added rows have in common, and the JSON of each behind its id, which the store assigns. */
+/** Common values of the events of added rows, and the JSON of each after its id, which the store assigns. */
 export interface AddedEvents {
   readonly type: EventType;
   /** Unix ms. */
@@ -39,21 +42,23 @@ export interface AddedEvents {
 }
 
 export interface PetWrites {
-  /** Adds the animals; their ids rise in their order. With `events`, each has one. */
+  /** Adds the animals, with ascending ids in their order. With `events`, each has one. */
   add(pets: readonly NewPet[], events?: AddedEvents): Awaitable<Pet[]>;
   find(id: bigint): Awaitable<Pet | undefined>;
-  /** Stores `after` in the place of `before`, which `find` gave. */
+  /** Replaces `before`, which `find` returned, by `after`. */
   replace(before: Pet, after: Pet): Awaitable<void>;
   remove(pet: Pet): Awaitable<void>;
 }
 
 /** The outbox. A store with `events: false` records none. */
 export interface EventWrites {
-  /** Adds an event behind those of this transaction that were added before. */
+  /** Adds an event after the earlier ones of this transaction. */
   add(event: NewEvent): void;
-  /** Removes some of the oldest events, if they are from before an instant (Unix ms); returns whether there may be more. */
+  /**
+   * Removes some of the oldest events if they are from before an instant (Unix ms). Returns whether there may be more.
+   */
   prune(before: number): Awaitable<boolean>;
-  /** Leaves a gap behind the last event, so that readers notice that changes are missing. */
+  /** Leaves a gap after the last event, so that readers notice that changes are missing. */
   skip(): Awaitable<void>;
 }
 
@@ -61,11 +66,11 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Turns events into deliveries, and leases some that are due. */
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
-  /** Ends all leases: their processes are gone. */
+  /** Ends all leases, because their processes have ended. */
   release(now: number): Awaitable<void>;
-  /** Removes the webhook's pending deliveries of events behind `after`, except those in flight. */
+  /** Removes the webhook's pending deliveries of events after `after`, except those in flight. */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
-  /** Removes some that finished before an instant (Unix ms); returns whether there may be more. */
+  /** Removes some deliveries that finished before an instant (Unix ms). Returns whether there may be more. */
   prune(before: number): Awaitable<boolean>;
 }
 
@@ -74,7 +79,7 @@ export interface AnswerKey {
   readonly key: string;
 }
 
-/** What a success answered, kept for repetitions of the same request (`Idempotency-Key`). */
+/** The response of a success, stored for repetitions of the same request (`Idempotency-Key`). */
 export interface KeptAnswer extends AnswerKey {
   readonly request: string;
   readonly status: SuccessStatus;
@@ -84,33 +89,35 @@ export interface KeptAnswer extends AnswerKey {
   readonly keptAt: number;
 }
 
-/** A transaction in which another one has kept an answer since it was looked for is run again. */
+/** A transaction is run again if another one has stored an answer since it searched for it. */
 export interface AnswerWrites {
-  /** What is kept under each of these keys and was so at `since` (Unix ms) or later, in their order. */
+  /** Stored answers for each of these keys since `since` (Unix ms), in their order. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
-  /** Replaces older answers with the same keys, and removes some that were kept before `since` (Unix ms). */
+  /** Replaces older answers with the same keys, and removes some that were stored before `since` (Unix ms). */
   keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
-  /** Removes some that were kept before `since` (Unix ms); tells whether there may be more. */
+  /** Deletes some answers stored before `since` (Unix ms). Returns whether there may be more. */
   prune(since: number): Awaitable<boolean>;
 }
 
 /**
- * A change of the store, done whole or not at all. It may be run again, and in another thread: its input and outcome are
- * plain values. What it throws is its own: a `Refusal` is passed on to whoever asked for it, and what others asked for is
- * done all the same. It does not catch what the transaction throws, for there is no going on after that.
+ * An atomic change of the store. It may run more than once, and in another thread: its input and outcome are plain
+ * values. An error it throws, such as a `Refusal`, is passed to its caller only; other units of the group still
+ * succeed. It must not catch errors of the transaction, which cannot continue after one.
  */
 export interface UnitOfWork<Input = never, Outcome = unknown> {
-  /** The resources that it may change, or that stay as they are until it is done. */
+  /** Resources that it may change, or that must not change before it is committed. */
   readonly writes: readonly Resource[];
-  /** Those of `writes` that it needs for an input; defaults to all of them. */
+  /** The resources in `writes` that it needs for an input; defaults to all of them. */
   readonly writesFor?: (input: Input) => readonly Resource[];
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
 }
 
-/** A unit that never refuses, for all concurrent callers: one call of the transaction, which may become one statement. */
+/**
+ * A unit that never refuses, for all concurrent callers: one call of the transaction, which may become one statement.
+ */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
-  /** It makes several calls of the transaction, each for all who ask. */
+  /** It makes several calls of the transaction, each for all inputs. */
   readonly isSeveralCalls?: true;
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }
@@ -133,8 +140,8 @@ export type OutcomeOf<Unit> =
 
 export interface Writer<All extends Units> {
   /**
-   * Runs a unit of work; those that are asked for together are committed together. Resolves with its outcome once it is
-   * durable. Rejects with what the unit throws, or with `StorageUnavailable` when nothing was changed, or with
+   * Runs a unit of work. Units that are requested together are committed together. Resolves with its outcome once it is
+   * durable. Rejects with the unit's error, or with `StorageUnavailable` if nothing was changed, or with
    * `WriteUncertain`.
    */
   write<Name extends keyof All & string>(

@@ -14,7 +14,7 @@ export interface Run {
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
 }
 
-/** The calls of a group in order: consecutive calls of a batch are one run, every other call is a run of its own. */
+/** The calls of a group in order: consecutive calls of a batch are one run, every other call is a separate run. */
 export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   const runs: Run[] = [];
   for (let from = 0; from < calls.length; ) {
@@ -29,7 +29,10 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   return runs;
 }
 
-/** On PostgreSQL others could change an undeclared resource. Checked on the embedded store only, where tests run every unit. */
+/**
+ * On PostgreSQL, other transactions could change an undeclared resource. Checked on the embedded store only, where
+ * tests run every unit.
+ */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);

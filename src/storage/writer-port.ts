@@ -1,4 +1,4 @@
-/** Units of work over a port, from a process or thread that serves requests to the one that writes. */
+/** Sends units of work over a port, from a process or thread that serves requests to the one that writes. */
 import { Refusal } from '../contract/refusal.ts';
 import { DeadlineQueue, type Pending } from './deadline-queue.ts';
 import type { QueueFacts } from './group-queue.ts';
@@ -34,26 +34,26 @@ interface PendingWrite extends Pending {
   readonly resolve: (outcome: never) => void;
 }
 
-/** The id of an outcome without a call, which reports only whether writes work. */
-const nobodys = 0;
-/** Most writes in flight; further ones are refused at once. */
-const mostPending = 10_000;
-/** Time-out of a write: the disk hangs in the middle of a commit. */
+/** Id of a message that only reports whether writes work, and belongs to no call. */
+const statusOnlyId = 0;
+/** Maximum number of writes in flight. Further ones are refused immediately. */
+const maxPending = 10_000;
+/** Time-out of a write whose commit is blocked by the disk. */
 const answerWithinMs = 10_000;
-const lookEveryMs = 500;
+const checkIntervalMs = 500;
 
-/** Sends units of work to the other end of a port, those of an event-loop tick in one message. */
+/** Sends units of work to the other end of a port. Those of an event-loop tick share a message. */
 export class PortWriter implements Writer<Units> {
   readonly #port: Port;
   readonly #outage: Outage;
   readonly #pending = new DeadlineQueue<PendingWrite>({
-    most: mostPending,
+    maxEntries: maxPending,
     overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
-    look: { everyMs: lookEveryMs, work: () => this.#giveUpLate() },
+    expiry: { intervalMs: checkIntervalMs, run: () => this.#giveUpLate() },
   });
   #calls: SentCall[] = [];
   #idle: (() => void)[] = [];
-  /** Why writes are refused at once: the writer does not respond, or has ended. */
+  /** Reason for which writes are refused immediately: the writer does not respond, or has ended. */
   #silence: string | undefined;
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
@@ -71,7 +71,7 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Why the last write failed; undefined if it did not. */
+  /** Error of the last write; undefined if it succeeded. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
   }
@@ -94,7 +94,7 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Rejects all writes, now and later: the other end has ended. */
+  /** Rejects all current and later writes, because the other end has ended. */
   end(reason: string): void {
     this.#giveUp(reason);
     this.#silence = reason;
@@ -126,7 +126,7 @@ export class PortWriter implements Writer<Units> {
     this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now());
   }
 
-  /** Rejects the writes that are due, by default all. They may still be committed. */
+  /** Rejects the writes that are due, by default all of them. They may still be committed. */
   #giveUp(reason: string, now?: number): void {
     if (this.#pending.expire(new WriteUncertain(reason), now) === 0) return;
     this.#silence = reason;
@@ -147,14 +147,14 @@ interface CountingWriter extends Writer<Units> {
 export class WriteServer {
   readonly #writer: CountingWriter;
   readonly #ports = new Set<Port>();
-  /** Why nothing is being stored, as the last write showed; undefined while all is. */
+  /** Failure of the last write; undefined if it succeeded. */
   #failure: SentError | undefined;
 
   constructor(writer: CountingWriter) {
     this.#writer = writer;
   }
 
-  /** Outcomes of units committed together go into one message. Dispose of it when the other end has ended. */
+  /** Outcomes of units that are committed together share a message. Dispose of it after the other end has ended. */
   serve(port: Port): Disposable {
     let outcomes: SentOutcome[] = [];
     const answer = (outcome: SentOutcome) => {
@@ -176,20 +176,20 @@ export class WriteServer {
       }
     });
     this.#ports.add(port);
-    if (this.#failure !== undefined) port.post(this.#answers([{ id: nobodys, error: this.#failure }]));
+    if (this.#failure !== undefined) port.post(this.#answers([{ id: statusOnlyId, error: this.#failure }]));
     return { [Symbol.dispose]: () => this.#ports.delete(port) };
   }
 
-  /** Reports to all other ports when writes begin to fail, and when they work again. */
-  #note(outcome: SentOutcome, asker: Port): void {
+  /** Notifies all other ports when writes begin to fail, and when they work again. */
+  #note(outcome: SentOutcome, sender: Port): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
     if (failure?.kind === 'refusal' || failure?.kind === 'error') return;
     const isNew = (failure === undefined) !== (this.#failure === undefined);
     this.#failure = failure;
     if (!isNew) return;
-    const told: SentOutcome =
-      failure === undefined ? { id: nobodys, outcome: null } : { id: nobodys, error: failure };
-    for (const port of this.#ports) if (port !== asker) port.post(this.#answers([told]));
+    const status: SentOutcome =
+      failure === undefined ? { id: statusOnlyId, outcome: null } : { id: statusOnlyId, error: failure };
+    for (const port of this.#ports) if (port !== sender) port.post(this.#answers([status]));
   }
 
   #answers(outcomes: readonly SentOutcome[]): Answers {

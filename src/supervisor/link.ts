@@ -1,10 +1,10 @@
 import type { Port } from '../storage/storage.ts';
 import {
-  type Asked,
   type Failure,
   type FromWorker,
   heartbeat,
   type Listening,
+  type QuestionMessage,
   type Start,
   StorePort,
   type ToWorker,
@@ -15,7 +15,10 @@ export class SupervisorLink implements Disposable {
   readonly stopped: Promise<void>;
   readonly store: Port;
 
-  /** Throws if no supervisor started this process. `lost` is called when it has ended in any way: the next one needs the port. */
+  /**
+   * Throws if no supervisor started this process. Calls `lost` when the supervisor has ended, because the next one
+   * needs the port.
+   */
   constructor(lost: () => void) {
     if (process.send === undefined) throw new Error('Workers are started by animal-store serve.');
     const started = Promise.withResolvers<Start>();
@@ -49,13 +52,13 @@ export class SupervisorLink implements Disposable {
     this.#send({ kind: 'failed', failure });
   }
 
-  /** Lets the process end by itself. */
+  /** Allows the process to end. */
   [Symbol.dispose](): void {
     process.off('disconnect', this.#lost);
     process.disconnect?.();
   }
 
-  async #answer({ number, content }: Asked): Promise<void> {
+  async #answer({ number, content }: QuestionMessage): Promise<void> {
     const answer = content === heartbeat ? true : await this.#answerTo(content).catch(() => undefined);
     this.#send({ kind: 'answer', answer: { number, content: answer } });
   }

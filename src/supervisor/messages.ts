@@ -6,9 +6,9 @@ export interface Start {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly worker: number;
   readonly workers: number;
-  /** The port to share; 0 for any, which the first worker finds. */
+  /** The port to share; 0 lets the first worker choose one. */
   readonly port: number;
-  /** When the supervisor started, in Unix ms. */
+  /** Start of the supervisor, in Unix ms. */
   readonly startedAt: number;
 }
 
@@ -17,30 +17,30 @@ export interface Listening {
   readonly port: number;
 }
 
-/** Why a worker cannot serve; `code` is the system's, such as `EADDRINUSE`. */
+/** Reason for which a worker cannot serve. `code` is a system error, such as `EADDRINUSE`. */
 export interface Failure {
   readonly message: string;
   readonly code?: string | undefined;
 }
 
-export interface Asked {
+export interface QuestionMessage {
   readonly number: number;
   readonly content: unknown;
 }
 
-/** The question that a worker answers as long as its event loop runs. */
+/** The question that a worker answers while its event loop runs. */
 export const heartbeat = 'are you there';
 
 export type ToWorker =
   | { readonly kind: 'start'; readonly start: Start }
   | { readonly kind: 'stop' }
-  | { readonly kind: 'question'; readonly question: Asked }
+  | { readonly kind: 'question'; readonly question: QuestionMessage }
   | { readonly kind: 'store'; readonly message: unknown };
 
 export type FromWorker =
   | { readonly kind: 'serving'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'answer'; readonly answer: Asked }
+  | { readonly kind: 'answer'; readonly answer: QuestionMessage }
   | { readonly kind: 'store'; readonly message: unknown };
 
 export class StorePort implements Port {

@@ -1,20 +1,20 @@
-import type { Asked } from './messages.ts';
+import type { QuestionMessage } from './messages.ts';
 
-/** Most pending questions to a worker; further ones get no answer. */
-const mostWaiting = 32;
+/** Maximum number of pending questions to a worker. Further ones get no answer. */
+const maxWaiting = 32;
 
 export class Questions implements Disposable {
-  readonly #send: (question: Asked) => void;
+  readonly #send: (question: QuestionMessage) => void;
   readonly #waiting = new Map<number, (answer: unknown) => void>();
   #last = 0;
 
-  constructor(send: (question: Asked) => void) {
+  constructor(send: (question: QuestionMessage) => void) {
     this.#send = send;
   }
 
   /** The answer; undefined after the time-out, or if too many questions are pending. */
   async ask(content: unknown, withinMs: number): Promise<unknown> {
-    if (this.#waiting.size >= mostWaiting) return undefined;
+    if (this.#waiting.size >= maxWaiting) return undefined;
     const number = ++this.#last;
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const timer = setTimeout(resolve, withinMs);
@@ -28,7 +28,7 @@ export class Questions implements Disposable {
     }
   }
 
-  answered({ number, content }: Asked): void {
+  answered({ number, content }: QuestionMessage): void {
     this.#waiting.get(number)?.(content);
   }
 

@@ -4,19 +4,19 @@ import type { Port } from '../storage/storage.ts';
 import type { Listening, Start } from './messages.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Pause before a worker that failed to start is started again. Doubles with each failure in a row. */
+/** Pause before a worker that failed to start is restarted. Doubles with each consecutive failure. */
 const firstPauseMs = 100;
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 
-/** A worker hangs if it answers none of `mostMissed` questions in a row, each before the next. */
+/** A worker hangs if it misses `maxMissed` consecutive questions, each until the next. */
 export interface Heartbeat {
   readonly everyMs: number;
   /** A number instead of a time, because no worker can answer while the machine is suspended. */
-  readonly mostMissed: number;
+  readonly maxMissed: number;
 }
 
-/** 20 s without an answer: no request blocks the event loop for a second. */
-const patient: Heartbeat = { everyMs: 5_000, mostMissed: 4 };
+/** 20 s without an answer. No request blocks the event loop for even a second. */
+const patient: Heartbeat = { everyMs: 5_000, maxMissed: 4 };
 
 interface SupervisorOptions {
   readonly workers: number;
@@ -30,8 +30,8 @@ interface SupervisorOptions {
 type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
- * Keeps a number of serving processes running. One that ends is replaced: at once if it has served, otherwise after a
- * pause, so that a permanent failure does not occupy a core. One that hangs is killed and replaced.
+ * Keeps a number of serving processes running. A process that ends is replaced: immediately if it has served, otherwise
+ * after a pause, so that a permanent failure does not occupy a core. A process that hangs is killed and replaced.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -46,7 +46,7 @@ export class Supervisor {
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
-  /** Throws the first error of a worker that fails to start: its own, or `WorkerEnded`. */
+  /** Throws the first error of a worker that fails to start: the worker's error, or `WorkerEnded`. */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
@@ -73,7 +73,7 @@ export class Supervisor {
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
   }
 
-  /** Lets all workers drain and end. Kills those that do not in time, or do not serve yet. */
+  /** Lets all workers drain and end. Kills those that exceed the time, or do not serve yet. */
   async stop(withinMs: number): Promise<void> {
     this.#stopping.abort();
     const endings = [...this.#workers].map(async ([number, worker]) => {
@@ -90,7 +90,7 @@ export class Supervisor {
       if (ending.code !== 0 && worker.hasServed) {
         this.#options.log.error(
           { worker: number, pid: worker.pid, ...ending },
-          'worker did not stop in good order',
+          'worker did not stop cleanly',
         );
       }
     });
@@ -117,20 +117,23 @@ export class Supervisor {
     return worker.serving;
   }
 
-  /** Kills a worker that hangs: its share of the connections would wait forever. Returns at its end or at the stop. */
+  /**
+   * Kills a worker that hangs: its share of the connections would wait forever. Returns when the worker ends or is
+   * stopped.
+   */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {
-    const { log, heartbeat: { everyMs, mostMissed } = patient } = this.#options;
+    const { log, heartbeat: { everyMs, maxMissed } = patient } = this.#options;
     const ended = new AbortController();
     void worker.ended.then(() => ended.abort());
     const over = AbortSignal.any([this.#stopping.signal, ended.signal]);
-    for (let missed = 0; missed < mostMissed; ) {
+    for (let missed = 0; missed < maxMissed; ) {
       // A worker that does not serve yet may be busy loading.
-      const asked = worker.hasServed ? worker.isThere(everyMs) : true;
-      const [isThere, goesOn] = await Promise.all([asked, waited(everyMs, over)]);
-      if (!goesOn) return;
-      missed = isThere ? 0 : missed + 1;
+      const asked = worker.hasServed ? worker.isAlive(everyMs) : true;
+      const [isAlive, isRunning] = await Promise.all([asked, waited(everyMs, over)]);
+      if (!isRunning) return;
+      missed = isAlive ? 0 : missed + 1;
     }
-    log.error({ worker: number, pid: worker.pid }, 'worker does not answer; killing it');
+    log.error({ worker: number, pid: worker.pid }, 'worker does not respond; killing it');
     worker.kill();
   }
 
@@ -144,7 +147,7 @@ export class Supervisor {
       if (signal.aborted) return;
       const reason = worker.hasServed ? undefined : await startFailure(worker);
       failures = worker.hasServed ? 0 : failures + 1;
-      const pauseMs = failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
+      const pauseMs = failures === 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1));
       log.error(
         { worker: number, pid: worker.pid, ...ending, ...(reason && { reason, retryMs: pauseMs }) },
         worker.hasServed ? 'worker ended; starting another' : 'worker could not start; trying again',

@@ -1,6 +1,9 @@
 import type { TaskAnswer } from './task-process.ts';
 
-/** Performs the task of the parent process. If that has ended, `lost` cleans up. Throws if no process started this one. */
+/**
+ * Performs the task of the parent process. Calls `lost` if the parent has ended. Throws if there is no
+ * parent.
+ */
 export async function answerTask(
   work: (task: unknown) => Promise<TaskAnswer>,
   lost: (task: unknown) => void,

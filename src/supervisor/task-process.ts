@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const lookEveryMs = 100;
+const progressIntervalMs = 100;
 
 export type TaskAnswer =
   | { readonly kind: 'done'; readonly result: unknown }
@@ -19,7 +19,7 @@ export class TaskFailed extends Error {
   }
 }
 
-/** The process ended without a response, such as when it was killed. */
+/** The process ended without a response, for example because it was killed. */
 export class TaskEnded extends Error {}
 
 interface TaskOptions {
@@ -44,7 +44,7 @@ export async function runTask(
   });
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill);
-  const timer = onRead && setInterval(() => onRead(bytesReadBy(child.pid)), lookEveryMs);
+  const timer = onRead && setInterval(() => onRead(bytesReadBy(child.pid)), progressIntervalMs);
   try {
     if (signal?.aborted) kill();
     else child.send(task);

@@ -9,7 +9,7 @@ import {
 } from './messages.ts';
 import { Questions } from './questions.ts';
 
-/** How a process ended: its exit code, or the signal that ended it. */
+/** The end of a process: its exit code, or the signal that ended it. */
 interface Ending {
   readonly code: number | null;
   readonly signal: string | number | null;
@@ -25,7 +25,7 @@ export class WorkerEnded extends Error {
 export class WorkerProcess {
   /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
-  /** Resolves when it listens. Rejects if it never does: with the reason that it reports, or with `WorkerEnded`. */
+  /** Resolves when it listens. Rejects if it fails to: with the reason that it reports, or with `WorkerEnded`. */
   readonly serving: Promise<Listening>;
   readonly ended: Promise<Ending>;
   /** The port to the store of the process. Messages to an ended process are dropped. */
@@ -38,7 +38,7 @@ export class WorkerProcess {
   constructor(command: readonly string[]) {
     const { promise, resolve, reject } = Promise.withResolvers<Listening>();
     this.serving = promise;
-    // No unhandled rejection of a process that is no longer needed.
+    // Prevents an unhandled rejection of a process that is no longer needed.
     promise.catch(() => undefined);
     const store = new StorePort((message) => this.#send({ kind: 'store', message }));
     this.store = store;
@@ -79,7 +79,7 @@ export class WorkerProcess {
     return this.#questions.ask(question, withinMs);
   }
 
-  async isThere(withinMs: number): Promise<boolean> {
+  async isAlive(withinMs: number): Promise<boolean> {
     return (await this.ask(heartbeat, withinMs)) === true;
   }
 
@@ -103,7 +103,7 @@ export class WorkerProcess {
     try {
       this.#process?.send(message);
     } catch {
-      // The process has ended, and `ended` says so.
+      // The process has ended, which `ended` reports.
     }
   }
 }

@@ -20,11 +20,13 @@ export interface Account {
   readonly quota: Quota;
   /** Unix ms. */
   readonly createdAt: number;
-  /** Unix ms; `null` while it is open. The keys of a closed account find no caller. */
+  /** Unix ms; `null` while it is open. The keys of a closed account have no caller. */
   readonly closedAt: number | null;
+  /** Of operators, for operators. */
+  readonly note: string | null;
 }
 
-export type NewAccount = Omit<Account, 'id' | 'closedAt'>;
+export type NewAccount = Omit<Account, 'id' | 'closedAt' | 'note'>;
 
 export interface Key {
   readonly id: number;
@@ -43,7 +45,7 @@ export interface Key {
 /** `fingerprint` is the SHA-256 of the key. */
 export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
 
-/** What is stored of a quota; `null` unless the plan is `enterprise`. */
+/** A custom quota; `null` unless the plan is `enterprise`. */
 export interface StoredQuota {
   readonly plan: PlanName;
   readonly perMinute: number | null;
@@ -54,7 +56,7 @@ export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
   return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
 }
 
-/** A name as it is searched and sorted: without differences of case, or between encodings of one character. */
+/** A name for search and sorting: case-folded and normalized. */
 export function folded(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
@@ -71,13 +73,14 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
       perDay: nullable(integer),
       createdAt: integer,
       closedAt: nullable(integer),
+      note: nullable(text),
     },
     { isCounted: true, resource: 'callers', silentInsert: 'an account without keys is no caller' },
   ),
   {
     // Rows of a search also have the folded name.
-    read: ({ id, name, plan, perMinute, perDay, createdAt, closedAt }) => {
-      return { id, name, plan, quota: quotaOfStored({ plan, perMinute, perDay }), createdAt, closedAt };
+    read: ({ id, name, plan, perMinute, perDay, createdAt, closedAt, note }) => {
+      return { id, name, plan, quota: quotaOfStored({ plan, perMinute, perDay }), createdAt, closedAt, note };
     },
     write: ({ quota, ...account }: Partial<Account>) => ({
       ...account,
@@ -109,6 +112,7 @@ export const keys: Table<Key, NewKey & Partial<Key>, { readonly accountId?: numb
     isCounted: true,
     indexes: [['accountId']],
     filters: ['accountId'],
+    lookups: { successor: { by: ['successorId'] } },
     references: { accountId: 'accounts' },
     resource: 'callers',
   },

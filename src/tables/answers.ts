@@ -1,6 +1,9 @@
 import { integer, nullable, table, text } from './table.ts';
 
-/** Responses kept for repetitions of the same request (`Idempotency-Key`). `id` is the account's id, a colon and the key. */
+/**
+ * Stored responses for repetitions of a request (`Idempotency-Key`). `id` is the account's id, a colon and
+ * the key.
+ */
 export const answers = table('idempotent_answers', {
   id: text,
   request: text,

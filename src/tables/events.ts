@@ -8,8 +8,8 @@ import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf }
 export const restoreGap = 1_000_000_000;
 
 /**
- * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order without gaps, so
- * that a reader recognizes events that were removed. Only the oldest ones ever are.
+ * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order
+ * without gaps, so that a reader detects deleted events. Only the oldest ones are ever deleted.
  */
 export const events = table(
   'events',
@@ -22,7 +22,7 @@ export const events = table(
     ),
     /** The resource as JSON. */
     data: text,
-    /** The only account that may read it; null for all. */
+    /** The only account that may read it; null if all may. */
     accountId: nullable(integer),
     /** Unix ms. */
     createdAt: integer,

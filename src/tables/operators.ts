@@ -14,7 +14,7 @@ export interface Operator {
 /** `fingerprint` is the SHA-256 of the token. */
 export type NewOperator = Omit<Operator, 'id' | 'revokedAt'> & { readonly fingerprint: string };
 
-/** The name of a revoked operator may be given again. */
+/** The name of a revoked operator can be reused. */
 export const operators = table(
   'operators',
   {
@@ -72,7 +72,7 @@ export interface AuditEntry {
   readonly actor: string;
   /** The unit of work, such as `updateAccount`. */
   readonly operation: string;
-  /** What was changed, such as `account:7`. */
+  /** The changed object, such as `account:7`. */
   readonly object: string;
   /** JSON; `null` for nothing. */
   readonly before: string | null;

@@ -1,4 +1,4 @@
-/** The SQL that follows from the description of a table, as far as both engines share it. */
+/** The SQL derived from the description of a table that both engines share. */
 import type { Column, SqlType, SqlValue, Table } from './table.ts';
 
 export interface SqlColumn {
@@ -22,7 +22,7 @@ export function sqlKey(table: Table): SqlColumn[] {
   return sqlColumns(table).slice(0, table.key.length);
 }
 
-/** What a SELECT reads of a row: all but secrets, under the names of the description. */
+/** The columns of a SELECT: all except secrets, with the names of the description. */
 export function selection({ columns }: Table): string {
   return Object.entries(columns)
     .filter(([, { is }]) => is !== 'secret')
@@ -30,7 +30,10 @@ export function selection({ columns }: Table): string {
     .join(', ');
 }
 
-/** Converts rows of `selection` in place: nothing else refers to them. Rows that are stored as they are read cost nothing. */
+/**
+ * Converts rows of `selection` in place: nothing else refers to them. Rows that need no conversion cost
+ * nothing.
+ */
 export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
   const converted = Object.entries(columns).flatMap(([name, { is, read }]) => {
     const whenNull = is === 'optional' ? undefined : null;
@@ -68,7 +71,7 @@ export function storedValues(table: Table, row: object): (SqlColumn & { readonly
     });
 }
 
-/** A row as `add` returns it: what was stored without its secrets, and NULL where nothing was. */
+/** The row that `add` returns, without secrets, and with NULL for missing values. */
 export function addedRow<Row>(table: Table<Row, never>, row: object, id: number | bigint): Row {
   const { columns, isCounted, shape } = table;
   const counted = isCounted ? { id: columns.id?.read === undefined ? BigInt(id) : Number(id) } : {};
@@ -80,19 +83,19 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
   return shape ? shape.read(added as never) : (added as Row);
 }
 
-/** How a list with some of its filters is read: the rows that have equal values in the first columns of an index. */
+/** The plan of a filtered list: the rows with equal values in the first columns of an index. */
 export interface ListPlan {
   readonly equal: readonly string[];
-  /** A column of the index that is not filtered, and its few values: the list merges a range for each. */
+  /** An unfiltered column of the index with few values: the list merges a range for each. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;
 }
 
-/** How a list is ordered, and which rows of its order come behind another one. */
-export function listOrder({ isNewestFirst }: Table): {
+/** The order of a list, and the condition for rows after another one. */
+export function listOrder(isDescending: boolean): {
   readonly direction: '' | ' DESC';
   readonly behind: '>' | '<';
 } {
-  return isNewestFirst ? { direction: ' DESC', behind: '<' } : { direction: '', behind: '>' };
+  return isDescending ? { direction: ' DESC', behind: '<' } : { direction: '', behind: '>' };
 }
 
 /** Finds the index for a list that is filtered by these columns. Throws when the description has none. */

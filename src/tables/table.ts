@@ -1,6 +1,6 @@
 /**
- * What a description of a table says. From it follow its rows as TypeScript types, the statements of both engines, what
- * `copy` moves, and the schema that the migrations of both engines are checked against.
+ * The description of a table. TypeScript types, the statements of both engines, `copy`, and the expected
+ * schema of the migrations are derived from it.
  */
 import type { Resource } from '../domain/resources.ts';
 
@@ -15,7 +15,7 @@ export interface Column<Value = unknown, Is extends Presence = Presence> {
   readonly type: SqlType;
   readonly is: Is;
   readonly values?: readonly string[];
-  /** Converts a stored value, other than NULL; missing where both are alike. */
+  /** Converts a stored value other than NULL; omitted if no conversion is needed. */
   readonly read?: (stored: never) => Value;
   readonly write?: (value: never) => SqlValue;
 }
@@ -58,7 +58,7 @@ export const optional = <Value>(
   is: 'optional',
 });
 
-/** Written and searched for, but never part of what is read. */
+/** Written and searched for, but never read. */
 export const secret = <Value>(column: Column<Value, 'required'>): Column<Value, 'secret'> => ({
   ...column,
   is: 'secret',
@@ -78,24 +78,24 @@ export type RowOf<C extends Columns> = Flat<
   }
 >;
 
-/** What is stored of a row. A column that can be NULL may be missing. */
+/** The stored values of a row. Nullable columns may be missing. */
 export type NewRowOf<C extends Columns> = Flat<
   { readonly [Name in NamesOf<C, 'required' | 'secret'>]: ValueOf<C[Name]> } & {
     readonly [Name in NamesOf<C, 'nullable' | 'optional'>]?: ValueOf<C[Name]> | undefined;
   }
 >;
 
-/** How a row is found besides by its key: by equal values, among the rows that fulfil a condition. At most one may. */
+/** A unique lookup in addition to the key: by equal values, among the rows that meet a condition. */
 export interface Lookup<Name = string> {
   readonly by: readonly Name[];
-  /** Columns that are NULL, or have one of some values. In SQL it is worded as in the partial unique index. */
+  /** Columns that are NULL or have one of some values, written in SQL like the partial unique index. */
   readonly where?: readonly { readonly name: Name; readonly is: null | readonly string[] }[];
 }
 
 interface Description<C extends Columns> {
   /** The columns of the primary key. Defaults to `id`. */
   readonly key?: readonly (keyof C & string)[];
-  /** The table's counter numbers its rows, and never gives out an id twice. */
+  /** The table's counter assigns ids and never reuses one. */
   readonly isCounted?: boolean;
   /** Lists begin with the highest key. */
   readonly isNewestFirst?: boolean;
@@ -106,15 +106,15 @@ interface Description<C extends Columns> {
   readonly lookups?: Readonly<Record<string, Lookup<keyof C & string>>>;
   /** Columns that the schema requires to have the key of another table. */
   readonly references?: { readonly [Name in keyof C & string]?: string };
-  /** The resource whose version rises with each change of a row. */
+  /** The resource whose version increases with each change of a row. */
   readonly resource?: Resource;
-  /** Why a new row raises no version. */
+  /** Why a new row does not change the version. */
   readonly silentInsert?: string;
-  /** Why `copy` leaves the rows behind. */
+  /** Why `copy` skips the rows. */
   readonly notCopied?: string;
 }
 
-/** A described table. `Row` is what is read of a row, `New` what is stored of a new one. */
+/** A described table. `Row` is the type of read rows, `New` of inserted ones. */
 export interface Table<Row = unknown, New = never, Filter = unknown, LookupName extends string = string> {
   readonly name: string;
   readonly columns: Columns;
@@ -128,7 +128,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly resource: Resource | undefined;
   readonly raisesOnInsert: boolean;
   readonly notCopied: string | undefined;
-  /** Converts what is read, and what is stored, where a row has another shape than its columns. */
+  /** Converts read and stored rows whose shape differs from the columns. */
   readonly shape?: Shape<Row, New> | undefined;
   /** No value: carries the types. */
   readonly types?: { readonly filter: Filter; readonly lookup: LookupName };
@@ -136,7 +136,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
 
 interface Shape<Row, New> {
   readonly read: (row: never) => Row;
-  /** Some or all of what is stored of a row. */
+  /** Some or all stored values of a row. */
   readonly write: (row: Partial<New>) => Readonly<Record<string, unknown>>;
 }
 

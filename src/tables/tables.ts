@@ -8,10 +8,20 @@ import { audit, operators, sessions } from './operators.ts';
 import { orders } from './orders.ts';
 import { pets } from './pets.ts';
 import { int64, integer, type Table, table, text } from './table.ts';
-import { instances, usageDays, usageHours, usageMinutes, usageReports } from './usage.ts';
+import {
+  instances,
+  latencyHours,
+  latencyMinutes,
+  usageDays,
+  usageHours,
+  usageKeyOperations,
+  usageMinutes,
+  usageOperationHours,
+  usageReports,
+} from './usage.ts';
 import { deliveries, webhooks } from './webhooks.ts';
 
-/** The highest id that each table gave out. First, so that `copy` never gives out the id of a removed row again. */
+/** The highest id that each table assigned. First, so that `copy` never reuses the id of a deleted row. */
 const counters = table('counters', { name: text, last: int64 }, { key: ['name'] });
 
 const counts = { available: integer, pending: integer, sold: integer } as const;
@@ -36,8 +46,12 @@ export const tables: readonly Table[] = [
   operators,
   audit,
   usageMinutes,
+  usageOperationHours,
+  latencyMinutes,
+  latencyHours,
   usageHours,
   usageDays,
+  usageKeyOperations,
   usageReports,
   sessions,
   instances,
@@ -50,8 +64,8 @@ export const tables: readonly Table[] = [
 export const copiedTables: readonly Table[] = tables.filter(({ notCopied }) => notCopied === undefined);
 
 /**
- * Tables whose reads and writes follow from their descriptions alone, by the name that stores and transactions give them. A
- * new entity needs no more than a description here and a migration of each engine.
+ * Tables whose reads and writes are fully derived from their descriptions, by their name in stores and
+ * transactions. A new one needs only a description here and a migration of each engine.
  */
 export const entities = { categories, orders, operators, instances, webhooks, deliveries } as const;
 

@@ -17,6 +17,32 @@ export const usageMinutes = table(
   { key: ['minute', 'operation', 'code'] },
 );
 
+/** The same by hour, for as long as a history is shown. */
+export const usageOperationHours = table(
+  'usage_operation_hours',
+  { hour: integer, operation: text, code: text, requests: integer },
+  { key: ['hour', 'operation', 'code'] },
+);
+
+/** Requests by latency: the buckets of `domain/latency.ts`. */
+export const latencyMinutes = table(
+  'latency_minutes',
+  { minute: integer, bucket: integer, requests: integer },
+  { key: ['minute', 'bucket'] },
+);
+
+export const latencyHours = table(
+  'latency_hours',
+  { hour: integer, bucket: integer, requests: integer },
+  { key: ['hour', 'bucket'] },
+);
+
+export const usageKeyOperations = table(
+  'usage_key_operations',
+  { day: integer, keyId: integer, operation: text, requests: integer },
+  { key: ['day', 'keyId', 'operation'] },
+);
+
 export const usageHours = table('usage_hours', { hour: integer, ...keyCounts }, { key: ['hour', 'keyId'] });
 
 export const usageDays = table('usage_days', { day: integer, ...keyCounts }, { key: ['day', 'keyId'] });

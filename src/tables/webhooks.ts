@@ -15,11 +15,11 @@ export const webhooks = table(
     description: optional(text),
     enabled: boolean,
     disabledReason: optional(text),
-    // Secrets are sealed, and never shown.
+    // Secrets are sealed and never returned.
     secret: text,
     formerSecret: optional(text),
     formerSecretUntil: optional(integer),
-    /** The last event that was turned into deliveries. */
+    /** The last event for which deliveries were created. */
     position: int64,
     /** When a delivery last succeeded, to the minute. */
     succeededAt: optional(integer),
@@ -42,7 +42,7 @@ export const deliveries = table(
     eventId: int64,
     type: oneOf<EventType>(eventTypes),
     status: oneOf<DeliveryStatus>(deliveryStatuses),
-    /** JSON, as it is shown. */
+    /** JSON in its public form. */
     attempts: text,
     nextAttemptAt: optional(integer),
     leasedUntil: optional(integer),

@@ -1,4 +1,4 @@
-/** Which IP addresses a webhook may be sent to. */
+/** Determines the IP addresses to which webhooks may be sent. */
 import ipaddr from 'ipaddr.js';
 import { isWithin, type Network, unmappedAddress } from '../domain/address.ts';
 
@@ -6,10 +6,10 @@ import { isWithin, type Network, unmappedAddress } from '../domain/address.ts';
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /** Its last 32 bits are the IPv4 address that a gateway of the network connects to (RFC 6052 section 2.1). */
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
-/** A public IPv4 address that answers every virtual machine of Azure with its metadata. */
+/** A public IPv4 address that serves metadata to every virtual machine of Azure. */
 const azureMetadata = '168.63.129.16';
 
-/** The words for the ranges of `ipaddr.js`; every other one is reserved. */
+/** Names of the ranges of `ipaddr.js`; others are reserved. */
 const words: Readonly<Record<string, string>> = {
   unspecified: 'unspecified',
   broadcast: 'broadcast',
@@ -22,14 +22,14 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why an address is not public, such as `loopback`; undefined for a public one, and for one in an allowed network.
- * An IPv4-mapped or NAT64 address is judged by the IPv4 address in it.
+ * The reason an address is not public, such as `loopback`; undefined for a public one, and for one in an allowed
+ * network. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
  */
 export function reasonAgainst(address: string, allowed: readonly Network[]): string | undefined {
   return isAllowed(address, allowed) ? undefined : rangeOf(address);
 }
 
-/** Whether an operator's networks have the address; of mapped ones, the IPv4 address counts. */
+/** Whether an operator's networks contain the address, or the IPv4 address of a mapped one. */
 export function isAllowed(address: string, allowed: readonly Network[]): boolean {
   return isWithin(unmappedAddress(address) ?? address, allowed);
 }

@@ -1,4 +1,4 @@
-/** One attempt of a delivery: what is sent, and what follows from the outcome. */
+/** One attempt of a delivery, and the effect of its outcome. */
 import type { DeliveryAttempt } from '../contract/deliveries.ts';
 import type { AttemptOutcome, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
 import { type Attempt, delayAfter, isGone, isSuccess } from './retries.ts';
@@ -6,10 +6,7 @@ import { SecretUnreadable } from './secrets.ts';
 import type { Delivery, Failure, Outcome, Sender } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
-const longestError = 200;
-
-/** How long a delivery waits whose secret cannot be decrypted: another process may have the key, or this one after a restart. */
-const secretRetryMs = 60_000;
+const maxErrorLength = 200;
 
 /** The secrets of a webhook, sealed. */
 type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
@@ -40,7 +37,7 @@ export function sendWith(sender: Sender, openSecret: (sealed: string) => string)
 const unreadable =
   'The service cannot decrypt the secret of this webhook. The account can rotate it, or the operator can restore SECRETS_KEY.';
 
-/** Throws `SecretUnreadable`. A former secret that cannot be decrypted is left out. */
+/** Throws `SecretUnreadable`. A previous secret that cannot be decrypted is omitted. */
 function requestOf(
   { url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
   nowMs: number,
@@ -60,7 +57,7 @@ function ifReadable(sealed: string, openSecret: (sealed: string) => string): str
   }
 }
 
-/** Why no request was made: the event has expired, or a secret cannot be decrypted. */
+/** The reason no request was made: the event has expired, or a secret cannot be decrypted. */
 export interface Impossible {
   readonly error: 'expired' | 'secret';
   readonly message: string;
@@ -68,32 +65,33 @@ export interface Impossible {
 }
 
 interface Instants {
-  /** When the attempt began, in Unix ms. */
+  /** Start of the attempt, in Unix ms. */
   readonly at: number;
   readonly now: number;
+  /** When a delivery whose secret cannot be decrypted is due again. */
+  readonly secretRetryAt: number;
   /** From 0 to below 1. */
   readonly random: number;
 }
 
 interface Judged {
   readonly settled: SettledDelivery;
-  /** Undefined where no attempt was made. */
+  /** Undefined if no attempt was made. */
   readonly counted?: AttemptOutcome;
-  /** Why the webhook has to be disabled, unless a delivery succeeded since then (Unix ms). */
+  /** The reason the webhook must be disabled, unless a delivery succeeded since then (Unix ms). */
   readonly disabled?: { readonly reason: string; readonly since: number | undefined };
 }
 
 /** The result of a delivery. One whose attempt was aborted is due again; one whose secret cannot be decrypted waits. */
 export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
-  const { now, random } = instants;
+  const { now, secretRetryAt, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
   const lease = { id, webhookId, leasedUntil };
   const pending = (attempts: string, nextAttemptAt: number): Judged => {
     return { settled: { ...lease, status: 'pending', attempts, nextAttemptAt, finishedAt: null } };
   };
   if ('error' in outcome && outcome.error === 'aborted') return pending(delivery.attempts, now);
-  if ('error' in outcome && outcome.error === 'secret')
-    return pending(delivery.attempts, now + secretRetryMs);
+  if ('error' in outcome && outcome.error === 'secret') return pending(delivery.attempts, secretRetryAt);
   const made = [...(JSON.parse(delivery.attempts) as DeliveryAttempt[]), attemptOf(outcome, instants.at)];
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
@@ -130,8 +128,8 @@ function redirectError(status: number): { error?: string } {
   return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
 }
 
-/** Messages about a URL follow its name. */
+/** Messages about a URL are preceded by its name. */
 export function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
-  return (isAboutUrl ? `The URL ${message}.` : message).slice(0, longestError).toWellFormed();
+  return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();
 }

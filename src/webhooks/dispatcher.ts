@@ -1,4 +1,4 @@
-/** Sends the deliveries of a store: takes some that are due, makes the attempts, and settles them. */
+/** Sends the deliveries of a store: leases due ones, makes the attempts, and stores the outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -15,24 +15,29 @@ import type { Outcome } from './send.ts';
 
 /** An attempt ends within 15 s, and its outcome is stored long before another process may make it again. */
 const leaseMs = 60_000;
-/** How long before the end of its lease an attempt begins at the latest. */
+/** Minimum remaining lease at the start of an attempt. */
 const latestStartMs = 20_000;
-/** Deliveries of a receiver that responds within this time are taken ahead. */
+/** Deliveries of a receiver that responds within this time are leased in advance. */
 const fastMs = 1_000;
-/** How soon retries are noticed, and events while no process listens to them. */
-const lookEveryMs = 1_000;
-/** How long attempts in flight may take when the service stops. */
+/**
+ * Interval of attempts for a webhook whose secret this process cannot decrypt. Its deliveries stay due, for a process that
+ * has the key.
+ */
+const secretRetryMs = 60_000;
+/** Interval of checks for retries, and for events while no process listens to them. */
+const pollIntervalMs = 1_000;
+/** Maximum time for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
 
-/** The store, as far as sending needs it. */
+/** The store operations needed for sending. */
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
-  /** Called first, where no other process sends: the leases that are left are those of a process that crashed. */
+  /** Called first if no other process sends, because remaining leases belong to a crashed process. */
   readonly release?: () => Promise<unknown>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
-  /** The events as they are sent, without those that have expired. */
+  /** The events in the sent form, without expired ones. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
-  /** Unless a delivery succeeded since then (Unix ms). */
+  /** Disables it unless a delivery succeeded since then (Unix ms). */
   disable(webhookId: bigint, reason: string, since: number | undefined): Promise<unknown>;
 }
 
@@ -42,7 +47,7 @@ interface DispatcherOptions {
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
-  /** Calls `wake` when there are new events, from now on. Called again with every look. */
+  /** Calls `wake` when there are new events. Called again with every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
@@ -56,7 +61,7 @@ export class Dispatcher {
   readonly #timer: NodeJS.Timeout;
   readonly #lanes = new Lanes();
   #settled: SettledDelivery[] = [];
-  /** The last webhook of the round before. */
+  /** The last webhook of the previous round. */
   #after = 0n;
   #isWoken = false;
   #running: Promise<void> | undefined;
@@ -65,17 +70,19 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#look(), lookEveryMs).unref();
-    void this.#look();
+    this.#timer = setInterval(() => void this.#poll(), pollIntervalMs).unref();
+    void this.#poll();
   }
 
-  /** Looks for something to send now. */
+  /** Checks for due deliveries now. */
   readonly wake = (): void => {
     this.#isWoken = true;
     this.#run();
   };
 
-  /** Takes nothing any more, and lets attempts in flight end; those that take longer are released for other processes. */
+  /**
+   * Leases no more deliveries and lets attempts in flight end. Slower ones are released for other processes.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
@@ -90,7 +97,7 @@ export class Dispatcher {
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
       const { store, follow } = this.#options;
       if (!(await store.hasWebhooks()) || this.#isStopping) return;
@@ -99,7 +106,7 @@ export class Dispatcher {
       await follow(this.wake);
       this.wake();
     } catch {
-      // The store has logged its outage; the next look finds what is due.
+      // The store has logged its outage. The next check finds due deliveries.
     }
   }
 
@@ -111,7 +118,7 @@ export class Dispatcher {
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#round();
     } catch {
-      // The store has logged its outage. What could not be settled is settled with the next look.
+      // The store has logged its outage. The outcomes are stored with the next check.
     } finally {
       this.#running = undefined;
     }
@@ -123,6 +130,7 @@ export class Dispatcher {
     this.#settled = [];
     this.#isWoken = false;
     const now = clock.now();
+    this.#lanes.resume(now);
     const room = this.#isStopping ? 0 : this.#lanes.room;
     const { held, fast } = this.#lanes;
     const request = { now, leasedUntil: now + leaseMs, room, after: this.#after, held, fast };
@@ -145,7 +153,7 @@ export class Dispatcher {
     for (const { webhookId } of deliveries) this.#next(webhookId);
   }
 
-  /** Sends what waits for a webhook, as far as it has room. */
+  /** Sends queued deliveries of a webhook, up to its limit. */
   #next(webhookId: bigint): void {
     for (let next = this.#lanes.next(webhookId); next !== undefined; next = this.#lanes.next(webhookId)) {
       const attempt = this.#deliver(next).then((isFast) => {
@@ -165,10 +173,10 @@ export class Dispatcher {
     // Another process may make the attempt once the lease has expired.
     if (delivery.leasedUntil - at < latestStartMs) return false;
     const outcome = await this.#send(delivery, body, at);
+    const now = clock.now();
     const { settled, disabled, counted } = judge(delivery, outcome, {
-      at,
-      now: clock.now(),
-      random: random(),
+      ...{ at, now, random: random() },
+      secretRetryAt: this.#secretRetryAt(delivery, outcome, now),
     });
     try {
       if (disabled !== undefined) await store.disable(settled.webhookId, disabled.reason, disabled.since);
@@ -178,6 +186,13 @@ export class Dispatcher {
       // The store has logged its outage. The attempt is made again when its lease has expired.
     }
     return settled.status === 'succeeded' && outcome.milliseconds < fastMs;
+  }
+
+  /** Suspends a webhook whose secret cannot be decrypted; its delivery is due again immediately, or later if it cannot be suspended. */
+  #secretRetryAt({ webhookId }: TakenDelivery, outcome: Outcome | Impossible, now: number): number {
+    const later = now + secretRetryMs;
+    const isUnreadable = 'error' in outcome && outcome.error === 'secret';
+    return isUnreadable && this.#lanes.suspend(webhookId, later) ? now : later;
   }
 
   async #send(delivery: TakenDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {

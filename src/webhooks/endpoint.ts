@@ -1,4 +1,4 @@
-/** Where the URL of a webhook leads. A client's text is checked once it is given, and again for every request sent. */
+/** Validates and resolves the URL of a webhook, when a client sets it and again for every request. */
 import { isIP } from 'node:net';
 import { dns } from 'bun';
 import type { Network } from '../domain/address.ts';
@@ -15,16 +15,16 @@ export interface Routes {
 }
 
 /**
- * The system's resolver, with the addresses of its hosts file. c-ares waits without a thread: getaddrinfo occupies one of
- * a few, and name servers that never answer would delay the names of all other endpoints, and the files of the process.
+ * The system's resolver, with the addresses of its hosts file. c-ares needs no thread. getaddrinfo occupies
+ * one of a few, so unresponsive name servers would delay all other endpoints and file operations.
  */
 export const systemResolve: Resolve = async (hostname) => {
   const found = await dns.lookup(hostname, process.platform === 'win32' ? {} : { backend: 'c-ares' });
-  // Many machines have IPv6 addresses and no way to the rest of IPv6.
+  // Many machines have IPv6 addresses but no IPv6 connectivity.
   return found.sort((a, b) => a.family - b.family).map(({ address }) => address);
 };
 
-/** A host name that leads to an address that is not public. */
+/** A host name that resolves to a private address. */
 export interface Inward {
   readonly host: string;
   readonly address: string;
@@ -32,8 +32,8 @@ export interface Inward {
 }
 
 /**
- * What is wrong with the URL of a webhook, as a text that follows its name ("must be …"); undefined if nothing is.
- * `noticed` gets the address that the text does not name.
+ * The mistake in the URL of a webhook, as a predicate ("must be …"); undefined if it is valid. `noticed` gets
+ * the address, which the message omits.
  */
 export async function mistakeInEndpoint(
   text: string,
@@ -50,7 +50,7 @@ export async function mistakeInEndpoint(
 
 type Located =
   | { readonly addresses: readonly string[] }
-  /** The message follows the name of the URL ("must …"). It is for clients, and names no address of an internal name. */
+  /** The message is a predicate ("must …") for clients, without the addresses of internal names. */
   | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: Inward };
 
 /** Resolves the host, and returns its addresses only if every one of them may be connected to. */
@@ -80,7 +80,7 @@ export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Lo
   return { addresses };
 }
 
-/** The host as resolvers and certificates have it: without the brackets of IPv6 and the dot of the root. */
+/** The host for resolvers and certificates: without IPv6 brackets and trailing dot. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }

@@ -2,12 +2,12 @@
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 
-const mostBodyBytes = 1_024;
+const maxBodyBytes = 1_024;
 
-/** How far an exchange got. `response` is all that follows the connection, or the TLS handshake. */
+/** The phase of an exchange. `response` follows the connection or the TLS handshake. */
 export type Phase = 'connect' | 'tls' | 'response';
 
-/** Why an exchange is ended before it is over. */
+/** The reason an exchange is aborted. */
 export type Ending = 'timeout' | 'aborted';
 
 export interface Reply {
@@ -17,7 +17,7 @@ export interface Reply {
   readonly body: string;
 }
 
-export interface Broken {
+export interface ExchangeError {
   readonly error: Phase | Ending;
   readonly message: string;
   /** The connection was reused, and may have been closed by the receiver before the request arrived. */
@@ -30,21 +30,21 @@ const phaseNames: Readonly<Record<Phase, string>> = {
   response: 'response',
 };
 
-/** The message of an exchange that was ended while it waited for something. */
+/** The message of an exchange that was aborted in a phase. */
 export function endedMessage(ending: Ending, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
 /**
- * Never rejects. The status decides the result: a body that breaks off or takes too long is what arrived of it.
- * `ending` aborts with an `Ending` as its reason.
+ * Never rejects. The status decides the result. An incomplete or slow body is truncated. `ending` aborts with
+ * an `Ending` as its reason.
  */
 export function exchange(
   options: RequestOptions,
   body: string | Uint8Array,
   ending: AbortSignal,
-): Promise<Reply | Broken> {
-  const { promise, resolve } = Promise.withResolvers<Reply | Broken>();
+): Promise<Reply | ExchangeError> {
+  const { promise, resolve } = Promise.withResolvers<Reply | ExchangeError>();
   const isSecure = options.protocol === 'https:';
   const request = (isSecure ? https : http).request(options);
   let phase: Phase = 'connect';
@@ -87,7 +87,7 @@ export function exchange(
     arrived.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes < mostBodyBytes) return;
+      if (bytes < maxBodyBytes) return;
       over();
       request.destroy();
     });
@@ -101,7 +101,7 @@ export function exchange(
 }
 
 function replyOf({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[]): Reply {
-  const bytes = Buffer.concat(chunks).subarray(0, mostBodyBytes);
+  const bytes = Buffer.concat(chunks).subarray(0, maxBodyBytes);
   // As a stream, because the last character may be cut off.
   const body = new TextDecoder().decode(bytes, { stream: true });
   return { status: statusCode, retryAfter: headers['retry-after'], body };

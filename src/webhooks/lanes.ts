@@ -1,5 +1,5 @@
-/** The deliveries that a process has taken, by webhook: four in flight, the others wait for those. */
-import { mostInFlight, type TakenDelivery, takenOfWebhook } from '../domain/delivery.ts';
+/** The deliveries leased by a process, by webhook: four in flight, the others queued. */
+import { maxInFlight, type TakenDelivery, takenOfWebhook } from '../domain/delivery.ts';
 
 export interface Loaded {
   readonly delivery: TakenDelivery;
@@ -13,34 +13,54 @@ interface Lane {
 }
 
 /** Fast receivers that are remembered. */
-const mostFast = 100;
+const maxFast = 100;
+/** Suspended webhooks, which are part of every request to the store. */
+const maxSuspended = 1_000;
 
 export class Lanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
-   * Webhooks whose last attempt succeeded within a second, the latest last. They outlive the lanes: a lane that is empty
-   * whenever deliveries are taken would never get more than four at once.
+   * Webhooks whose last attempt succeeded within a second, latest last. They outlive the lanes, because a
+   * lane that is empty at each lease would never get more than four at a time.
    */
   readonly #fast = new Set<bigint>();
+  /** Webhooks of which no deliveries are leased until an instant (Unix ms), the earliest first. */
+  readonly #suspended = new Map<bigint, number>();
   /** Deliveries in flight and waiting. */
   #taken = 0;
 
   get room(): number {
-    return mostInFlight.perProcess - this.#taken;
+    return maxInFlight.perProcess - this.#taken;
   }
 
-  /** How many more deliveries there is room for, of the webhooks of which there are some. */
+  /** Free capacity per webhook with deliveries, and none of suspended ones. */
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {
       return [id, Math.max(0, takenOfWebhook(room, this.#fast.has(id)) - inFlight - waiting.length)];
     });
-    return Object.fromEntries(rooms);
+    return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
-  /** The other webhooks whose receivers responded quickly of late. */
+  /** Other webhooks with recently fast receivers. */
   get fast(): bigint[] {
     return [...this.#fast].filter((id) => !this.#lanes.has(id));
+  }
+
+  /** Leases no deliveries of a webhook until an instant (Unix ms). False if too many webhooks are suspended. */
+  suspend(webhookId: bigint, until: number): boolean {
+    if (this.#suspended.size >= maxSuspended && !this.#suspended.has(webhookId)) return false;
+    this.#suspended.delete(webhookId);
+    this.#suspended.set(webhookId, until);
+    return true;
+  }
+
+  /** Ends suspensions until now (Unix ms). */
+  resume(now: number): void {
+    for (const [webhookId, until] of this.#suspended) {
+      if (until > now) break;
+      this.#suspended.delete(webhookId);
+    }
   }
 
   add(loaded: Loaded): void {
@@ -51,16 +71,16 @@ export class Lanes {
     this.#taken++;
   }
 
-  /** The next delivery of a webhook, in flight from now on; undefined while four are. */
+  /** Takes the next delivery of a webhook; undefined while four are in flight. */
   next(webhookId: bigint): Loaded | undefined {
     const lane = this.#lanes.get(webhookId);
-    if (lane === undefined || lane.inFlight === mostInFlight.perWebhook) return undefined;
+    if (lane === undefined || lane.inFlight === maxInFlight.perWebhook) return undefined;
     const loaded = lane.waiting.shift();
     if (loaded !== undefined) lane.inFlight++;
     return loaded;
   }
 
-  /** The end of an attempt. */
+  /** Ends an attempt. */
   end(webhookId: bigint, isFast: boolean): void {
     const lane = this.#lanes.get(webhookId);
     if (lane === undefined) return;
@@ -68,7 +88,7 @@ export class Lanes {
     lane.inFlight--;
     this.#fast.delete(webhookId);
     if (isFast) this.#fast.add(webhookId);
-    if (this.#fast.size > mostFast)
+    if (this.#fast.size > maxFast)
       for (const oldest of this.#fast.values().take(1)) this.#fast.delete(oldest);
     if (lane.inFlight + lane.waiting.length === 0) this.#lanes.delete(webhookId);
   }

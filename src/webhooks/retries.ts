@@ -1,16 +1,16 @@
-/** When a delivery is attempted again. */
+/** The schedule of retries. */
 import { dayMs, hourMs, minuteMs } from '../domain/clock.ts';
 
-/** The wait before each attempt; the first one is made immediately. */
+/** Delay before each attempt; the first one is immediate. */
 export const attemptDelaysMs: readonly number[] = [
   ...[0, 5_000, 5 * minuteMs, 30 * minuteMs],
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
 ];
-/** The part of a delay that chance adds or takes away, so that the attempts of many deliveries do not coincide. */
+/** Jitter as a fraction of the delay, so that the attempts of many deliveries do not coincide. */
 const jitter = 0.1;
-const longestRetryAfterSeconds = dayMs / 1_000;
+const maxRetryAfterSeconds = dayMs / 1_000;
 
-/** What retries depend on: an answer, or an exchange without one. */
+/** The result that retries depend on: a response, or an exchange without one. */
 export interface Attempt {
   readonly status?: number;
   readonly retryAfterSeconds?: number;
@@ -26,8 +26,8 @@ export function isGone({ status }: Attempt): boolean {
 }
 
 /**
- * Milliseconds from the end of a failed attempt to the next one; undefined after the last.
- * `attempts` counts those made, this one included. `random` is from 0 to below 1.
+ * Milliseconds from the end of a failed attempt to the next one; undefined after the last one. `attempts` includes this
+ * one. `random` is from 0 to below 1.
  */
 export function delayAfter(attempts: number, last: Attempt, random: number): number | undefined {
   const delayMs = attemptDelaysMs[attempts];
@@ -40,5 +40,5 @@ export function delayAfter(attempts: number, last: Attempt, random: number): num
 /** The seconds or the date of a Retry-After header (RFC 9110 section 10.2.3), at most a day; undefined for anything else. */
 export function parseRetryAfter(text: string, nowMs: number): number | undefined {
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - nowMs) / 1_000);
-  return seconds >= 0 ? Math.min(seconds, longestRetryAfterSeconds) : undefined;
+  return seconds >= 0 ? Math.min(seconds, maxRetryAfterSeconds) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets of webhooks as they are stored: as they are without SECRETS_KEY, else encrypted with AES-256-GCM, as
- * `enc1:` and the base64 of nonce, ciphertext and tag.
+ * Storage of webhook secrets: unencrypted without SECRETS_KEY, otherwise AES-256-GCM, as `enc1:` and the
+ * base64 of nonce, ciphertext and tag.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { RandomBytes } from '../domain/key.ts';
@@ -35,7 +35,7 @@ export function openSecret(stored: string, keys: SecretKeys): string {
   );
 }
 
-/** A stored secret sealed with the first key, the same text if it is already; undefined if no key opens it. */
+/** A stored secret sealed with the first key, unchanged if it already is; undefined if no key opens it. */
 export function renewSecret(stored: string, keys: SecretKeys, randomBytes: RandomBytes): string | undefined {
   const [first] = keys;
   const isSealed = stored.startsWith(prefix);

@@ -5,14 +5,14 @@ import { isIP } from 'node:net';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseEndpoint } from '../domain/endpoint.ts';
 import { hostOf, locate, type Routes } from './endpoint.ts';
-import { type Broken, type Ending, endedMessage, exchange, type Reply } from './exchange.ts';
+import { type Ending, type ExchangeError, endedMessage, exchange, type Reply } from './exchange.ts';
 import { parseRetryAfter } from './retries.ts';
 
 const defaultTimeoutMs = 15_000;
-const mostHeaderBytes = 16_384;
-const mostIdleEndpoints = 64;
-/** Of a name; each is tried only if the connection to the one before was refused. */
-const mostAddresses = 4;
+const maxHeaderBytes = 16_384;
+const maxIdleEndpoints = 64;
+/** Addresses of a name. Each is tried only if the connection to the previous one was refused. */
+const maxAddresses = 4;
 const idleConnections = { keepAlive: true, timeout: 2_000, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 const userAgent = `AnimalStore/${packageJson.version}`;
 
@@ -20,7 +20,7 @@ export interface Delivery {
   readonly url: string;
   /** Besides Host, User-Agent, Content-Type and Content-Length. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** A JSON body. */
   readonly body: string | Uint8Array;
   /** Of the whole delivery, from the resolution of the host to the end of the body. */
   readonly timeoutMs?: number;
@@ -37,8 +37,10 @@ export interface Answer {
 }
 
 export interface Failure {
-  /** `url` and `blocked` are URLs that must not be sent to; `response` is a response that broke off or is not HTTP. */
-  readonly error: 'url' | 'dns' | 'blocked' | Broken['error'];
+  /**
+   * `url` and `blocked` are URLs that must not be called; `response` is a response that was truncated or is not HTTP.
+   */
+  readonly error: 'url' | 'dns' | 'blocked' | ExchangeError['error'];
   readonly message: string;
   readonly milliseconds: number;
 }
@@ -46,7 +48,7 @@ export interface Failure {
 export type Outcome = Answer | Failure;
 
 export interface SenderOptions extends Routes {
-  /** Unix ms; for a Retry-After that is a date. */
+  /** Time of the response (Unix ms), to convert a Retry-After with a date. */
   readonly now: () => number;
   /** Certificate of an authority to trust instead of the system's (PEM). */
   readonly authority?: string;
@@ -54,7 +56,10 @@ export interface SenderOptions extends Routes {
 
 type Result = Reply | Pick<Failure, 'error' | 'message'>;
 
-/** Connects to the address that was checked, with the host of the URL in Host and TLS: resolved again, it could lead inward. */
+/**
+ * Connects to the address that was checked, with the host of the URL in Host and TLS. If it were resolved again, it
+ * could lead to an internal address.
+ */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #plain = new HttpAgent(idleConnections);
@@ -99,7 +104,7 @@ export class Sender {
     const located = await Promise.race([locate(url, this.#options), ended(ending)]);
     if ('error' in located) return { error: located.error, message: located.message };
     let result: Result = { error: 'connect', message: 'no address' };
-    for (const address of located.addresses.slice(0, mostAddresses)) {
+    for (const address of located.addresses.slice(0, maxAddresses)) {
       result = await this.#sendTo(address, url, message, ending);
       if (!('error' in result && result.error === 'connect')) break;
     }
@@ -111,7 +116,7 @@ export class Sender {
     url: URL,
     { headers, body }: Pick<Delivery, 'headers' | 'body'>,
     ending: AbortSignal,
-  ): Promise<Reply | Broken> {
+  ): Promise<Reply | ExchangeError> {
     const host = hostOf(url);
     const { authority } = this.#options;
     const options = {
@@ -127,23 +132,23 @@ export class Sender {
         'content-length': Buffer.byteLength(body),
         ...headers,
       },
-      maxHeaderSize: mostHeaderBytes,
+      maxHeaderSize: maxHeaderBytes,
       servername: isIP(host) === 0 ? host : '',
-      // Whatever NODE_TLS_REJECT_UNAUTHORIZED is.
+      // Ignores NODE_TLS_REJECT_UNAUTHORIZED.
       rejectUnauthorized: true,
       ...(authority !== undefined && { ca: authority }),
     };
     const result = await exchange({ ...options, agent: this.#agentOf(url) }, body, ending);
     const isStale = 'error' in result && result.error === 'response' && result.isReused;
     const last = isStale ? await exchange({ ...options, agent: false }, body, ending) : result;
-    // The owner of a webhook does not learn where an internal name leads.
+    // The owner of a webhook must not learn the address of an internal name.
     return 'error' in last ? { ...last, message: last.message.replaceAll(address, host) } : last;
   }
 
-  /** The connections to reuse, by address, port and name; none while many endpoints have idle ones. */
+  /** Reusable connections by address, port and name; none while many endpoints have idle ones. */
   #agentOf({ protocol }: URL): HttpAgent | false {
     const agent = protocol === 'https:' ? this.#secure : this.#plain;
-    return Object.keys(agent.freeSockets).length < mostIdleEndpoints && agent;
+    return Object.keys(agent.freeSockets).length < maxIdleEndpoints && agent;
   }
 }
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { RandomBytes } from '../domain/key.ts';
 
 const secretPrefix = 'whsec_';
-/** The standard has 24 to 64. */
+/** The standard allows 24 to 64 bytes. */
 const secretBytes = 32;
 
 export function makeWebhookSecret(randomBytes: RandomBytes): string {
@@ -14,7 +14,7 @@ export interface SignedMessage {
   /** The same for every attempt. */
   readonly eventId: bigint | number | string;
   readonly body: string | Uint8Array;
-  /** When the attempt is made, in Unix ms. */
+  /** Time of the attempt, in Unix ms. */
   readonly nowMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** The event `webhook.test`, which is in no feed. */
+/** The event `webhook.test`, which does not appear in the feed. */
 import type { WebhookTest } from '../contract/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { errorText, type Send } from './attempt.ts';
@@ -27,6 +27,8 @@ export async function sendTest(
   };
   const outcome = await send(message, now);
   const { milliseconds } = outcome;
-  if ('error' in outcome) return { milliseconds, error: errorText(outcome) };
+  if ('error' in outcome) {
+    return { milliseconds, error: errorText(outcome), isBlocked: outcome.error === 'blocked' };
+  }
   return { status: outcome.status, milliseconds, body: outcome.body };
 }

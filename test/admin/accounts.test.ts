@@ -9,6 +9,7 @@ interface Account {
   readonly perDay: number;
   readonly createdAt: string;
   readonly closedAt: string | null;
+  readonly note: string | null;
 }
 
 const desk = await openDesk();
@@ -20,7 +21,7 @@ const create = (name: string, plan = 'pro', more = {}) =>
 const mistakesIn = ({ body }: { body: unknown }) =>
   (body as { details?: { in: string; name: string }[] }).details?.map((one) => `${one.in}:${one.name}`);
 
-test('an account is created, found and changed, and each answer shows it as it is', async () => {
+test('an account is created, read and changed, and each response has its current state', async () => {
   const made = await create('Seattle shop');
   expect(made).toEqual({
     id: made.id,
@@ -30,6 +31,7 @@ test('an account is created, found and changed, and each answer shows it as it i
     perDay: 10_000,
     createdAt: new Date(app.clock.now()).toISOString(),
     closedAt: null,
+    note: null,
   });
   const renamed = await done<Account>('PATCH', `/accounts/${made.id}`, { name: 'Portland shop' });
   expect(renamed).toEqual({ ...made, name: 'Portland shop' });
@@ -38,13 +40,33 @@ test('an account is created, found and changed, and each answer shows it as it i
   expect(bigger).toEqual({ ...renamed, plan: 'business', perMinute: 1_000, perDay: 100_000 });
 });
 
-test('limits without a plan are those of the plan that the account has', async () => {
+test('a note is set, stays when the name changes, is recorded, and is removed', async () => {
+  const { id } = await create('Noted');
+  const note = 'Wants Business.\nAnswer by Friday 🐕.';
+  const change = (body: object) => ask('PATCH', `/accounts/${id}`, body);
+  expect((await change({ note })).body).toMatchObject({ note });
+  expect((await change({ name: 'Renamed' })).body).toMatchObject({ name: 'Renamed', note });
+  const [entry] = (await list<{ before: object; after: object }>(`/audit?object=account:${id}`)).items.slice(
+    1,
+  );
+  expect(entry).toMatchObject({ before: { note: null }, after: { note } });
+  expect((await change({ note: 'x'.repeat(2_000) })).status).toBe(200);
+  for (const wrong of ['x'.repeat(2_001), 'a\tb', '\ud800', 7]) {
+    expect(mistakesIn(await change({ note: wrong }))).toEqual(['body:note']);
+  }
+  for (const none of ['', ' \n', null]) {
+    await change({ note });
+    expect((await change({ note: none })).body).toMatchObject({ note: null });
+  }
+});
+
+test('limits without a plan apply to the current plan of the account', async () => {
   const { id } = await create('Partner', 'enterprise', { perMinute: 10, perDay: 100 });
   const changed = await done<Account>('PATCH', `/accounts/${id}`, { perDay: 200 });
   expect(changed).toMatchObject({ plan: 'enterprise', perMinute: 10, perDay: 200 });
 });
 
-test('a plan that cannot be given is invalid_body, naming the field', async () => {
+test('an invalid plan gets invalid_body with the name of the field', async () => {
   const { id } = await create('Fixed');
   for (const [method, target, body, field] of [
     ['POST', '/accounts', { name: 'A', plan: 'enterprise' }, 'perMinute'],
@@ -64,7 +86,7 @@ test('a plan that cannot be given is invalid_body, naming the field', async () =
   expect(await done<Account>('GET', `/accounts/${id}`)).toMatchObject({ plan: 'pro' });
 });
 
-test('the keys of a closed account are refused from the next request on, until it is reopened', async () => {
+test('the keys of a closed account are rejected from the next request on, until it is reopened', async () => {
   const { account, key } = await app.tenant('pro');
   const status = async () => (await app.call('GET', '/pets', { key })).status;
   expect(await status()).toBe(200);
@@ -77,7 +99,7 @@ test('the keys of a closed account are refused from the next request on, until i
   expect(await status()).toBe(200);
 });
 
-test('limits show what is used of both windows, and cost nothing', async () => {
+test('the limits show the used quota of both windows and are free', async () => {
   const { account, key } = await app.tenant('pro');
   const limits = () => done<object>('GET', `/accounts/${account.id}/limits`);
   expect(await limits()).toEqual({
@@ -94,28 +116,25 @@ test('limits show what is used of both windows, and cost nothing', async () => {
   expect(await limits()).toEqual(used);
 });
 
-test.each(['', '/limits', '/usage'])(
-  'an account that is not there is 404: GET /accounts/9999%s',
-  async (rest) => {
-    for (const id of ['9999', '9223372036854775807', 'x']) {
-      const { status, code } = await ask('GET', `/accounts/${id}${rest}`);
-      expect([status, code]).toEqual([404, 'account_not_found']);
-    }
-  },
-);
+test.each(['', '/limits', '/usage'])('an unknown account gets 404: GET /accounts/9999%s', async (rest) => {
+  for (const id of ['9999', '9223372036854775807', 'x']) {
+    const { status, code } = await ask('GET', `/accounts/${id}${rest}`);
+    expect([status, code]).toEqual([404, 'account_not_found']);
+  }
+});
 
 describe('a list', () => {
-  test('by name has those that begin like it, in the order of their names, page by page', async () => {
+  test('with the name filter has accounts by prefix, ordered by name, page by page', async () => {
     const made: Account[] = [];
     for (const name of ['Müller 3', 'MÜLLER 1', 'müller 2', 'Mueller', 'müller 2'])
       made.push(await create(name));
     const { items, pages } = await list<Account>(`/accounts?name=${encodeURIComponent('müLLer')}&limit=1`);
     expect(items.map(({ name }) => name)).toEqual(['MÜLLER 1', 'müller 2', 'müller 2', 'Müller 3']);
-    expect(items).toEqual([1, 2, 4, 0].map((index) => made[index] as Account));
+    expect(items).toMatchObject([1, 2, 4, 0].map((index) => made[index] as Account));
     expect(pages).toEqual([1, 1, 1, 1]);
   });
 
-  test('goes on where it was, though the account it ended with was renamed', async () => {
+  test('continues at its position after the last account of a page was renamed', async () => {
     for (const name of ['Page a', 'Page b', 'Page c']) await create(name);
     const first = await ask('GET', '/accounts?name=page&limit=1');
     const [{ id }] = first.body as [Account];
@@ -124,7 +143,7 @@ describe('a list', () => {
     expect((second.body as Account[]).map(({ name }) => name)).toEqual(['Page b']);
   });
 
-  test('has only open or only closed ones when it is asked for them', async () => {
+  test('with the state filter has only open or only closed accounts', async () => {
     const { id } = await create('Shut');
     await done<Account>('POST', `/accounts/${id}/close`);
     const idsOf = async (query: string) =>
@@ -135,7 +154,7 @@ describe('a list', () => {
     expect(all).toEqual(all.toSorted((one, other) => one - other));
   });
 
-  test('refuses a cursor of other filters, and that of another list', async () => {
+  test('rejects a cursor of other filters or of another list', async () => {
     const cursorOf = async (target: string) => {
       const next = nextOf(await ask('GET', target));
       return new URLSearchParams(next?.split('?')[1]).get('cursor') ?? expect.unreachable();

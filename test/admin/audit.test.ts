@@ -55,9 +55,13 @@ test('the filters can be combined, and stay in the links', async () => {
   expect(await found(`&since=${instants[0]}&until=${instants[2]}`)).toEqual(all.slice(1, 3).toReversed());
   expect(await found('&object=account:9999')).toEqual([]);
   expect((await ask('GET', '/audit?since=yesterday')).code).toBe('invalid_parameter');
+  expect((await ask('GET', `/audit?since=${instants[2]}&until=${instants[0]}`)).body).toMatchObject({
+    code: 'invalid_parameter',
+    details: [{ in: 'query', name: 'until', message: 'must not be before since' }],
+  });
 });
 
-test("an account's are those of its keys, too, in their order and page by page", async () => {
+test('the entries of an account include those of its keys, in order and page by page', async () => {
   const { accounts, keys } = app.app.admin;
   const { id } = await accounts.create('shop', 'free');
   const { id: till } = await keys.create(id, 'till');
@@ -75,7 +79,7 @@ test("an account's are those of its keys, too, in their order and page by page",
   expect(text.match(/"operation":"\w+Key"/g)).toEqual(['"operation":"createKey"', '"operation":"revokeKey"']);
 });
 
-test('the export has all lines, the oldest first, with integers digit for digit', async () => {
+test('the export has all entries, oldest first, with exact integers', async () => {
   const { headers, text } = await ask('GET', `/audit/export?${query}`);
   expect(headers.get('content-type')).toBe('application/x-ndjson');
   const lines = text.trimEnd().split('\n');

@@ -10,7 +10,7 @@ const shared = await startTestApp();
 afterAll(() => shared[Symbol.asyncDispose]());
 const { token: sharedToken } = await addOperator(shared, 'admin');
 
-test('an admin makes a backup, sees it listed, and verifies it; a viewer makes none', async () => {
+test('an admin can make, list and verify backups, and a viewer cannot make them', async () => {
   await using folder = await temporaryFolder();
   await using app = await startTestApp({ BACKUP_FOLDER: folder.path, BACKUP_KEEP: '7' });
   const { token, name: operator } = await addOperator(app, 'admin');
@@ -64,12 +64,12 @@ test('an admin downloads a backup, which is recorded; a viewer does not', async 
   }
 });
 
-test.each(['', '-x', '../x', 'a b', 'x'.repeat(41), 'ä'])('a backup is not labelled %j', async (label) => {
+test.each(['', '-x', '../x', 'a b', 'x'.repeat(41), 'ä'])('the label %j is rejected', async (label) => {
   const answer = await callAdmin(shared, 'POST', '/backups', { token: sharedToken, body: { label } });
   expect([answer.status, answer.code]).toEqual([400, 'invalid_body']);
 });
 
-test('without a folder no backup is made, and the answer says what to set', async () => {
+test('without a folder no backup is made, and the error names the setting', async () => {
   await using app = await startTestApp();
   const { token } = await addOperator(app, 'admin');
   const refused = await callAdmin(app, 'POST', '/backups', { token });

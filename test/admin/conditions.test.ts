@@ -19,7 +19,7 @@ describe.each([
   ['an account', `/accounts/${account.id}`, { name: 'First' }, { name: 'Second' }],
   ['a key', `/keys/${keyId}`, { scopes: ['pets:read'] }, { scopes: ['orders:read'] }],
 ])('%s', (_what, target, first, second) => {
-  test('is not changed by the second of two operators who read the same state', async () => {
+  test('rejects the second of two changes that are based on the same state', async () => {
     await change(target, second);
     const tag = await read(target);
     const changed = await change(target, first, tag);

@@ -26,7 +26,7 @@ const units = {
   },
 } as const;
 
-test('an operator reads what a client reads, and the events of every account', async () => {
+test('operators read the same events as clients, and those of every account', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   expect((await get('/event-log')).body).toMatchObject({ lastId: 0, oldest: null, newest: null, perHour: 0 });
@@ -49,7 +49,7 @@ test('an operator reads what a client reads, and the events of every account', a
   expect((await get('/events?after=1&order=desc')).code).toBe('invalid_parameter');
 });
 
-test('a page that waits has the next event, and metrics count it while it waits', async () => {
+test('a waiting page returns the next event, and metrics count it while it waits', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   const end = /after=(\d+)/.exec(linkOf(await get('/events?order=desc&limit=1')) ?? '')?.[1];
@@ -77,7 +77,7 @@ test('the events per hour do not include the ids that restores skipped', async (
   expect((await get('/event-log')).body).toMatchObject({ perHour: 11, oldest: { id: 1 }, newest });
 });
 
-test('the oldest and the newest event, and how many there are in an hour, are in the API and the metrics', async () => {
+test('the API and the metrics report the oldest and newest event and the events per hour', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   for (let pet = 0; pet < 4; pet++) await app.call('POST', '/pets', { body: newPet() });

@@ -1,4 +1,7 @@
-/** What every operation of the contract refuses. Each has one kind of request in turn, and one operation has them all. */
+/**
+ * Refusals of every operation of the contract. Each kind of refusal is tested with a different operation in turn, and one
+ * operation is tested with all.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
@@ -9,7 +12,7 @@ import { adminHeaders } from '../../src/http/admin/replies.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
-// Many are refused on purpose; each from another network, so that none has to wait.
+// Many requests are refused. Each comes from a different network, to stay below the limits.
 const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -32,23 +35,24 @@ const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(ope
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
 const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
 
-test('every change but the look at a backup needs an admin, and every read a viewer', () => {
+test('every change except verifying a backup needs an admin, and every read a viewer', () => {
   const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
   expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
     'createSession',
     'deleteSession',
+    'endSession',
     'verifyBackup',
   ]);
   const reads = allAdminOperations.filter(isRead);
   const adminsReads = reads.filter((operation) => roleOf(operation) !== 'viewer');
-  // It holds all of the store.
+  // Contains the whole store.
   expect(adminsReads.map(({ operationId }) => operationId)).toEqual(['downloadBackup']);
 });
 
 const withCookie = (change: (cookie: string) => string) =>
   headersOf({ ...adminSession, cookie: change(adminSession.cookie) });
 
-/** One proof of every kind that is none. */
+/** An invalid credential of each kind. */
 const invalid: Record<string, Record<string, string>> = {
   'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
@@ -71,12 +75,10 @@ const expectInvalid = async ({ method, ...operation }: Operation, kind: string) 
   expect([kind, status, code]).toEqual([kind, 401, expected]);
 };
 
-test.each(Object.keys(invalid))('%s is refused with 401', (kind) =>
-  expectInvalid(adminsOnly[0] as Operation, kind),
-);
+test.each(Object.keys(invalid))('%s gets 401', (kind) => expectInvalid(adminsOnly[0] as Operation, kind));
 
 test.each(protectedOnes.map((operation, turn) => [operation.operationId, operation, turn] as const))(
-  '%s is refused with 401 without a token or a session, or with an invalid one',
+  '%s gets 401 without a valid token or session',
   async (_id, operation, turn) => {
     const { status, code, headers } = await callAdmin(app, operation.method, targetOf(operation));
     expect([status, code]).toEqual([401, 'sign_in_required']);
@@ -88,7 +90,7 @@ test.each(protectedOnes.map((operation, turn) => [operation.operationId, operati
 describe.each(adminsOnly)('$operationId', (operation) => {
   const { method } = operation;
 
-  test('is refused with 403 for a viewer, by token and by session', async () => {
+  test('gets 403 for a viewer, by token and by session', async () => {
     const target = targetOf(operation);
     const headers = fromConsole(app);
     const answers = [
@@ -125,7 +127,7 @@ const expectForeign = async (operation: Operation, kind: string) => {
   expect([kind, status, code]).toEqual([kind, 403, 'cross_site_request']);
 };
 
-test.each(Object.keys(foreign))('a request with a session that %s is refused with 403', (kind) =>
+test.each(Object.keys(foreign))('a request with a session that %s gets 403', (kind) =>
   expectForeign(adminsOnly[0] as Operation, kind),
 );
 
@@ -153,7 +155,7 @@ test.each(
 describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (path, those) => {
   const target = path.replace(/\{\w+\}/g, '1');
 
-  test('refuses every other method with 405 and Allow, and grants no origin anything', async () => {
+  test('rejects every other method with 405 and Allow, and allows no origin', async () => {
     const allowed = those.flatMap(methodsOf).sort();
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
       if (allowed.includes(method)) continue;
@@ -164,7 +166,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
     }
   });
 
-  test('is unknown to the port that clients use', async () => {
+  test('is not served on the port for clients', async () => {
     for (const key of [admin.token, app.key]) {
       const headers = { Authorization: `Bearer ${key}`, ...headersOf(adminSession) };
       const response = await fetch(app.url + adminBasePath + target, { headers });
@@ -173,7 +175,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
   });
 });
 
-test('every answer says that it is not to be framed, guessed at, kept, or fed from elsewhere', async () => {
+test('every response forbids framing, sniffing, caching and content from other origins', async () => {
   const policy = adminHeaders['Content-Security-Policy'];
   expect(policy).toStartWith("default-src 'none';");
   expect(policy).not.toContain('unsafe');
@@ -201,7 +203,7 @@ test('every answer says that it is not to be framed, guessed at, kept, or fed fr
   }
 });
 
-test('what clients named like a script comes back as JSON that no browser runs', async () => {
+test('names that look like scripts are returned as JSON that no browser executes', async () => {
   const name = '</script><script>alert(1)</script>';
   const body = { name, categoryId: 1 };
   const made = await callAdmin(app, 'POST', '/pets', { token: admin.token, body });
@@ -212,7 +214,7 @@ test('what clients named like a script comes back as JSON that no browser runs',
   expect(headers.get('x-content-type-options')).toBe('nosniff');
 });
 
-test('the port that clients use knows neither metrics nor the console', async () => {
+test('the port for clients serves neither metrics nor the console', async () => {
   for (const path of ['/metrics', '/admin', '/admin/', '/assets/index.js', '/admin/v1/openapi.json']) {
     expect((await fetch(app.url + path, { headers: headersOf(adminSession) })).status).toBe(404);
   }

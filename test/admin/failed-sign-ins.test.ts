@@ -25,10 +25,10 @@ const guesses: Record<string, (app: TestApp, address: string) => ReturnType<type
 const app = await startTestApp(behindProxy);
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe.each(Object.keys(guesses))('who guesses %s', (kind) => {
+describe.each(Object.keys(guesses))('a client that guesses %s', (kind) => {
   const guess = guesses[kind] ?? expect.unreachable();
 
-  test('has ten guesses a minute, then is told how long to wait', async () => {
+  test('gets ten attempts per minute, then 429 with Retry-After', async () => {
     app.clock.advance(60);
     for (let count = 0; count < 10; count++) {
       expect((await guess(app, '192.0.2.1')).code).toBe('sign_in_failed');
@@ -76,7 +76,7 @@ async function exhaust(app: TestApp, address: string): Promise<void> {
     await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() });
 }
 
-test('other networks do not wait, and neighbours in one IPv6 network do', async () => {
+test('other networks are not limited, but addresses of the same IPv6 network are', async () => {
   await exhaust(app, '2001:db8::1');
   const codeFrom = async (address: string) =>
     (await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() })).code;
@@ -85,7 +85,7 @@ test('other networks do not wait, and neighbours in one IPv6 network do', async 
   expect(await codeFrom('192.0.2.201')).toBe('sign_in_failed');
 });
 
-test('valid tokens, codes and sessions of a network that has to wait are accepted', async () => {
+test('valid tokens, codes and sessions from a limited network are accepted', async () => {
   await using app = await startTestApp(behindProxy);
   const { token } = await addOperator(app, 'viewer');
   const headers = from('192.0.2.1');
@@ -97,7 +97,7 @@ test('valid tokens, codes and sessions of a network that has to wait are accepte
   expect((await callAdmin(app, 'GET', '/session', { headers, session })).status).toBe(200);
 });
 
-test('nobody has more guesses by saying to be somebody else, where no proxy is trusted', async () => {
+test('X-Forwarded-For gives no additional attempts without a trusted proxy', async () => {
   await using app = await startTestApp();
   for (let count = 0; count < 10; count++)
     await callAdmin(app, 'GET', '/session', { headers: from(`192.0.2.${count}`), token: wrongToken() });
@@ -108,7 +108,7 @@ test('nobody has more guesses by saying to be somebody else, where no proxy is t
   expect(code).toBe('too_many_sign_ins');
 });
 
-test('the log has where each came from, once it is full no more lines, and never what was sent', async () => {
+test('the log has the address of each failure, a bounded number of lines, and no credentials', async () => {
   const { log, lines } = keptLog();
   await using app = await startTestApp(behindProxy, log);
   const sent = Array.from({ length: 12 }, wrongToken);

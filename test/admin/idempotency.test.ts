@@ -37,8 +37,8 @@ function stored(): string {
   return JSON.stringify(database.query('SELECT * FROM idempotent_answers').all());
 }
 
-describe('a key that is issued with an Idempotency-Key', () => {
-  test('comes again with the same request, and no other is made', async () => {
+describe('a key issued with an Idempotency-Key', () => {
+  test('is returned again for the same request, and no other key is created', async () => {
     const key = makeKey();
     const [first, count, recorded] = [await issue({ key }), (await keys()).length, await entries()];
     const again = await issue({ key });
@@ -52,7 +52,7 @@ describe('a key that is issued with an Idempotency-Key', () => {
     expect(asClient.status).toBe(200);
   });
 
-  test('comes again in another session of the operator, and after a restart', async () => {
+  test('is returned again in another session of the operator and after a restart', async () => {
     const key = makeKey();
     const first = await issue({ key });
     await app.restart();
@@ -66,7 +66,7 @@ describe('a key that is issued with an Idempotency-Key', () => {
     expect(again.text).toBe(first.text);
   });
 
-  test('is not shown to another operator with the same Idempotency-Key, who gets a key of their own', async () => {
+  test('is not returned to another operator with the same Idempotency-Key, who gets a different key', async () => {
     const key = makeKey();
     const first = await issue({ key });
     const others = await issue({ key, token: other.token });
@@ -74,7 +74,7 @@ describe('a key that is issued with an Idempotency-Key', () => {
     expect((others.body as { key: string }).key).not.toBe((first.body as { key: string }).key);
   });
 
-  test('is stored neither in clear nor with the Idempotency-Key that opens it', async () => {
+  test('is stored neither in clear text nor with its Idempotency-Key', async () => {
     const key = makeKey();
     const { key: secret } = (await issue({ key })).body as { key: string };
     expect(stored()).not.toContain(secret.slice(4, 36));
@@ -82,7 +82,7 @@ describe('a key that is issued with an Idempotency-Key', () => {
     expect(stored()).toContain('sealed');
   });
 
-  test('is kept for a day', async () => {
+  test('is stored for a day', async () => {
     const key = makeKey();
     const first = await issue({ key });
     app.clock.advance(86_400);
@@ -93,14 +93,14 @@ describe('a key that is issued with an Idempotency-Key', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('has at least 32 characters, because it opens what is stored', async () => {
+  test('needs at least 32 characters, because it decrypts the stored secret', async () => {
     const { status, code, text } = await issue({ key: 'x'.repeat(31) });
     expect([status, code]).toEqual([400, 'invalid_parameter']);
     expect(text).toContain('at least 32 characters');
     expect((await issue({ key: makeKey().replaceAll('-', '') })).status).toBe(201);
   });
 
-  test('of a request that was refused can be used again', async () => {
+  test('of a rejected request can be reused', async () => {
     const key = makeKey();
     const pet = { name: 'Rex', categoryId: 1 };
     const { id } = (await post('/pets', { body: pet })).body as { id: number };
@@ -113,7 +113,7 @@ describe('an Idempotency-Key', () => {
     expect((await post('/orders', { key, body: order })).text).toBe(placed.text);
   });
 
-  test('is taken by every POST but those that issue a session or change nothing in the store', () => {
+  test('is accepted by every POST except those that issue a session or change nothing in the store', () => {
     const without = allAdminOperations.filter((each) => each.method === 'POST' && !isRepeatable(each));
     expect(without.map(({ operationId }) => operationId).sort()).toEqual([
       'createBackup',
@@ -141,7 +141,7 @@ describe('an Idempotency-Key', () => {
     expect(await entries()).toBe(recorded);
   });
 
-  test('gives the rotated key and the rotated token again, which would otherwise be lost', async () => {
+  test('returns a rotated key and a rotated token again', async () => {
     const { id } = (await issue({})).body as { id: number };
     const made = await post('/operators', { body: { name: 'hugo', role: 'viewer' } });
     for (const target of [`/keys/${id}/rotate`, `/operators/${(made.body as { id: number }).id}/rotate`]) {
@@ -152,7 +152,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-test('a sealed secret opens only for its operator, request and Idempotency-Key', () => {
+test('a sealed secret can be opened only with its operator, request and Idempotency-Key', () => {
   const options = { idempotencyKey: makeKey(), actor: 'operator:anna', request: 'aa', randomBytes };
   const sealed = new OperatorOnce(options).seal('ask_secret');
   expect(new OperatorOnce(options).open(sealed)).toBe('ask_secret');

@@ -37,7 +37,7 @@ const header = 'name,categoryId,status\n';
 const rows = (count: number, name: string) =>
   Array.from({ length: count }, (_, index) => `${name} ${index},1,sold\n`).join('');
 
-test('every row comes in once or is answered with its line and reason', async () => {
+test('every row is imported once or reported with its line and reason', async () => {
   const before = await animals();
   const file = `${header}${rows(2_500, 'once')}bad,x,sold\n"a\nb",1,sold\n,1,sold\n`;
   const { rejects, rejectsFile: _, ...counts } = await imported(file);
@@ -52,7 +52,7 @@ test('every row comes in once or is answered with its line and reason', async ()
   expect(await animals()).toBe(before + 2_500);
 });
 
-test('the same file again adds nothing, and tells what is in already and what was rejected', async () => {
+test('importing the same file again adds nothing and reports the earlier result', async () => {
   const file = `${header}${rows(10, 'twice')}bad,x,sold\n`;
   const { state, ...report } = await imported(file);
   expect([state, report.rejects.length]).toEqual(['imported', 1]);
@@ -61,7 +61,7 @@ test('the same file again adds nothing, and tells what is in already and what wa
   expect(await animals()).toBe(before);
 });
 
-test('an import that broke off goes on where it was, and is told as a whole', async () => {
+test('an interrupted import resumes at its position and reports the total', async () => {
   const file = `${header}bad,x,sold\n${rows(1_200, 'resumed')}`;
   const source = new Bun.CryptoHasher('sha256').update(file).digest('hex');
   const progress = { lastLine: 3, added: 1, rejected: 1, finished: false };
@@ -79,7 +79,7 @@ test('an import that broke off goes on where it was, and is told as a whole', as
   expect(await animals()).toBe(before + 1_199);
 });
 
-test('NDJSON is read, too, and a file with ids only when new ones are asked for', async () => {
+test('NDJSON is imported, and a file with ids only with newIds', async () => {
   const file = '{"id":7,"name":"A","categoryId":1}\n{"id":8,"name":"B","categoryId":1}\n';
   const type = 'application/x-ndjson';
   expect(await imported(file, '?format=ndjson', type)).toMatchObject({ added: 0, rejected: 2 });
@@ -169,13 +169,13 @@ describe('an import that has ended', () => {
     expect(await desk.done<object>('GET', `/imports/${listed?.id}`)).toEqual({ ...listed, report });
   });
 
-  test('is listed with the reason when it failed', async () => {
+  test('is listed with the reason of its failure', async () => {
     await send('name,age\nA,1\n');
     const [listed] = await desk.done<object[]>('GET', '/imports');
     expect(listed).toMatchObject({ state: 'failed', error: expect.stringContaining('header row') });
   });
 
-  test('is forgotten after twenty others', async () => {
+  test('is no longer listed after twenty others', async () => {
     await imported(`${header}first,1,sold\n`);
     const [first] = await desk.done<{ id: number }[]>('GET', '/imports');
     for (let count = 0; count < 20; count++) await imported(`${header}first,1,sold\n`);
@@ -188,7 +188,7 @@ describe('a preview', () => {
   const preview = (file: string, query = '', type = 'text/csv') =>
     desk.ask('POST', `/pets/import/preview${query}`, file, { headers: { 'Content-Type': type } });
 
-  test('has the columns and the first rows as an import reads them, and adds nothing', async () => {
+  test('has the columns and first rows as parsed by an import, and adds nothing', async () => {
     const before = await animals();
     const file = 'status,name,categoryId\nsold,"A, B",9223372036854775807\nsold,C,dog\n';
     const { status, body } = await preview(file);
@@ -211,13 +211,13 @@ describe('a preview', () => {
     expect(await animals()).toBe(before);
   });
 
-  test('refuses what an import would refuse, and more than 65,536 bytes', async () => {
+  test('rejects files that an import would reject, and more than 65,536 bytes', async () => {
     expect((await preview('name,age\n')).code).toBe('import_invalid');
     expect((await preview(header.padEnd(65_537))).code).toBe('body_too_large');
   });
 });
 
-test('a file that is none to import is 422, and nothing of it is in', async () => {
+test('an invalid file gets 422, and none of its rows is imported', async () => {
   const before = await animals();
   for (const file of ['', 'name,age\nA,1\n', 'A,1,sold\n']) {
     const { status, code } = await send(file);
@@ -226,18 +226,18 @@ test('a file that is none to import is 422, and nothing of it is in', async () =
   expect(await animals()).toBe(before);
 });
 
-test('the log has that an import began, and how it ended', async () => {
-  await imported(header + rows(1_500, 'logged'), '?fileName=logged.csv');
+test('the audit log has the start and the outcome of an import', async () => {
+  await imported(header + rows(3_000, 'logged'), '?fileName=logged.csv');
   const [ended, begun] = await desk.done<object[]>('GET', '/audit?limit=2');
   const what = { operation: 'importPets', actor: `operator:${desk.operator.name}`, before: null };
-  expect(begun).toMatchObject({ ...what, after: { file: 'logged.csv', added: 1_000, finished: false } });
+  expect(begun).toMatchObject({ ...what, after: { file: 'logged.csv', added: 2_500, finished: false } });
   expect(ended).toMatchObject({
     ...what,
-    after: { file: 'logged.csv', added: 1_500, rejected: 0, finished: true },
+    after: { file: 'logged.csv', added: 3_000, rejected: 0, finished: true },
   });
 });
 
-test('more rejects than an answer has are counted, and the first 10,000 shown', async () => {
+test('all rejected rows are counted, and the first 10,000 are returned', async () => {
   const file = `${header}${'bad,x,sold\n'.repeat(10_050)}good,1,sold\n`;
   const { added, rejected, rejects } = await imported(file);
   expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);

@@ -23,7 +23,7 @@ const issue = (body = {}) => done<Issued>('POST', `/accounts/${accountId}/keys`,
 const find = (id: number) => done<object>('GET', `/keys/${id}`);
 const now = () => new Date(app.clock.now()).toISOString();
 
-test('a key is shown once: it works, and no other answer has it', async () => {
+test('a new key is active and appears in no other response', async () => {
   const issued = await issue({ scopes: ['pets:read'] });
   expect(isWellFormedKey(issued.key)).toBe(true);
   const { id, key } = issued;
@@ -40,6 +40,7 @@ test('a key is shown once: it works, and no other answer has it', async () => {
     expiresAt: null,
     revokedAt: null,
     successorId: null,
+    predecessorId: null,
     lastUsedAt: null,
     requestsToday: 0,
   });
@@ -48,7 +49,7 @@ test('a key is shown once: it works, and no other answer has it', async () => {
   }
 });
 
-test('a key expires at its instant, which has to be in the future', async () => {
+test('a key expires at its time, which must be in the future', async () => {
   const expiresAt = new Date(app.clock.now() + 60_000).toISOString();
   const { id, key } = await issue({ expiresAt });
   expect(await find(id)).toMatchObject({ state: 'live', expiresAt });
@@ -67,7 +68,8 @@ test('scopes, rotation and revocation take effect with the next request', async 
   expect(await statusOf(key)).toBe(403);
   await done('PATCH', `/keys/${id}`, { scopes: ['pets:read'] });
   const successor = await done<Issued>('POST', `/keys/${id}/rotate`, { graceSeconds: 60 });
-  expect(await find(id)).toMatchObject({ successorId: successor.id });
+  expect(await find(id)).toMatchObject({ successorId: successor.id, predecessorId: null });
+  expect(await find(successor.id)).toMatchObject({ successorId: null, predecessorId: id });
   expect([await statusOf(key), await statusOf(successor.key)]).toEqual([200, 200]);
   app.clock.advance(60);
   expect([await statusOf(key), await statusOf(successor.key)]).toEqual([401, 200]);
@@ -78,7 +80,7 @@ test('scopes, rotation and revocation take effect with the next request', async 
   expect([again.status, again.code]).toEqual([409, 'key_ended']);
 });
 
-test('a list has all keys by ascending id, or those of one account', async () => {
+test('the list has all keys by ascending id, or those of one account', async () => {
   for (const name of ['one', 'two', 'three']) await done('POST', `/accounts/${accountId}/keys`, { name });
   const all = await list<Key>('/keys?limit=3');
   const ids = all.items.map(({ id }) => id);
@@ -99,7 +101,7 @@ const notThere: [request: string, code: string, body: object | undefined][] = [
   ['DELETE /bans/9999', 'ban_not_found', undefined],
   ['DELETE /bans/x', 'ban_not_found', undefined],
 ];
-test('where bans cannot be read, keys that may be banned are told as unknown, and the others as they are', async () => {
+test('while bans cannot be read, keys that may be banned are shown as unknown', async () => {
   const { keys, store } = desk.app.operator;
   const { account } = await desk.app.tenant('free');
   const { id } = await keys.create(account.id, 'ended');
@@ -110,13 +112,13 @@ test('where bans cannot be read, keys that may be banned are told as unknown, an
   expect(states).toEqual(['unknown', 'revoked']);
 });
 
-test.each(notThere)('what is not there is 404: %s', async (request, expected, sent) => {
+test.each(notThere)('a missing resource gets 404: %s', async (request, expected, sent) => {
   const [method = '', target = ''] = request.split(' ');
   const { status, code } = await ask(method, target, sent);
   expect([status, code]).toEqual([404, expected]);
 });
 
-test('a ban says whose key it is and why, and lifting it counts on the next request and is recorded', async () => {
+test('a ban has its key, account and reason, and a lift is recorded and applies to the next request', async () => {
   const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 1, perDay: 100 });
   await statusOf(key);
   await statusOf(key);

@@ -1,4 +1,4 @@
-/** Where the admin API listens, and when the service starts without it, or not at all. */
+/** The address of the admin API, and the cases in which the service starts without it or fails. */
 import { expect, test } from 'bun:test';
 import type { Logger } from 'pino';
 import { readConfig } from '../../src/config.ts';
@@ -18,7 +18,7 @@ test('the admin API listens on the port after that of the service, on this machi
   expect(adminOf({ ADMIN_PORT: 'off' })).toBeUndefined();
 });
 
-test('it does not listen for other machines without an address with TLS, and the message says why and what to do', () => {
+test('it does not listen for other machines without ADMIN_ORIGIN, and the message has the reason and the remedy', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'admin.internal']) {
     expect(() => readConfig({ ADMIN_HOST: host })).toThrow(
       new RegExp(
@@ -52,7 +52,7 @@ function takenPort(): { readonly port: number } & AsyncDisposable {
   }
 }
 
-/** A service on the port before a taken one; should that be taken as well, next to another. */
+/** A service on the port below an occupied one. If that port is also occupied, tries another pair. */
 async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: number } & AsyncDisposable> {
   for (;;) {
     await using made = new AsyncDisposableStack();
@@ -67,17 +67,17 @@ async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: nu
   }
 }
 
-test('the service starts without the listener and logs why when the port next to its own is taken', async () => {
+test('the service starts without the listener and logs the reason when the default port is in use', async () => {
   const { log, lines } = keptLog();
   await using started = await startedNextToTaken(log);
   const { app, port } = started;
   expect(app.app.console).toBeUndefined();
-  const msg = expect.stringMatching(/off: their port is taken; set ADMIN_PORT/);
+  const msg = expect.stringMatching(/off: their port is in use; set ADMIN_PORT/);
   expect(lines).toContainEqual(expect.objectContaining({ port, msg }));
   expect((await app.call('GET', '/pets')).status).toBe(200);
 });
 
-test('the service does not start when a port that was set for it is taken, and leaves nothing behind', async () => {
+test('the service does not start when the configured admin port is in use, and leaves no process or file', async () => {
   await using taken = takenPort();
   const error = await rejectionOf(startTestApp({ ADMIN_PORT: String(taken.port) }));
   expect((error as Error).message).toMatch(

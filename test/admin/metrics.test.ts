@@ -1,9 +1,10 @@
-/** What Prometheus reads, and what is made of it: a dashboard, alerts, and the table in the documentation. */
+/** Metrics for Prometheus, and the dashboard, alerts and documented table based on them. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { metricsText } from '../../src/http/admin/metrics.ts';
-import { type Metric, metricsOf } from '../../src/operations/observability/metrics.ts';
+import type { Metric } from '../../src/operations/observability/metric.ts';
+import { metricsOf } from '../../src/operations/observability/metrics.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -46,6 +47,7 @@ const all: readonly Metric[] = metricsOf({
     ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, freeBytes: 4 },
     ...{ poolConnections: 4, poolBusy: 1, poolWaiting: 0, postgresStatements: 9, postgresSeconds: 0.1 },
     ...{ redisRequests: 9, redisSeconds: 0.1 },
+    ...{ primaryReads: 1, replica1: 'a', replica1InUse: true, replica1LagSeconds: 0, replica1Reads: 1 },
   },
   troubles: [],
   bans: 0,
@@ -61,7 +63,7 @@ const all: readonly Metric[] = metricsOf({
   about: { version: '1.0.0' },
   startedAt: 0,
 });
-/** As they are asked for. */
+/** Names as used in queries. */
 const names = new Set(
   all.flatMap(({ name, type }) => {
     if (type === 'summary') return [`${name}_sum`, `${name}_count`];
@@ -89,7 +91,7 @@ describe('/metrics', () => {
     expect(samplesIn(text).size).toBe(samples.length);
   });
 
-  test('counts what was answered, and how long it took', async () => {
+  test('counts responses and their durations', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const samples = samplesIn(await scraped(app));
@@ -99,7 +101,7 @@ describe('/metrics', () => {
     expect(requests('operation="createPet",code="ok"')).toBe(1);
     expect(requests('operation="getPet",code="pet_not_found"')).toBe(1);
     expect(requests('operation="none",code="route_not_found"')).toBe(1);
-    // What an alert waits for is there from the start.
+    // Metrics of alerts exist from the start.
     expect(requests('operation="placeOrder",code="internal_error"')).toBe(0);
     const latency = 'animal_store_request_duration_seconds';
     const buckets = [...samples].filter(([name]) =>
@@ -116,7 +118,7 @@ describe('/metrics', () => {
     expect(samples.get('animal_store_trouble{part="dataFile"}')).toBe(0);
   });
 
-  test('never counts down, and has no more samples however many keys, paths and addresses there are', async () => {
+  test('never decreases, and has a number of samples independent of keys, paths and addresses', async () => {
     await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
     await useInEveryWay(app);
     const before = samplesIn(await scraped(app));
@@ -137,14 +139,14 @@ describe('/metrics', () => {
     }
   });
 
-  test('is for operators', async () => {
+  test('is available to operators only', async () => {
     await using app = await startTestApp();
     const { status, text } = await callAdmin(app, 'GET', 'root:/metrics');
     expect(status).toBe(401);
     expect(text).not.toContain('animal_store_');
   });
 
-  test('escapes what labels and help may have, as the format says', () => {
+  test('escapes labels and help texts according to the format', () => {
     const samples = [{ labels: { name: 'a"b\\c\nd' }, value: Number.POSITIVE_INFINITY }];
     const text = metricsText([{ name: 'm', type: 'gauge', help: 'One \\ two\nthree.', samples }]);
     expect(text).toBe('# HELP m One \\\\ two\\nthree.\n# TYPE m gauge\nm{name="a\\"b\\\\c\\nd"} +Inf\n');
@@ -152,7 +154,7 @@ describe('/metrics', () => {
 });
 
 describe('names of metrics', () => {
-  test('say what is measured in which unit, as Prometheus recommends', () => {
+  test('have the quantity and unit that Prometheus recommends', () => {
     for (const { name, type } of all) {
       expect(name).toMatch(/^animal_store_[a-z]+(?:_[a-z]+)*$/);
       expect(name.endsWith('_total')).toBe(type === 'counter');
@@ -162,7 +164,7 @@ describe('names of metrics', () => {
   });
 });
 
-/** What is made of the metrics. */
+/** Expressions based on the metrics. */
 const made: readonly { readonly what: string; readonly expressions: readonly string[] }[] = [
   {
     what: 'deploy/grafana.json',
@@ -189,13 +191,13 @@ interface Alerts {
 }
 
 describe.each(made)('$what', ({ what, expressions }) => {
-  test('uses only metrics that there are', () => {
+  test('uses only existing metrics', () => {
     expect(expressions.length).toBeGreaterThan(5);
     const unknown = expressions.flatMap(metricsIn).filter((name) => !names.has(name));
     expect(unknown).toEqual([]);
   });
 
-  test('takes rates of counters and of nothing else', () => {
+  test('uses rates of counters only', () => {
     const rising = new Set(
       all.flatMap(({ name, type }) => {
         if (type === 'gauge') return [];
@@ -228,15 +230,15 @@ describe.each(made)('$what', ({ what, expressions }) => {
   });
 });
 
-test('deploy/grafana.json shows every metric, and names no labels that there are not', () => {
+test('deploy/grafana.json shows every metric and uses only existing labels', () => {
   const [{ expressions = [] } = {}] = made;
   const text = expressions.join('\n');
   const missing = all.filter(({ name }) => !text.includes(name)).map(({ name }) => name);
-  // The average of the delay is for those who look closer.
+  // The average delay is only for detailed analysis.
   expect(missing).toEqual(['animal_store_event_loop_delay_seconds']);
 });
 
-test('every alert says what is wrong and what to do', () => {
+test('every alert has a summary and a remedy', () => {
   const { groups } = Bun.YAML.parse(file('deploy/alerts.yml')) as Alerts;
   for (const { alert, annotations } of groups.flatMap(({ rules }) => rules)) {
     expect(alert).toMatch(/^AnimalStore[A-Z]\w+$/);

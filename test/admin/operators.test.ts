@@ -16,7 +16,7 @@ const create = (name: string, role = 'viewer') => done<Issued>('POST', '/operato
 const statusOf = async (token: string) => (await callAdmin(app, 'GET', '/accounts', { token })).status;
 const now = () => new Date(app.clock.now()).toISOString();
 
-test('a token is shown once: it signs in, and no other answer has it', async () => {
+test('a new token is valid and appears in no other response', async () => {
   const { token, ...made } = await create('anna', 'admin');
   expect(isWellFormedKey(token, 'token')).toBe(true);
   const { id } = made;
@@ -30,7 +30,7 @@ test('a token is shown once: it signs in, and no other answer has it', async () 
   }
 });
 
-test('no two operators have the same name, but that of a revoked one can be given again', async () => {
+test('names of active operators are unique, and that of a revoked one can be reused', async () => {
   const { id } = await create('ben');
   const again = await ask('POST', '/operators', { name: 'ben', role: 'admin' });
   expect([again.status, again.code]).toEqual([409, 'name_taken']);
@@ -38,7 +38,7 @@ test('no two operators have the same name, but that of a revoked one can be give
   expect((await create('ben')).id).not.toBe(id);
 });
 
-test('a replaced token ends at once, and so does that of a revoked operator, for good', async () => {
+test('replacing a token and revoking an operator end the token immediately and permanently', async () => {
   const first = await create('carl');
   const second = await done<Issued>('POST', `/operators/${first.id}/rotate`);
   expect([await statusOf(first.token), await statusOf(second.token)]).toEqual([401, 200]);
@@ -49,7 +49,7 @@ test('a replaced token ends at once, and so does that of a revoked operator, for
   expect([third.status, third.code]).toEqual([409, 'operator_revoked']);
 });
 
-test.each(['rotate', 'revoke'])('an operator that is not there is 404: %s', async (step) => {
+test.each(['rotate', 'revoke'])('an unknown operator gets 404: %s', async (step) => {
   const { status, code } = await ask('POST', `/operators/9999/${step}`);
   expect([status, code]).toEqual([404, 'operator_not_found']);
 });

@@ -10,7 +10,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const get = (path: string, headers: Record<string, string> = {}) => fetch(adminUrl(app) + path, { headers });
 
 describe('the console', () => {
-  test('is a page that loads scripts and styles of its own, by names with their hash, to be kept for good', async () => {
+  test('loads only its scripts and styles, with hashed names that can be cached permanently', async () => {
     const page = await get('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html;charset=utf-8']);
     expect(page.headers.get('cache-control')).toBe('no-store');
@@ -27,7 +27,7 @@ describe('the console', () => {
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|\bon\w+=|\bstyle=|javascript:/i);
   });
 
-  test('comes compressed to whoever takes it so, and plain to others', async () => {
+  test('is compressed only for clients that accept it', async () => {
     const html = await (await get('/')).text();
     const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? '';
     const url = adminUrl(app) + script;
@@ -41,7 +41,7 @@ describe('the console', () => {
     expect(bytes.byteLength).toBeLessThan(150_000);
   });
 
-  test('leads to no other file of the machine', async () => {
+  test('serves no other file of the machine', async () => {
     const paths = [
       '/assets/../../package.json',
       '/assets/..%2f..%2fpackage.json',
@@ -65,7 +65,7 @@ describe('the console', () => {
   });
 });
 
-test('files that could not be made are made when somebody asks again', async () => {
+test('a failed bundle is built again at the next request', async () => {
   let attempts = 0;
   const pages = new Console(async () => {
     if (++attempts === 1) throw new Error('no space');
@@ -78,7 +78,7 @@ test('files that could not be made are made when somebody asks again', async () 
   expect(attempts).toBe(2);
 });
 
-test('the description of the API is open to all, like the source it is from', async () => {
+test('the OpenAPI document needs no credentials', async () => {
   const response = await get('/admin/v1/openapi.json');
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({

@@ -1,4 +1,4 @@
-/** The steps of a request of the admin API: which of several reasons to refuse it is told. */
+/** The order of checks in the admin API: which reason a request is refused for if several apply. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -13,7 +13,7 @@ const viewer = await addOperator(app, 'viewer');
 const local = await startTestApp();
 afterAll(() => local[Symbol.asyncDispose]());
 
-/** What a request to a host is answered, as it comes over the wire. */
+/** Sends a request for a host and returns the response as sent over the wire. */
 async function ask(host: string, path = '/admin/v1/session'): Promise<{ status: number; code?: string }> {
   const head = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${admin.token}\r\nConnection: close\r\n\r\n`;
   const [response] = await exchange(url, head);
@@ -57,7 +57,7 @@ describe('the console in a browser', () => {
   const change = (headers: Record<string, string>) =>
     fetch(`${url}/admin/v1/session`, { method: 'DELETE', headers });
 
-  test('may be reached by the address that is set, and through a tunnel, on any port of this machine', async () => {
+  test('can be reached by the configured address, and through a tunnel on any local port', async () => {
     const pairs = [
       { Host: 'admin.example.com', Origin: 'https://admin.example.com' },
       // Some proxies name the host behind them.
@@ -78,7 +78,7 @@ describe('the console in a browser', () => {
     }
   });
 
-  test('is not believed without TLS from another machine', async () => {
+  test('is rejected from another machine without TLS', async () => {
     const headers = { Host: '10.0.0.7:3001', Origin: 'http://10.0.0.7:3001' };
     const response = await fetch(`${url}/admin/v1/session`, {
       method: 'POST',
@@ -92,7 +92,7 @@ describe('the console in a browser', () => {
   });
 });
 
-describe('the first step that fails is answered', async () => {
+describe('the first failed check determines the error', async () => {
   const session = await signIn(local, (await addOperator(local, 'viewer')).token);
   const { token: viewers } = await addOperator(local, 'viewer');
   const { token: admins } = await addOperator(local, 'admin');
@@ -139,7 +139,7 @@ describe('the first step that fails is answered', async () => {
     expect((await callAdmin(local, method, target, options)).code).toBe(code);
   });
 
-  test('a token goes before a cookie, and needs no origin', async () => {
+  test('a token takes precedence over a cookie and needs no origin', async () => {
     const body = { name: 'Ozzy', categoryId: 1 };
     const { status } = await callAdmin(local, 'POST', '/pets', { token: admins, session, body });
     expect(status).toBe(201);
@@ -148,7 +148,7 @@ describe('the first step that fails is answered', async () => {
   });
 });
 
-describe('what clients do, done by an operator', async () => {
+describe('a client operation called by an operator', async () => {
   const { token, name } = await addOperator(local, 'admin');
   const add = async () => {
     const body = { name: 'Ozzy', categoryId: 1 };
@@ -156,7 +156,7 @@ describe('what clients do, done by an operator', async () => {
     return { ...answer, id: (answer.body as { id: number }).id };
   };
 
-  test("is recorded as the operator's, with what was there before and after", async () => {
+  test('is recorded for the operator, with the state before and after', async () => {
     const { id, headers } = await add();
     expect(headers.get('location')).toBe(`/admin/v1/pets/${id}`);
     const { text } = await callAdmin(local, 'PATCH', `/pets/${id}`, { token, body: { name: 'Ozzy II' } });
@@ -165,7 +165,7 @@ describe('what clients do, done by an operator', async () => {
     expect(first).toMatchObject({ operation: 'createPet', before: null, after: last?.before });
   });
 
-  test('costs no account a request, and lists page by page under the admin API', async () => {
+  test('counts for no account, and links its pages under the admin API', async () => {
     await add();
     await add();
     const { headers } = await callAdmin(local, 'GET', '/pets?limit=1', { token });
@@ -174,7 +174,7 @@ describe('what clients do, done by an operator', async () => {
   });
 });
 
-test('HEAD answers without a body what GET answers', async () => {
+test('HEAD has the headers of GET without a body', async () => {
   const { token } = await addOperator(local, 'viewer');
   for (const target of ['/session', '/pets', 'root:/admin/v1/openapi.json']) {
     const get = await callAdmin(local, 'GET', target, { token });
@@ -184,7 +184,7 @@ test('HEAD answers without a body what GET answers', async () => {
   }
 });
 
-test('a request id with a secret in it is not taken up, so that no log gets it', async () => {
+test('a request id that contains a secret is replaced, so that it is not logged', async () => {
   const { token } = await addOperator(local, 'viewer');
   for (const id of [token, `x-${viewer.token}`, 'ok-1']) {
     const { headers } = await callAdmin(local, 'GET', '/session', { token, headers: { 'X-Request-Id': id } });
@@ -192,7 +192,7 @@ test('a request id with a secret in it is not taken up, so that no log gets it',
   }
 });
 
-test('nothing of a request gets into the lines of an answer', async () => {
+test('response headers contain no part of a request', async () => {
   const { token } = await addOperator(local, 'viewer');
   for (const sent of ['a%0d%0aSet-Cookie:%20x=1', '%22%3E%3Cscript%3E', 'x\u2028y']) {
     const { headers, status } = await callAdmin(local, 'GET', `/pets?cursor=${sent}`, { token });

@@ -1,4 +1,4 @@
-/** The two secrets of a session: the cookie, and what the page keeps. */
+/** The two secrets of a session: the cookie and the one stored by the page. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { makeKey } from '../../src/domain/key.ts';
@@ -56,7 +56,7 @@ describe('a session needs both of its secrets', () => {
 });
 
 describe('the cookie', () => {
-  test('is out of reach of scripts and other sites; without TLS its name has the port', async () => {
+  test('is inaccessible to scripts and other sites, and its name has the port without TLS', async () => {
     const { token } = await addOperator(app, 'viewer');
     const { headers } = await callAdmin(app, 'POST', '/session', { body: { token } });
     const { port } = new URL(adminUrl(app));
@@ -69,7 +69,7 @@ describe('the cookie', () => {
     ]);
   });
 
-  test('is Secure, and of this host alone, behind a proxy with TLS', async () => {
+  test('is Secure and bound to this host behind a proxy with TLS', async () => {
     const origin = 'https://admin.example.com';
     await using behind = await startTestApp({ ADMIN_ORIGIN: origin });
     const { token } = await addOperator(behind, 'admin');
@@ -95,7 +95,7 @@ describe('the cookie', () => {
   });
 });
 
-/** Where the listener of a service is that operators reach by another address. */
+/** The listening port of a service that operators reach through another address. */
 function listeningPort(of: TestApp): number {
   return of.app.console?.port ?? 0;
 }

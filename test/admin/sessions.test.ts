@@ -30,7 +30,7 @@ const storedAs = ({ cookie, secret }: TestSession) =>
   fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
-  test('is who signed in, for twelve hours from then on, however much it is used', async () => {
+  test('identifies its operator and lasts for twelve hours, however much it is used', async () => {
     const { token, name } = await addOperator(app, 'viewer');
     const beganAt = app.clock.now();
     const session = await signIn(app, token);
@@ -56,7 +56,7 @@ describe('a session', () => {
     expect(await statusWith(session)).toBe(401);
   });
 
-  test('is written down as used once a minute at most', async () => {
+  test('records its use at most once a minute', async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
     const usedAt = async () => (await app.app.admin.storage.sessions.find(storedAs(session)))?.usedAt;
@@ -69,7 +69,7 @@ describe('a session', () => {
     expect(await usedAt()).toBe(app.clock.now());
   });
 
-  test('ends when it is signed out of, and its cookie is taken away', async () => {
+  test('ends at sign-out, which deletes its cookie', async () => {
     const { token } = await addOperator(app, 'viewer');
     const session = await signIn(app, token);
     const other = await signIn(app, token);
@@ -84,7 +84,7 @@ describe('a session', () => {
     expect([await statusWith(session), await statusWith(other)]).toEqual([401, 200]);
   });
 
-  test('ends with its operator: revoked, or given another token', async () => {
+  test('ends when its operator is revoked or gets a new token', async () => {
     const { storage } = app.app.admin;
     const revoked = await addOperator(app, 'admin');
     const rotated = await addOperator(app, 'admin');
@@ -98,7 +98,7 @@ describe('a session', () => {
     }
   });
 
-  test('does not come about for a token that was replaced while it was being made', async () => {
+  test('is not created for a token that is replaced at the same time', async () => {
     const { storage } = app.app.admin;
     const { id, name } = await addOperator(app, 'admin');
     const at = app.clock.now();
@@ -115,7 +115,7 @@ describe('a session', () => {
     expect(await storage.sessions.find(session.fingerprint)).toBeUndefined();
   });
 
-  test('of an operator who was revoked is over, even if one came about meanwhile', async () => {
+  test('of a revoked operator ends, even if it was created at the same time', async () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
     const session = await signIn(own, token);
@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(await statusWith(session, own)).toBe(401);
   });
 
-  test('is new with each sign-in: a secret that somebody planted is never taken up, and the former one ends', async () => {
+  test('is new with each sign-in, which ignores planted secrets and ends the previous session', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
       cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
@@ -139,7 +139,7 @@ describe('a session', () => {
     expect([await statusWith(first), await statusWith(second)]).toEqual([401, 200]);
   });
 
-  test('is stored as its SHA-256 only', async () => {
+  test('is stored only as a SHA-256 hash', async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
     expect(session.cookie).toMatch(/=ass_\w{38}$/);
@@ -165,7 +165,7 @@ describe('the code of a console link', () => {
   const redeem = (code: string) => callAdmin(app, 'POST', '/session', { body: { code } });
   const make = () => app.app.console?.makeCode() ?? '';
 
-  test('is worth one session, of an admin in the name of who started the service', async () => {
+  test('creates one session, with the role admin and the name of the user who started the service', async () => {
     const code = make();
     expect(code).toMatch(/^[\w-]{32}$/);
     const answer = await redeem(code);
@@ -177,13 +177,13 @@ describe('the code of a console link', () => {
     expect((await redeem(code)).code).toBe('sign_in_failed');
   });
 
-  test('is worth one session also when two come with it at once', async () => {
+  test('creates only one session for two concurrent sign-ins', async () => {
     const code = make();
     const answers = await Promise.all([redeem(code), redeem(code), redeem(code)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401]);
   });
 
-  test('is good for ten minutes', async () => {
+  test('is valid for ten minutes', async () => {
     const first = make();
     app.clock.advance(599);
     expect((await redeem(first)).status).toBe(201);
@@ -192,14 +192,14 @@ describe('the code of a console link', () => {
     expect((await redeem(second)).code).toBe('sign_in_failed');
   });
 
-  test('is good no more when another one was made', async () => {
+  test('is invalid after a newer code', async () => {
     const former = make();
     const code = make();
     expect((await redeem(former)).code).toBe('sign_in_failed');
     expect((await redeem(code)).status).toBe(201);
   });
 
-  test('is not known before one is made, nor guessed from a part of it', async () => {
+  test('is not accepted before its creation, nor in part', async () => {
     await using own = await startTestApp();
     const wrong = async (code: string) => (await callAdmin(own, 'POST', '/session', { body: { code } })).code;
     expect(await wrong('')).toBe('sign_in_failed');
@@ -212,7 +212,7 @@ describe('the code of a console link', () => {
   });
 });
 
-test('a sign-in has either a token or a code', async () => {
+test('a sign-in needs either a token or a code', async () => {
   for (const body of [{}, { token: 'a', code: 'b' }, { token: 7 }, { token: 'a', name: 'b' }]) {
     const { status, code } = await callAdmin(app, 'POST', '/session', { body });
     expect([status, code]).toEqual([400, 'invalid_body']);
@@ -227,13 +227,13 @@ test('another page cannot sign a browser in', async () => {
   }
 });
 
-test('a token of an operator names who makes the request, and has no end', async () => {
+test('the token of an operator identifies the caller and does not expire', async () => {
   const { token, name } = await addOperator(app, 'viewer');
   const { body } = await callAdmin(app, 'GET', '/session', { token });
   expect(body).toEqual({ operator: `operator:${name}`, role: 'viewer', expiresAt: null });
 });
 
-test('what somebody does by a console link is recorded in the name of who started the service', async () => {
+test('changes after a sign-in by link are recorded with the user who started the service', async () => {
   const { log, lines } = keptLog();
   await using own = await startTestApp({}, log);
   const code = own.app.console?.makeCode() ?? '';

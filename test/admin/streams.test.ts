@@ -1,4 +1,4 @@
-/** What is longer than a request or an answer otherwise is: files on their way in, and lines on their way out. */
+/** Uploads and downloads larger than ordinary bodies: files and lines. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit.ts';
@@ -34,7 +34,7 @@ function inChunks(text: string, length: number): ReadableStream<Uint8Array> {
 describe('a file', () => {
   const type = { 'Content-Type': 'text/csv' };
 
-  test('comes in whole, in one piece or in chunks of any length', async () => {
+  test('is received completely, in one part or in chunks of any length', async () => {
     const bodies = [csv, inChunks(csv.replace('Ozzy', 'Rex'), 1), inChunks(csv.replace('Ozzy', 'Bo'), 7)];
     for (const body of bodies) {
       const { status, body: report } = await callAdmin(app, 'POST', '/pets/import?newIds=true', {
@@ -46,14 +46,14 @@ describe('a file', () => {
     }
   });
 
-  test('is taken in no other type, nor compressed', async () => {
+  test('is rejected with another type or compressed', async () => {
     for (const headers of [{ 'Content-Type': 'application/json' }, { ...type, 'Content-Encoding': 'gzip' }]) {
       const { code } = await callAdmin(app, 'POST', '/pets/import', { token, headers, body: csv });
       expect(code).toBe('unsupported_media_type');
     }
   });
 
-  test('that says to be larger than any may be is refused before it comes', async () => {
+  test('with too large a Content-Length is rejected before it is received', async () => {
     const head =
       `POST /admin/v1/pets/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n` +
       `Content-Type: text/csv\r\nContent-Length: ${maxUploadBytes + 1}\r\nConnection: close\r\n\r\n`;
@@ -61,7 +61,7 @@ describe('a file', () => {
     expect([response?.status, JSON.parse(response?.body ?? '{}').code]).toEqual([413, 'body_too_large']);
   });
 
-  test('of somebody who may not is refused, and the connection serves the next request', async () => {
+  test('without permission is rejected, and the connection serves the next request', async () => {
     const { code } = await callAdmin(app, 'POST', '/pets/import', {
       token: viewer.token,
       headers: type,
@@ -72,7 +72,7 @@ describe('a file', () => {
   });
 });
 
-test('a file that is stopped on its way in is no fault of the service: its log has no error', async () => {
+test('an aborted upload is not logged as an error', async () => {
   const { log, lines } = keptLog();
   log.level = 'debug';
   await using stopped = await startTestApp({}, log);
@@ -81,7 +81,7 @@ test('a file that is stopped on its way in is no fault of the service: its log h
   const head =
     `POST /admin/v1/pets/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${theirs}\r\n` +
     'Content-Type: text/csv\r\nContent-Length: 1000\r\n\r\n';
-  // A connection may also be closed before the request has been read: then there is nothing to tell.
+  // If the connection closes before the request was read, nothing is logged.
   await until(async () => {
     const socket = connect(port, '127.0.0.1');
     await new Promise((sent) => socket.write(`${head}name,categoryId\n`, sent));
@@ -95,7 +95,7 @@ test('a file that is stopped on its way in is no fault of the service: its log h
 describe('lines', () => {
   const get = new Request('http://localhost/');
 
-  test('are not read on when nobody takes them any more', async () => {
+  test('are not read any further when the client disconnects', async () => {
     let hasEnded = false;
     async function* endless() {
       try {
@@ -111,7 +111,7 @@ describe('lines', () => {
     expect(hasEnded).toBe(true);
   });
 
-  test('that fail at once are refused, and later are broken off', async () => {
+  test('get an error if they fail immediately, and break off if they fail later', async () => {
     async function* failing(after: number) {
       for (let line = 0; line < after; line++) yield '{}';
       throw new Error('gone');
@@ -122,7 +122,7 @@ describe('lines', () => {
     expect(await rejectionOf(new Response(body).text())).toMatchObject({ message: 'gone' });
   });
 
-  test('are not begun for HEAD', async () => {
+  test('are not read for HEAD', async () => {
     const { status, text, headers } = await callAdmin(app, 'HEAD', '/audit/export', { token });
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'application/x-ndjson']);
   });

@@ -1,4 +1,4 @@
-/** How the service is doing and set, as operators see it, and what of it they change while it runs. */
+/** System status and settings for operators, and those that can change at runtime. */
 import { describe, expect, test } from 'bun:test';
 import { settings } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
@@ -30,7 +30,7 @@ async function asOperator(app: TestApp) {
 const laterSeconds = 10;
 
 describe('getOverview', () => {
-  test('tells every second since the start that is over, with what became of the requests and how long they took', async () => {
+  test('has every complete second since the start, with outcomes and durations of requests', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     await app.call('POST', '/pets', { body: newPet() });
@@ -56,7 +56,7 @@ describe('getOverview', () => {
     expect((await operator.overview()).seconds.length).toBe(299);
   });
 
-  test('counts the keys that are banned now', async () => {
+  test('counts banned keys', async () => {
     await using app = await startTestApp({ BAN_STRIKES: '1' });
     const operator = await asOperator(app);
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
@@ -71,7 +71,7 @@ describe('getOverview', () => {
 describe('concerns', () => {
   const whats = (concerns: readonly Concern[]) => concerns.map(({ what }) => what);
 
-  test('name what fails in the last minute, and end with it', async () => {
+  test('report failures of the last minute and end with them', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     const { counter } = app.app.watch;
@@ -79,19 +79,19 @@ describe('concerns', () => {
       counter.count('createPet', 'service_unavailable', undefined, performance.now());
     counter.count('listPets', undefined, undefined, performance.now());
     const { concerns } = await operator.overview();
-    expect(whats(concerns)).toEqual(['5 of 6 requests in the last minute were answered with 5xx.']);
+    expect(whats(concerns)).toEqual(['5 of 6 requests in the last minute got 5xx responses.']);
     expect(concerns[0]?.remedy).toEndWith('.');
     app.clock.advance(61);
     expect((await operator.overview()).concerns).toEqual([]);
   });
 
-  test('name an instance that ended without a word, and none that was stopped', async () => {
+  test('report an instance that ended unexpectedly, but not a stopped one', async () => {
     await using app = await startTestApp({ INSTANCE_NAME: 'here' });
     const operator = await asOperator(app);
     const { storage } = app.app.admin;
     const note = (name: string, seenAt: number) =>
       storage.write('recordUsage', {
-        ...{ minutes: [], keys: [], number: newReport(app.clock.now()) },
+        ...{ minutes: [], latencies: [], keys: [], number: newReport(app.clock.now()) },
         instance: { name, version: '1.0.0', startedAt: 1, seenAt },
       });
     await note('gone', app.clock.now());
@@ -99,12 +99,12 @@ describe('concerns', () => {
     expect((await operator.overview()).concerns).toEqual([]);
     app.clock.advance(61);
     expect(whats((await operator.overview()).concerns)).toEqual([
-      'Instance gone was last seen at 2027-01-15T10:00:00.000Z, and was not stopped in good order.',
+      'Instance gone was last seen at 2027-01-15T10:00:00.000Z, and was not stopped cleanly.',
     ]);
     expect((await operator.system()).instances.map(({ name }) => name)).toEqual(['here', 'gone']);
   });
 
-  test('name the age of a delivery that has been pending for 6 hours, while its webhook is enabled', async () => {
+  test('report a delivery that has been pending for 6 hours while its webhook is enabled', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     await addWebhook(app.config.databaseUrl, { accountId: 1 });
@@ -120,7 +120,7 @@ describe('concerns', () => {
     expect((await operator.overview()).concerns).toEqual([]);
   });
 
-  test('name a deprecated operation that is still called within 60 days of its end', async () => {
+  test('report a deprecated operation that is called within 60 days of its sunset', async () => {
     await using app = await startTestApp({ GET_PET_SUNSET: '2027-04-15T00:00:00Z' });
     const operator = await asOperator(app);
     await app.call('GET', '/pets/1');
@@ -132,13 +132,13 @@ describe('concerns', () => {
     await app.app.watch.recordUsage();
     app.clock.advance(laterSeconds);
     expect(whats((await operator.overview()).concerns)).toEqual([
-      'Deprecated operations were called in the last 7 days, and getPet goes on 2027-04-15.',
+      'Deprecated operations were called in the last 7 days, and getPet will be removed on 2027-04-15.',
     ]);
   });
 });
 
 describe('getSystem', () => {
-  test('tells what runs, on what, and every setting with its source', async () => {
+  test('returns versions, the system, and every setting with its source', async () => {
     await using app = await startTestApp({ INSTANCE_NAME: 'first', LOG_LEVEL: 'warn' });
     const operator = await asOperator(app);
     const system = await operator.system();
@@ -172,7 +172,7 @@ describe('getSystem', () => {
 });
 
 describe('updateLogging', () => {
-  test('changes at once which requests and levels are logged, until a restart', async () => {
+  test('changes the logged requests and levels immediately, until a restart', async () => {
     const { log, lines } = keptLog();
     await using app = await startTestApp({}, log);
     const operator = await asOperator(app);
@@ -201,7 +201,7 @@ describe('updateLogging', () => {
     expect(await operator.logging()).toEqual({ level: 'warn', requests: 'off' });
   });
 
-  test('is refused of who may only look, and of words that there are not', async () => {
+  test('is rejected for viewers and for unknown values', async () => {
     await using app = await startTestApp();
     const viewer = await addOperator(app, 'viewer');
     const admin = await addOperator(app, 'admin');
@@ -214,7 +214,7 @@ describe('updateLogging', () => {
 });
 
 describe('usage', () => {
-  test('tells of whom the most requests are, by the names of key and account', async () => {
+  test('has the keys with the most requests, with the names of key and account', async () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const { counter } = app.app.watch;

@@ -1,4 +1,4 @@
-/** What operators send to webhooks: test events, and events again. */
+/** Deliveries that operators send to webhooks: test events and repeated events. */
 import { afterAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
@@ -71,7 +71,7 @@ test('a test event that reaches no receiver has an error, also of a disabled web
   });
 });
 
-test('events behind an id are sent again, once for each Idempotency-Key', async () => {
+test('events after an id are sent again, once per Idempotency-Key', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('200 OK');
   const { id, secret } = await subscribe(owner, receiver);
@@ -115,7 +115,7 @@ test('a delivery is sent again as a new one, which is recorded', async () => {
   ]);
 });
 
-test('unknown webhooks, deliveries of another webhook and expired events are refused, and nothing is recorded', async () => {
+test('unknown webhooks, deliveries of other webhooks and expired events are rejected without an audit entry', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('200 OK');
   const [one, other] = [await subscribe(owner, receiver), await subscribe(owner, receiver)];

@@ -65,7 +65,7 @@ test('deliveries have their attempts, and are listed newest first and by status'
   expect((await ask('GET', '/webhooks/99/deliveries')).code).toBe('webhook_not_found');
 });
 
-test('the account of a disabled webhook gets an event with the reason, and no second one', async () => {
+test('the account of a disabled webhook gets exactly one event with the reason', async () => {
   const reason = 'The receiver is "down".';
   const disabled = { id: third.id, accountId: ben.account.id, accountName: 'buyer', enabled: false };
   expect(await disable(third.id, reason)).toMatchObject({ ...disabled, disabledReason: reason });
@@ -77,14 +77,14 @@ test('the account of a disabled webhook gets an event with the reason, and no se
   expect((await ask('POST', `/webhooks/${third.id}/disable`, {})).code).toBe('invalid_body');
 });
 
-test('a webhook that is enabled has no reason any more', async () => {
+test('enabling a webhook removes the reason', async () => {
   await disable(third.id);
   expect(await enable(third.id)).not.toHaveProperty('disabledReason');
   const shown = await asClient(ben, third.id);
   expect([shown.enabled, shown.disabledReason]).toEqual([true, undefined]);
 });
 
-test('changes are in the audit log of the account, once for each Idempotency-Key', async () => {
+test('changes are in the audit log of the account, once per Idempotency-Key', async () => {
   const body = { reason: 'Maintenance.' };
   const { token } = desk.operator;
   const headers = { 'Idempotency-Key': 'a-key-of-this-request-alone-0123456789' };

@@ -10,13 +10,13 @@ async function fail(app: TestApp, forwardedFor?: string): Promise<Answer> {
   return app.call('GET', '/pets', { key: 'wrong', headers });
 }
 
-/** The failures an address has left after one more. */
+/** Failures remaining for an address after another one. */
 async function left(app: TestApp, forwardedFor?: string): Promise<number> {
   return (await fail(app, forwardedFor)).number('X-RateLimit-Remaining');
 }
 
 const direct = await startTestApp();
-/** A chain of proxies; the connection itself comes from the first. */
+/** Behind a chain of proxies. The connection comes from the first. */
 const proxied = await startTestApp({ TRUSTED_PROXIES: '::ffff:7f00:1, 10.0.0.0/8, 2001:db8:aaaa::/48' });
 afterAll(() => Promise.all([direct[Symbol.asyncDispose](), proxied[Symbol.asyncDispose]()]));
 
@@ -27,7 +27,7 @@ function minuteLater(app: TestApp): TestApp {
 }
 
 describe('an address', () => {
-  test('may fail so often a minute; then invalid keys get 429 and valid ones are admitted', async () => {
+  test('has a limit of failures per minute, after which invalid keys get 429 and valid ones are admitted', async () => {
     await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '4' });
     const reset = app.clock.seconds + 60;
     for (const [remaining, key] of [
@@ -56,7 +56,7 @@ describe('an address', () => {
     expect(await left(app)).toBe(3);
   });
 
-  test('gets no failure back and no Reset in the past when the clock steps back', async () => {
+  test('keeps its failures, and gets no Reset in the past, when the clock is set back', async () => {
     const app = minuteLater(direct);
     expect(await left(app)).toBe(599);
     app.clock.step(-3_600);
@@ -67,7 +67,7 @@ describe('an address', () => {
 });
 
 describe('X-Forwarded-For', () => {
-  test('is ignored from a peer that is no trusted proxy', async () => {
+  test('is ignored from a peer that is not a trusted proxy', async () => {
     await using other = await startTestApp({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
     for (const app of [minuteLater(direct), other]) {
       expect(await left(app, '203.0.113.1')).toBe(599);
@@ -111,7 +111,7 @@ describe('X-Forwarded-For', () => {
     expect(await left(app, '198.51.100.7')).toBe(599);
   });
 
-  test('that is no address leaves the request with the last one that is', async () => {
+  test('with an invalid address uses the last valid one', async () => {
     const app = minuteLater(proxied);
     let expected = 600;
     for (const junk of [

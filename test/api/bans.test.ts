@@ -1,9 +1,9 @@
-/** The rule of bans, exactly as it is published (contract, section 6). */
+/** The published rules of bans (contract, section 6). */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 
-/** One request a minute: the second is the first 429 of an episode. */
+/** Limit of one request per minute, so that the second request is the first 429 of an episode. */
 const scarce = { perMinute: 1, perDay: 1_000_000 };
 
 /** One strike is a ban. Each test advances the clock and uses separate accounts. */
@@ -27,7 +27,7 @@ async function insist(app: TestApp, { key }: Tenant, count: number): Promise<str
   return [...new Set(answers.map(({ error }) => error.code))];
 }
 
-/** Earns a ban where one strike is enough, and returns its length in seconds. */
+/** Triggers a ban after a single strike, and returns its duration in seconds. */
 async function earnBan(app: TestApp, tenant: Tenant): Promise<number> {
   await provoke(app, tenant);
   app.clock.advance(1);
@@ -37,7 +37,7 @@ async function earnBan(app: TestApp, tenant: Tenant): Promise<number> {
 }
 
 describe('strikes', () => {
-  test('100 of them ban the key, 99 do not, and a restart forgets none of it', async () => {
+  test('100 of them ban the key, 99 do not, and a restart keeps them', async () => {
     await using app = await startTestApp();
     const tenant = await app.tenant('enterprise', scarce);
     await provoke(app, tenant);
@@ -56,7 +56,7 @@ describe('strikes', () => {
 });
 
 describe('a ban', () => {
-  test('lasts two minutes, says so, is not prolonged, and ends on the second it announced', async () => {
+  test('lasts two minutes, is announced, is not prolonged, and ends at the announced second', async () => {
     const tenant = await strict.tenant('enterprise', scarce);
     strict.clock.advance(1.3 - (strict.clock.now() % 1_000) / 1_000);
     expect(await earnBan(strict, tenant)).toBe(120);

@@ -1,4 +1,4 @@
-/** What bodies may be: media types, codings, sizes, JSON, and the mistakes in its members. */
+/** Request bodies: media types, codings, sizes, JSON and invalid members. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
@@ -82,7 +82,7 @@ describe('400', () => {
 });
 
 describe('400 invalid_body', () => {
-  /** Expects these members to be blamed and nothing else, and returns the message. */
+  /** Expects errors in exactly these members, and returns the message. */
   async function messageFor(body: string, names: readonly string[]): Promise<string> {
     const answer = await send({ body });
     expect(answer.error).toMatchObject({ status: 400, code: 'invalid_body' });
@@ -116,7 +116,7 @@ describe('400 invalid_body', () => {
     await messageFor(body, names);
   });
 
-  test('reports a repeated member without judging its values, beside mistakes in the query', async () => {
+  test('reports a repeated member without validating its values, together with mistakes in the query', async () => {
     const body = '{"name":"","name":"Ozzy","categoryId":1}';
     const { error } = await app.call('POST', '/pets?dry=1', { body });
     expect(error.details).toEqual([
@@ -134,7 +134,7 @@ describe('413 body_too_large', () => {
     }
   });
 
-  test('for many megabytes, after which the service serves on', async () => {
+  test('for many megabytes, after which the service continues', async () => {
     expect((await send({ body: bodyOf(8_000_000) })).error.code).toBe('body_too_large');
     expect((await send({ body: newPet() })).status).toBe(201);
   });
@@ -153,7 +153,7 @@ describe('415 unsupported_media_type', () => {
 
   const compressed = { body: Bun.gzipSync(utf8(newPet())) };
   test.each(['gzip', 'GZIP', 'br', 'gzip, identity', 'x'])(
-    'for a body compressed by %s, naming what is accepted (RFC 9110 sections 8.4 and 12.5.3)',
+    'for a body compressed by %s, with the accepted coding (RFC 9110 sections 8.4 and 12.5.3)',
     async (coding) => {
       const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
       expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });

@@ -1,4 +1,6 @@
-/** Categories beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+/**
+ * Behaviour of categories that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover.
+ */
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
@@ -49,7 +51,7 @@ test('one of 20 concurrent requests with If-None-Match: * creates the category, 
   expect((await app.call('GET', '/categories/30')).text).toBe(won[0]?.text ?? '');
 });
 
-test('If-Match on a category that does not exist is 412, and creates none', async () => {
+test('If-Match on a missing category gets 412 and creates none', async () => {
   for (const tags of ['*', '"any"']) {
     expect((await put(40, { headers: { 'If-Match': tags } })).error.code).toBe('precondition_failed');
   }

@@ -1,6 +1,6 @@
 /**
- * `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13): pages and filters, races, and what comes first. What
- * holds for each operation by itself is in every-conditional-operation.test.ts.
+ * `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13): pages and filters, races and precedence. The rules for each
+ * operation are in every-conditional-operation.test.ts.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
@@ -29,7 +29,7 @@ describe('304', () => {
     expect((await read('/orders?limit=0', '*')).status).toBe(400);
   });
 
-  test('is not the answer to POST, nor to an operation without a representation of a resource', async () => {
+  test('is never sent for POST or for an operation without a resource', async () => {
     const headers = { 'If-None-Match': '*' };
     expect((await buyer.call('POST', '/pets', { body: newPet(), headers })).status).toBe(201);
     const limits = await read('/rate-limit', '*');
@@ -52,7 +52,7 @@ describe('an ETag', () => {
   });
 });
 
-/** Each operation with `If-Match`: a resource of its own, how it is read, and a change of it. */
+/** Each operation with `If-Match`, with a new resource, its address and a change. */
 const changes: Record<string, () => Promise<{ at: string; method: string; target: string; body?: string }>> =
   {
     updatePet: async () => {

@@ -14,7 +14,7 @@ const corsNames = (headers: Headers) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('a preflight of a configured origin', () => {
-  test('answers 204 without a credential, on any path, and allows what the operations take', async () => {
+  test('gets 204 without a credential on any path, and allows the methods and headers of the operations', async () => {
     for (const path of ['/pets', '/pets/1', '/elsewhere']) {
       const answer = await app.call('OPTIONS', path, { key: null, headers: { Origin: shop, ...ask } });
       expect(answer.status).toBe(204);
@@ -39,7 +39,7 @@ describe('a preflight of a configured origin', () => {
   });
 });
 
-describe('OPTIONS that is no preflight of a configured origin', () => {
+describe('an OPTIONS request that is not a preflight of a configured origin', () => {
   test.each([
     ['an origin that is not configured', { Origin: 'https://evil.example', ...ask }],
     ['an origin that only begins alike', { Origin: `${shop}.evil.example`, ...ask }],
@@ -52,8 +52,8 @@ describe('OPTIONS that is no preflight of a configured origin', () => {
   });
 });
 
-describe('an answer', () => {
-  test('can be read with all its headers by a page of a configured origin, whatever its status', async () => {
+describe('a response', () => {
+  test('and all its headers can be read by a page of a configured origin, with any status', async () => {
     for (const origin of [shop, 'http://localhost:5173']) {
       const headers = { Origin: origin };
       const answers = [

@@ -1,4 +1,4 @@
-/** Which requests count, and against whom (contract, sections 5 and 6). */
+/** Counted requests, and the limits they count against (contract, sections 5 and 6). */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
@@ -8,12 +8,12 @@ import { newPet } from '../support/pets.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** The requests an account has left after one more with the key. */
+/** Requests remaining for an account after another one with the key. */
 async function left(key: string): Promise<number> {
   return (await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining');
 }
 
-describe('a request counts as none', () => {
+describe('a request does not count', () => {
   test('when its credential is invalid, not even for the account of a revoked or mistyped key', async () => {
     const { key, account } = await app.tenant('free');
     const revoked = await app.app.admin.keys.create(account.id, 'revoked');
@@ -23,7 +23,7 @@ describe('a request counts as none', () => {
     expect(await left(key)).toBe(59);
   });
 
-  test('when the store cannot do it right now (503)', async () => {
+  test('when the store is unavailable (503)', async () => {
     const { key } = await app.tenant('free');
     expect(await left(key)).toBe(59);
     const other = new Database(app.config.databaseUrl.replace('sqlite:', ''));
@@ -56,7 +56,7 @@ describe('limits are counted per account', () => {
 });
 
 describe('a change by an operator applies to the next request', () => {
-  test('another plan, up and down, without forgetting what was used', async () => {
+  test('of the plan, up and down, and keeps the used quota', async () => {
     const { key, account } = await app.tenant('free');
     expect(await left(key)).toBe(59);
     await app.operator.accounts.update(account.id, { plan: 'pro' });

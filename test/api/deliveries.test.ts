@@ -69,7 +69,7 @@ test('deliveries are listed newest first, page by page, and by status', async ()
   expect(pages).toEqual(all.slice(1));
 });
 
-test('deliveries of one webhook have no cursor of another, and none of another status', async () => {
+test('a cursor of deliveries is rejected for another webhook or status', async () => {
   const { owner, list } = await withDeliveries(2);
   const link = (await owner.call('GET', `${list}?limit=1`)).header('Link');
   const cursor = /cursor=([^>]+)>/.exec(link)?.[1];

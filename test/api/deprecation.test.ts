@@ -7,7 +7,7 @@ const app = await startTestApp();
 await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
-test('a query without parameters is no mistake', async () => {
+test('a query without parameters is valid', async () => {
   for (const query of ['?', '?&']) expect((await app.call('GET', `/pets/2${query}`)).status).toBe(200);
 });
 

@@ -1,4 +1,4 @@
-/** How long events are retained, and changes that are made without events: a reader never misses one without noticing. */
+/** Retention of events, and changes without events. A reader never misses an event without an error. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { dayMs } from '../../src/domain/clock.ts';
@@ -37,14 +37,14 @@ const stores: Record<string, () => Promise<{ readonly settings: Settings } & Asy
 const add = async (app: TestApp) =>
   expect((await app.call('POST', '/pets', { body: newPet() })).status).toBe(201);
 
-/** The ids of the events behind this one, or the code of the error. */
+/** Ids of the events after this one, or the error code. */
 async function read(app: TestApp, after: string): Promise<unknown> {
   const { status, json } = await app.call('GET', `/events?after=${after}`);
   if (status !== 200) return (json as { code: string }).code;
   return (json as { id: bigint }[]).map(({ id }) => Number(id));
 }
 
-/** Where a reader begins that reads the resources next. */
+/** The cursor for a reader that lists the resources next. */
 async function end(app: TestApp): Promise<string> {
   const link = linksOf(await app.call('GET', '/events?order=desc&limit=1')).next ?? '';
   return new URLSearchParams(relative(link).split('?')[1]).get('after') ?? '';
@@ -132,7 +132,7 @@ describe.each(Object.entries(places))('on %s', (_name, place) => {
     expect(await oldest()).toBe(1);
     expect([await prune(), await oldest()]).toEqual([true, 1_001]);
     expect([await prune(), await oldest()]).toEqual([false, 1_501]);
-    // The clock was set back: an old event behind a young one stays.
+    // The clock was set back. An old event after a recent one is retained.
     expect([await prune(), await oldest()]).toEqual([false, 1_501]);
     expect((await store.events.list(1_500n, 10)).map(({ id }) => Number(id))).toEqual([1_501, 1_502, 1_503]);
   });

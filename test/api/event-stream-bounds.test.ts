@@ -1,7 +1,7 @@
-/** How many streams an account may have, and how far a reader may be behind. */
+/** Limits on the streams of an account and on the backlog of a reader. */
 import { afterAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { mostStreams } from '../../src/contract/events.ts';
+import { maxStreams } from '../../src/contract/events.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { EventSource } from '../support/event-source.ts';
 import { until } from '../support/wait.ts';
@@ -14,12 +14,12 @@ test('10 streams of an account: the next is 429 too_many_streams, until one ends
   const { key: second } = await app.app.admin.keys.create(account.id, 'second', undefined, ['events:read']);
   await using stack = new AsyncDisposableStack();
   const sources: EventSource[] = [];
-  for (let count = 0; count < mostStreams; count++)
+  for (let count = 0; count < maxStreams; count++)
     sources.push(stack.use(await EventSource.open(app.url, { key })));
   const refused = await app.call('GET', '/events/stream', { key: second });
   expect([refused.status, refused.error.code]).toEqual([429, 'too_many_streams']);
   expect(refused.number('Retry-After')).toBeGreaterThan(0);
-  expect(refused.number('X-RateLimit-Remaining')).toBe(1_000 - mostStreams - 1);
+  expect(refused.number('X-RateLimit-Remaining')).toBe(1_000 - maxStreams - 1);
   expect((await app.call('HEAD', '/events/stream', { key: second })).status).toBe(429);
   await sources[0]?.[Symbol.asyncDispose]();
   await until(async () => (await app.call('HEAD', '/events/stream', { key: second })).status === 200);
@@ -31,7 +31,7 @@ test('a reader that is 1 MiB behind is disconnected, and others get every event'
   using slow = await unread(own, '');
   await using reader = await EventSource.open(own.url, own);
   let written = 0;
-  // The system takes some MiB in the name of the reader.
+  // The system buffers some MiB for the reader.
   while (!slow.isClosed() && written < 5_000) {
     await addLarge(own, 10);
     written += 10;
@@ -39,7 +39,7 @@ test('a reader that is 1 MiB behind is disconnected, and others get every event'
   }
   expect(slow.isClosed()).toBe(true);
   expect(reader.ids).toEqual(Array.from({ length: written }, (_, index) => index + 1));
-  // The system's buffers are bounded, and so are those of the service.
+  // The buffers of the system and of the service are bounded.
   expect(written * largeName.length).toBeLessThan(32 * 1_048_576);
 });
 
@@ -56,7 +56,7 @@ test('a reader that catches up is sent as much as it takes, and not disconnected
 
 const largeName = 'x'.repeat(16_000);
 
-/** Adds animals whose events are larger than any client's request can make them. */
+/** Adds animals with larger events than any client's request can cause. */
 async function addLarge({ app: { admin } }: TestApp, count: number): Promise<void> {
   const body = { name: largeName, categoryId: 1n, status: 'available' } as const;
   await Promise.all(

@@ -91,7 +91,7 @@ describe('the position', () => {
   });
 
   test.each(['x', '1.0', '9223372036854775808', '1, 2'])(
-    '400 for a Last-Event-ID that is no id: %s',
+    '400 for an invalid Last-Event-ID: %s',
     async (id) => {
       const { status, error } = await app.call('GET', '/events/stream?after=y', {
         headers: { 'Last-Event-ID': id },
@@ -140,7 +140,7 @@ describe('the position', () => {
 });
 
 describe('types', () => {
-  test('are the selected ones, of those that the key may read', async () => {
+  test('are those selected and readable by the key', async () => {
     const { account } = await wealthy();
     const scopes = ['events:read', 'pets:read'] as const;
     const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);
@@ -162,7 +162,7 @@ describe('types', () => {
 });
 
 describe('the end', () => {
-  test.each(keyLossNames)('comes when %s, and only of its streams', async (what) => {
+  test.each(keyLossNames)('comes when %s, and only for the affected streams', async (what) => {
     const losing = await losingKey(app, what);
     await using source = await open('', losing);
     await using others = await open('', await wealthy());
@@ -173,7 +173,7 @@ describe('the end', () => {
     expect(source.events).toEqual([]);
   });
 
-  test('does not come when a key loses the scope of types that are not streamed', async () => {
+  test('does not come when a key loses a scope that the stream does not need', async () => {
     const { key, keyId } = await wealthy();
     await using source = await open('?type=pet.*', { key });
     await using all = await open('', { key });
@@ -183,7 +183,7 @@ describe('the end', () => {
     await until(() => source.events.length === 1);
   });
 
-  test('comes when the service stops, which does not wait, and the stream is resumed without a gap', async () => {
+  test('comes immediately when the service stops, and the stream can be resumed without a gap', async () => {
     await using own = await startTestApp();
     const first = await open('', { key: own.key, of: own });
     await addPet(own);

@@ -32,7 +32,7 @@ describe('a request that waits', () => {
       expect(headers.get(name)).toBe(again.headers.get(name));
   });
 
-  test('waits on when its key loses the scope of types that it did not select', async () => {
+  test('continues to wait when its key loses a scope that it does not need', async () => {
     await using own = await startTestApp();
     const losing = await losingKey(own, 'its key loses the scope of a type');
     const { answer } = await waiting(own, losing.key);
@@ -46,7 +46,7 @@ describe('a request that waits', () => {
 });
 
 describe('when the service drains', () => {
-  test('a waiting request gets its response at once, and those that follow within a second each', async () => {
+  test('a waiting request gets its response immediately, and later ones within a second', async () => {
     const own = await startTestApp({ DRAIN_SECONDS: '2' });
     const { answer } = await waiting(own, own.key);
     const stopping = own[Symbol.asyncDispose]();

@@ -1,4 +1,7 @@
-/** Conditional requests (RFC 9110, section 13) of every operation that has them, beside those of test/storage/every-operation.test.ts. */
+/**
+ * Conditional requests (RFC 9110, section 13) of every operation that supports them, in addition to
+ * test/storage/every-operation.test.ts.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRead, isTagged } from '../../src/contract/operations.ts';
 import { scopes } from '../../src/domain/scope.ts';

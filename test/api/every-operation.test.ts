@@ -9,7 +9,7 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { faulty } from '../support/pets.ts';
 import { type Sample, sampleOf, send, sendNew } from '../support/requests.ts';
 
-/** What admission reads, without which nobody is known. */
+/** Tables that admission reads to identify a caller. */
 const callerTables = ['accounts', 'keys', 'versions'];
 
 const app = await startTestApp();
@@ -110,7 +110,7 @@ interface Broken extends AsyncDisposable {
   of(operation: Operation): Prepared;
 }
 
-/** A service with a request of every operation prepared, whose tables are gone. */
+/** A service without its tables, and a prepared request of every operation. */
 async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> {
   const made = await startTestApp();
   const prepared = new Map<string, Prepared>();
@@ -127,10 +127,10 @@ async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> 
   };
 }
 
-/** Takes tables away under the running service. */
+/** Drops tables while the service runs. */
 function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
   using database = new Database(of.config.databaseUrl.replace('sqlite:', ''));
-  // The service may be writing down what was used.
+  // The service may be storing usage records.
   database.run('PRAGMA busy_timeout = 10000');
   const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'");
   for (const { name } of tables.all()) {
@@ -139,7 +139,7 @@ function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
 }
 
 describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operation) => {
-  test('429 with Retry-After when the limit is reached, before anything else is looked at', async () => {
+  test('429 with Retry-After when the limit is reached, before any other check', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
     const sample = await sampleOf(app, operation, key);
@@ -151,7 +151,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
     expect((await send(app, sample, { key })).status).toBeLessThan(300);
   });
 
-  test('500 internal_error says nothing of the inside, and costs a request', async () => {
+  test('500 internal_error reveals no details and counts as a request', async () => {
     const { app: broken, of } = withCallersAlone;
     const { sample, key } = of(operation);
     const answer = await send(broken, sample, { key });
@@ -164,7 +164,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
 });
 
 describe.each(allOperations.filter(({ free }) => free))('$operationId', (operation) => {
-  test('costs nothing, and is answered when nothing is left', async () => {
+  test('is free and works when the quota is used up', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
     expect((await sendNew(app, operation, { key })).number('X-RateLimit-Remaining')).toBe(1);
     expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(0);
@@ -176,7 +176,7 @@ describe.each(allOperations.filter(({ free }) => free))('$operationId', (operati
 describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
   const { scope } = operation;
 
-  test('needs no other scope than its own', async () => {
+  test('needs only its scope', async () => {
     const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
     const { key } = await app.app.admin.keys.create(account.id, 'only one', undefined, scope && [scope]);
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
@@ -184,7 +184,7 @@ describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (opera
 });
 
 describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
-  test("HEAD answers GET's headers without its body, whatever the status", async () => {
+  test('HEAD has the headers of GET without a body, with any status', async () => {
     const { target } = await sampleOf(app, operation);
     const calls = [
       { target, key: app.key },
@@ -223,7 +223,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
     }
   });
 
-  test('404 route_not_found with a slash behind it, and below it', async () => {
+  test('404 route_not_found with a trailing slash and for paths below it', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
     for (const beyond of ['/', '/x/y/z']) {
       expect((await app.call('GET', target + beyond)).error.code).toBe('route_not_found');
@@ -231,7 +231,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
   });
 });
 
-test('a browser of a configured origin may use every method of an operation', async () => {
+test('a page of a configured origin may use every method of an operation', async () => {
   const origin = 'https://shop.example';
   await using open = await startTestApp({ CORS_ORIGINS: origin });
   for (const { method, path } of allOperations) {
@@ -251,7 +251,7 @@ describe('X-Request-Id', () => {
   });
 
   test.each(['', 'a'.repeat(65), 'a b', 'a,b', 'a/b', '<b>', '"x"', 'é'])(
-    'is one the service made when the client sent another form: "%s"',
+    'is generated when the client sent an invalid one: "%s"',
     async (id) => {
       const answer = await app.call('GET', '/pets', { headers: { 'X-Request-Id': id } });
       expect(answer.header('X-Request-Id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -259,7 +259,7 @@ describe('X-Request-Id', () => {
     },
   );
 
-  test('is not one with an API key in it, for ids are logged', async () => {
+  test('never contains an API key, because ids are logged', async () => {
     for (const id of [app.key, `till-1.${app.key}`, `${app.key}-7`]) {
       const answer = await app.call('GET', '/pets', { headers: { 'X-Request-Id': id } });
       expect(answer.header('X-Request-Id')).not.toContain('ask_');
@@ -270,7 +270,7 @@ describe('X-Request-Id', () => {
     );
   });
 
-  test('is never the same twice', async () => {
+  test('is unique', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.call('GET', '/pets')));
     expect(new Set(answers.map((answer) => answer.header('X-Request-Id'))).size).toBe(50);
   });

@@ -62,7 +62,7 @@ describe('200', () => {
     expect(day.resetAt).toBe(at(app, 86_400 - 60));
   });
 
-  test('while a window is exhausted: 200, nothing remaining, and until when', async () => {
+  test('while a window is exhausted has nothing remaining and the end of the window', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
     for (let sent = 0; sent < 2; sent++) await spend(app, key);
     expect((await spend(app, key)).error.code).toBe('rate_limit_exceeded');
@@ -102,7 +102,7 @@ describe('a ban', () => {
   });
 });
 
-describe('what is not answered with 200', () => {
+describe('other statuses', () => {
   test('401 without a valid key, which counts against the address, and 429 when that is exhausted', async () => {
     await using strict = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '3' });
     const wrong = makeKey(randomBytes);

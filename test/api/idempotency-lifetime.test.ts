@@ -1,4 +1,4 @@
-/** How long the answer to a POST with an `Idempotency-Key` is kept. */
+/** Lifetime of the stored answer to a POST with an `Idempotency-Key`. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { expectReplay, isReplayed, under } from '../support/idempotency.ts';
@@ -14,7 +14,7 @@ describe('an answer is kept for 24 hours', () => {
     [86_400, [null, 'true']],
     [86_400.001, [null, null]],
   ])('to the millisecond: %d s later', async (seconds, expected) => {
-    // One is done in a batch with others, the other alone.
+    // One runs in a batch, the other alone.
     for (const path of ['/pets', '/orders']) {
       const own = await buyerOf(app);
       const body = path === '/pets' ? newPet() : `{"petId":${await own.addPet()}}`;

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: what a POST answered is answered again, and nothing is done twice. */
+/** `Idempotency-Key`: a repeated POST returns the first answer and is not executed again. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { expectReplay, freshKey, isReplayed, under } from '../support/idempotency.ts';
@@ -9,14 +9,14 @@ const app = await startTestApp();
 const buyer = await buyerOf(app);
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** How many animals there are. */
+/** Number of animals. */
 const petsIn = async (of: Buyer) => {
   const { available, pending, sold } = (await of.call('GET', '/inventory')).json as Record<string, bigint>;
   return (available ?? 0n) + (pending ?? 0n) + (sold ?? 0n);
 };
 
 describe('a replay', () => {
-  test('is the first answer, even after the order was delivered and its animal removed', async () => {
+  test('is the first response, even after the order was delivered and its animal deleted', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     const first = await buyer.place(petId, under(key));
@@ -27,7 +27,7 @@ describe('a replay', () => {
     expect(await buyer.shown(id)).toMatchObject({ status: 'delivered' });
   });
 
-  test('of a step ignores its If-Match, which no longer holds', async () => {
+  test('of a transition ignores its outdated If-Match', async () => {
     const { id } = await buyer.order();
     const etag = (await buyer.call('GET', `/orders/${id}`)).header('ETag');
     const options = under(freshKey(), { headers: { 'If-Match': etag } });
@@ -45,7 +45,7 @@ describe('a replay', () => {
     expect(again.number('X-RateLimit-Remaining')).toBe(first.number('X-RateLimit-Remaining') - 1);
   });
 
-  test('is sent to another key of the same account: its owner may have rotated the key', async () => {
+  test('works with another key of the same account, which may have rotated its key', async () => {
     const key = freshKey();
     const body = newPet('Rotated');
     const first = await buyer.call('POST', '/pets', under(key, { body }));
@@ -53,7 +53,7 @@ describe('a replay', () => {
     expectReplay(await app.call('POST', '/pets', under(key, { body, key: other })), first);
   });
 
-  test('is refused to a key without the scope of the operation', async () => {
+  test('is rejected for a key without the scope of the operation', async () => {
     const key = freshKey();
     const { id } = await buyer.order();
     await buyer.step(id, 'approve', under(key));

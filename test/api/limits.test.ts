@@ -69,9 +69,9 @@ describe('a plan', () => {
   });
 });
 
-describe('a date that is set while the service runs', () => {
+describe('a change of the date while the service runs', () => {
   test.each([-200_000, -1, 3_600])(
-    'by %i s forgets no request and puts no Reset in the past',
+    'by %i s keeps all counts and puts no Reset in the past',
     async (seconds) => {
       const { key } = await app.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
       expect(statuses(await burst(key, 2))).toEqual([200, 200]);
@@ -86,7 +86,7 @@ describe('a date that is set while the service runs', () => {
     },
   );
 
-  test('decides what has expired and what was removed from then on', async () => {
+  test('applies to expiry and removal from then on', async () => {
     await using dated = await startTestApp({ GET_PET_SUNSET: '2027-01-15T12:00:00Z' });
     const { account } = await dated.tenant('free');
     const { key } = await dated.app.admin.keys.create(account.id, 'short', 3_600_000);

@@ -1,4 +1,4 @@
-/** Pages and filters beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+/** Pages and filters that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { writeCursor } from '../../src/contract/cursor.ts';
@@ -20,15 +20,15 @@ afterAll(() => app[Symbol.asyncDispose]());
 const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
 const list = async (query: string) => (await app.call('GET', `/pets?${query}`)).json;
 
-test('a list has 20 animals by ascending id when no limit is given', async () => {
+test('a list has 20 animals by ascending id by default', async () => {
   expect((await app.call('GET', '/pets')).json).toEqual(pets.slice(0, 20));
 });
 
-test('the links of the largest pages lead to every animal once', async () => {
+test('the links of the largest pages return every animal once', async () => {
   expect(await walk(app, '/pets?limit=100')).toEqual(pets);
 });
 
-test('a list shows what another process added with the next request', async () => {
+test('a list shows animals of another process with the next request', async () => {
   await using fresh = await startTestApp();
   await fresh.call('POST', '/pets', { body: newPet() });
   for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
@@ -41,10 +41,10 @@ test('a list shows what another process added with the next request', async () =
 });
 
 describe('pages', () => {
-  test('show every animal that was there throughout exactly once, while others are added and removed', async () => {
+  test('contain every animal that exists the whole time exactly once, while others are added and deleted', async () => {
     await using fresh = await startTestApp();
     const before = await addPets(fresh, 40, 'sold', 'pending');
-    // After every page, the animal where the cursor stands and one still to come are removed.
+    // After every page, remove the animal at the cursor and one after it.
     const removed = new Set<bigint>();
     const seen = await walk(fresh, '/pets?limit=3&status=sold', async (page) => {
       for (const id of [page.at(-1)?.id ?? 0n, (page.at(-1)?.id ?? 0n) + 4n]) {
@@ -71,13 +71,13 @@ describe('pages', () => {
 });
 
 describe('the filter id', () => {
-  test('finds each animal once, by ascending id, whatever the order and the repetitions', async () => {
+  test('returns each animal once by ascending id, for ids in any order and repeated ones', async () => {
     expect(await list('id=9,3,9,5000,-1,0,9223372036854775807,3,1')).toEqual(
       [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id)),
     );
   });
 
-  test('takes 100 ids, and the longest ones', async () => {
+  test('accepts 100 ids of maximum length', async () => {
     const ids = Array.from({ length: 100 }, (_, n) => n + 1);
     expect(await list(`limit=100&id=${ids.join(',')}`)).toEqual(pets.slice(0, 100));
     const long = Array.from({ length: 100 }, (_, n) => `-92233720368547757${String(n).padStart(2, '0')}`);
@@ -106,7 +106,7 @@ describe('the filters minId and maxId', () => {
 });
 
 // The walk combines two filters.
-test('every combination of filters lists what fits all of it, by its links, in any order of the filters', async () => {
+test('every combination of filters, in any order, lists exactly the animals that match all of them', async () => {
   const ids = pets
     .filter(({ id }) => id % 2n === 1n)
     .map(({ id }) => id)
@@ -163,13 +163,13 @@ describe('400', () => {
   });
 
   test.each(['status=lost', 'status=sold&status=pending'])(
-    'does not reject a cursor for a filter that is a mistake itself: %s',
+    'does not reject a cursor because of an invalid filter: %s',
     async (status) => {
       expect(faulty(await app.call('GET', `/pets?cursor=${sold}&${status}`))).toEqual(['query:status']);
     },
   );
 
-  test('reports a repeated parameter without judging its values', async () => {
+  test('reports a repeated parameter without validating its values', async () => {
     const answer = await app.call('GET', '/pets?limit=0&limit=5');
     expect(answer.error.details).toEqual([
       { in: 'query', name: 'limit', message: 'is given more than once' },
@@ -180,7 +180,7 @@ describe('400', () => {
     'invalid_cursor for a cursor the service never made: "%s"',
     async (text) => {
       const answer = await app.call('GET', `/pets?status=sold&cursor=${text}`);
-      // Its one example in the contract is the answer, to the letter.
+      // The answer equals the only example in the contract.
       expect(answer.error).toEqual(errorExample('invalid_cursor') as ErrorAnswer);
     },
   );

@@ -1,4 +1,4 @@
-/** The order in which a request is checked (contract, section 2): of two mistakes, the earlier one is answered. */
+/** The order of checks (contract, section 2). Of two mistakes, the one checked first determines the response. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
@@ -21,7 +21,7 @@ interface Request extends CallOptions {
 
 const right: Request = { method: 'POST', order: placed.id, end: '/approve', key: owner.key, body: '{}' };
 
-/** The mistakes of a request, from the one checked first to the one checked last, and the code for each. */
+/** Mistakes of a request in the order of checks, with the error code of each. */
 const stages: readonly (readonly [code: string, change: Partial<Request>])[] = [
   ['missing_api_key', { key: null }],
   ['rate_limit_exceeded', { key: spent.key }],
@@ -41,7 +41,7 @@ async function codeOf({ method, order, end, ...options }: Request): Promise<stri
   return (await app.call(method, `/orders/${order}${end}`, options)).error.code;
 }
 
-describe('of two mistakes the earlier is answered', () => {
+describe('of two mistakes, the earlier check determines the error', () => {
   const cases = stages.map(([code, change], at) => [code, change, at] as const);
   test.each(cases)('%s comes before everything checked later', async (code, change, at) => {
     expect(await codeOf({ ...right, ...change })).toBe(code);
@@ -108,7 +108,7 @@ test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
 );
 
 test.each(['/', '/livez', '/readyz', '/openapi.json', '/nowhere', '/v1x', '/v2/pets'])(
-  'outside the version there is no credential and no limit: %s',
+  'paths outside the version need no credential and have no account limit: %s',
   async (path) => {
     const response = await fetch(app.url + path, { redirect: 'manual' });
     expect(response.status).not.toBe(401);

@@ -1,4 +1,4 @@
-/** Animals beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+/** Behaviour of animals that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
@@ -18,7 +18,7 @@ test('the Location of a new animal is absolute when a public address is configur
   expect(answer.header('Location')).toBe('https://animals.example.com/store/v1/pets/1');
 });
 
-test('ids beyond 2^53 are exact in every response, and are not assigned again after a restart', async () => {
+test('ids beyond 2^53 are exact in every response and are not reused after a restart', async () => {
   await using fresh = await startTestApp();
   await addPets(fresh, 1);
   {
@@ -36,7 +36,7 @@ test('ids beyond 2^53 are exact in every response, and are not assigned again af
 });
 
 test.each(['application/merge-patch+json', 'Application/Merge-Patch+JSON; charset=utf-8'])(
-  'updatePet takes a body as %s',
+  'updatePet accepts a body as %s',
   async (type) => {
     const answer = await app.call('PATCH', await added(), { type, body: '{"name":"Maple"}' });
     expect(answer.json).toMatchObject({ name: 'Maple' });
@@ -44,7 +44,7 @@ test.each(['application/merge-patch+json', 'Application/Merge-Patch+JSON; charse
 );
 
 describe('deletePet', () => {
-  test('is done by one of many concurrent requests, and the others get 404', async () => {
+  test('succeeds for one of many concurrent requests, and the others get 404', async () => {
     const path = await added();
     const answers = await Promise.all(Array.from({ length: 10 }, () => app.call('DELETE', path)));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array<number>(9).fill(404)]);

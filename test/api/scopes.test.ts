@@ -83,7 +83,7 @@ describe('the scopes of a key', () => {
     expect(await may(fresh, made?.key ?? '')).toEqual([...allScopes]);
   });
 
-  test('are those set by the service or another process, from the next request on', async () => {
+  test('are changed by any process from the next request on', async () => {
     const own = await buyerOf(app, []);
     for (const given of [['orders:read'], [], allScopes, ['pets:write', 'pets:read']] as Scope[][]) {
       for (const { keys } of [app.operator, app.app.admin]) {
@@ -105,13 +105,13 @@ describe('the scopes of a key', () => {
     expect(await may(app, successor.key)).toEqual(['pets:write', 'orders:read']);
   });
 
-  test('of a store from before scopes are the default ones', async () => {
+  test('of a store without scopes are the default ones', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await writeOldStore(path, join(folder.path, 'store.limits.db'));
     await using old = await startTestApp({ DATABASE_URL: `sqlite:${path}` });
     expect(await may(old, oldKey)).toEqual([...defaultScopes]);
-    // All but the one that was made for this test.
+    // All keys except the one created for this test.
     const former = (await old.operator.storage.keys.list(0, 100)).filter(
       ({ lastFour }) => !old.key.endsWith(lastFour),
     );

@@ -1,15 +1,17 @@
-/** Webhooks beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+/**
+ * Behaviour of webhooks that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover.
+ */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import pino from 'pino';
-import { mostWebhooks } from '../../src/contract/webhooks.ts';
+import { maxWebhooks } from '../../src/contract/webhooks.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
 import { freshKey, isReplayed, under } from '../support/idempotency.ts';
 import { type Buyer, buyerOf } from '../support/orders.ts';
 import { faulty } from '../support/pets.ts';
 
-/** Where host names lead. */
+/** The address that host names resolve to. */
 let address = '1.1.1.1';
 const logged: string[] = [];
 const log = pino({ level: 'warn' }, { write: (line) => logged.push(line) });
@@ -38,7 +40,7 @@ function changeStore(statement: string, ...values: (string | number | bigint)[])
 }
 
 describe('a webhook of another account', () => {
-  test('is 404 for every operation, and stays as it is', async () => {
+  test('gets 404 from every operation and is unchanged', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const { id } = await created(owner);
     const before = await owner.call('GET', `/webhooks/${id}`);
@@ -57,7 +59,7 @@ describe('a webhook of another account', () => {
     expect([after.text, after.header('ETag')]).toEqual([before.text, before.header('ETag')]);
   });
 
-  test('is in no list, even if the same page was just read by its owner', async () => {
+  test('is in no list, even if its owner just read the same page', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const { id } = await created(owner);
     for (let round = 0; round < 2; round++) {
@@ -74,12 +76,12 @@ describe('a webhook of another account', () => {
   });
 });
 
-test(`of more than ${mostWebhooks} concurrent requests, ${mostWebhooks} create a webhook`, async () => {
+test(`of more than ${maxWebhooks} concurrent requests, ${maxWebhooks} create a webhook`, async () => {
   const owner = await buyerOf(app);
-  const answers = await Promise.all(Array.from({ length: mostWebhooks + 4 }, () => create(owner)));
+  const answers = await Promise.all(Array.from({ length: maxWebhooks + 4 }, () => create(owner)));
   const refused = answers.filter(({ status }) => status !== 201);
   expect(refused.map(({ error }) => error.code)).toEqual(Array(4).fill('too_many_webhooks'));
-  expect((await owner.call('GET', '/webhooks?limit=100')).json).toHaveLength(mostWebhooks);
+  expect((await owner.call('GET', '/webhooks?limit=100')).json).toHaveLength(maxWebhooks);
   expect((await create(await buyerOf(app))).status).toBe(201);
 });
 
@@ -92,7 +94,7 @@ describe('the types', () => {
       ['pet.*', 'order.*', 'category.*', 'webhook.*'],
     ],
   ];
-  test.each(groups)('default to all that a key with the scopes %p may read', async (scopes, types) => {
+  test.each(groups)('default to all types that a key with the scopes %p may read', async (scopes, types) => {
     const owner = await buyerOf(app, [...scopes, 'webhooks:write']);
     expect((await created(owner)).types).toEqual(types);
   });
@@ -165,7 +167,7 @@ describe('the URL', () => {
 });
 
 describe('a disabled webhook', () => {
-  test('is sent no events again before it is enabled', async () => {
+  test('gets no redelivered events until it is enabled', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner);
     const enable = (enabled: boolean) => owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled }));
@@ -189,7 +191,7 @@ describe('the secret', () => {
     for (const { text } of shown) expect(text).not.toContain('whsec_');
   });
 
-  test('is no part of the entity tag, which a change can depend on', async () => {
+  test('is not part of the entity tag', async () => {
     const owner = await buyerOf(app);
     const options = { ...bodyOf({ url }), ...under(freshKey()) };
     const first = await owner.call('POST', '/webhooks', options);
@@ -203,7 +205,7 @@ describe('the secret', () => {
     expect((await owner.call('DELETE', target, { headers })).status).toBe(204);
   });
 
-  test('is another one after a rotation, and the former one is kept for 24 hours', async () => {
+  test('changes with a rotation, and the old one is valid for 24 hours', async () => {
     const owner = await buyerOf(app);
     const { id, secret: former } = await created(owner);
     const { secret } = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
@@ -225,7 +227,7 @@ test('a webhook begins with the first event after its creation', async () => {
 });
 
 describe('a change', () => {
-  test('of the description to null removes it, and one of nothing changes nothing', async () => {
+  test('of the description to null removes it, and an empty change has no effect', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner, { description: 'Stock' });
     const read = await owner.call('GET', `/webhooks/${id}`);

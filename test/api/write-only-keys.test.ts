@@ -1,4 +1,4 @@
-/** A key that may change a resource, but not read it, learns nothing from the response. */
+/** A key that can change a resource but not read it receives no data in the response. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { allOperations, isRead } from '../../src/contract/operations.ts';
@@ -46,7 +46,7 @@ async function changeOf(row: Row) {
   return [target, body === undefined ? {} : { body }] as const;
 }
 
-test.each(changes)('$operationId shows nothing that the client did not send', async (row) => {
+test.each(changes)('$operationId returns no data that the client did not send', async (row) => {
   const writer = await buyerOf(app, [row.scope as Scope]);
   const answer = await writer.call(row.method, ...(await changeOf(row)));
   expect(answer.status).toBeLessThan(300);
@@ -57,7 +57,7 @@ test.each(changes)('$operationId shows nothing that the client did not send', as
 
 const shown = changes.filter(({ readScope }) => readScope !== undefined);
 
-test.each(shown)('$operationId shows the result to a key that may read it', async (row) => {
+test.each(shown)('$operationId returns the result to a key that may read it', async (row) => {
   const both = await buyerOf(app, [row.scope as Scope, row.readScope as Scope]);
   const answer = await both.call(row.method, ...(await changeOf(row)));
   expect([answer.status, answer.headers.has('ETag')]).toEqual([200, true]);

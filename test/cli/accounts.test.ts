@@ -24,6 +24,7 @@ test('accounts create --json reports the account with its id, quota and instant'
     'perDay',
     'createdAt',
     'closedAt',
+    'note',
   ]);
   expect(account).toMatchObject({ name: 'Søren & Co', plan: 'pro', perMinute: 300, perDay: 10_000 });
   expect(account.createdAt).toBe(new Date(account.createdAt).toISOString());
@@ -48,10 +49,10 @@ test('an enterprise account brings its own limits, and set-plan changes them', a
   expect(back).toEqual(made);
 });
 
-test('accounts list shows all accounts, to people and to machines', async () => {
+test('accounts list shows all accounts, as a table and as JSON', async () => {
   const made = await place.json<Account>('accounts', 'create', '--name', 'Listed', '--plan', 'free');
   const accounts = await place.json<Account[]>('accounts', 'list');
-  expect(accounts).toContainEqual(made);
+  expect(accounts).toContainEqual(expect.objectContaining(made));
   const { stdout, exitCode } = await place.run(['accounts', 'list']);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^ID +NAME +PLAN +PER MINUTE +PER DAY +CREATED +STATE\n/);
@@ -59,12 +60,12 @@ test('accounts list shows all accounts, to people and to machines', async () => 
   expect(stdout).not.toContain('\x1b');
 });
 
-test('people are told what an account may', async () => {
+test('accounts show prints the limits of an account', async () => {
   const { stdout } = await place.run(['accounts', 'create', '--name', 'Told', '--plan', 'free']);
   expect(stdout).toMatch(/^Account \d+ \(Told\), plan free: 60 requests per minute, 1,000 per day\.\n$/);
 });
 
-test('an account that is not there cannot be changed', async () => {
+test('an unknown account cannot be changed', async () => {
   const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
@@ -87,7 +88,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['an argument too many', ['accounts', 'list', 'all'], /too many arguments/],
 ];
 test.concurrent.each(wrongUses)(
-  '%s is wrong use, and the message names it',
+  '%s is a usage error that the message names',
   async (_mistake, args, message) => {
     const stderr = await place.failure(2, ...args);
     expect(stderr).toMatch(/^animal-store: /);

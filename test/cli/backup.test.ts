@@ -61,7 +61,7 @@ function runIn({ folder, path }: Workplace, command: readonly string[]): Promise
 }
 
 describe('backup', () => {
-  test('says what is in it, as of when, and records it in the audit log', async () => {
+  test('prints its contents and time, and is recorded in the audit log', async () => {
     await using place = await newShop();
     await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
     await place.output('import', 'pets.csv');
@@ -75,7 +75,7 @@ describe('backup', () => {
     ]);
   });
 
-  test('replaces a backup when it is asked to, and nothing else ever', async () => {
+  test('replaces only backups, and only with --replace', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('made.backup'));
     expect(await place.failure(1, 'backup', 'made.backup')).toContain('Use --replace');
@@ -91,7 +91,7 @@ describe('backup', () => {
     await place.output('backup', 'verify', 'latest');
   });
 
-  test('into a folder that is not there, or of a store that is not there or is a folder, says so', async () => {
+  test('reports a missing folder, a missing store and a store that is a folder', async () => {
     await using place = await newShop();
     expect(await place.failure(1, 'backup', 'missing/made.backup')).toContain('There is no folder');
     const folder = await place.run(['status'], { environment: { DATABASE_URL: 'sqlite:.' } });
@@ -107,7 +107,7 @@ describe('backup', () => {
     expect(await place.files()).not.toContain('made.backup');
   });
 
-  test('removes what a killed one left behind', async () => {
+  test('deletes the files of a killed backup', async () => {
     await using place = await newShop();
     // No process has this number.
     await place.write('made.backup.4194999.partial', 'half');
@@ -116,7 +116,7 @@ describe('backup', () => {
     expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
-  testLimited('on a disk that takes no more leaves nothing behind, and says why', async () => {
+  testLimited('on a full disk leaves no file and prints the reason', async () => {
     await using place = await newShop();
     for (const bytes of [0, 5_000, 100_000]) {
       const command = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'made.backup'];
@@ -126,7 +126,7 @@ describe('backup', () => {
     }
   });
 
-  testSmallDisk('says how much space it takes before it begins, when there is less', async () => {
+  testSmallDisk('prints the required space at the start if there is less', async () => {
     await using place = await newShop();
     // The limit state makes the store larger than the disk.
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
@@ -139,7 +139,7 @@ describe('backup', () => {
     ]);
   });
 
-  test('is no store: a service does not serve it', async () => {
+  test('is rejected as a store by the service', async () => {
     await using place = await backedUpShop();
     const { exitCode, stderr } = await place.run(['pets', 'list'], {
       environment: { DATABASE_URL: 'sqlite:made.backup' },
@@ -152,7 +152,7 @@ describe('backup', () => {
 });
 
 describe('backup verify', () => {
-  test('of a sound one says when it was made and what is in it, for people and for machines', async () => {
+  test('of an intact one prints its time and contents, as text and as JSON', async () => {
     await using place = await newShop();
     const made = await place.json<{ createdAt: string; bytes: number }>('backup', 'made.backup');
     const said = await place.output('backup', 'verify', 'made.backup');
@@ -168,7 +168,7 @@ describe('backup verify', () => {
     });
   });
 
-  test('of a damaged one fails, for people and for machines', async () => {
+  test('of a damaged one fails, with text and with JSON', async () => {
     await using place = await backedUpShop();
     change(place.path('made.backup'), "UPDATE accounts SET name = 'x'");
     expect(await place.failure(1, 'backup', 'verify', 'made.backup')).toContain('is damaged');
@@ -176,7 +176,7 @@ describe('backup verify', () => {
     expect(error).toMatchObject({ error: { message: expect.stringContaining('is damaged') } });
   });
 
-  test('without a file reads the store, served or not', async () => {
+  test('without a file reads the store, whether or not it is being served', async () => {
     await using place = await newShop();
     expect(await place.output('backup', 'verify')).toContain('Read all of the store');
     await using _service = await place.serve();
@@ -185,7 +185,7 @@ describe('backup verify', () => {
 });
 
 describe('restore', () => {
-  test('to another path makes a store there, in a folder of its own', async () => {
+  test('to another path creates a store there, in a new folder', async () => {
     await using place = await backedUpShop();
     expect(await place.output('restore', 'made.backup', '--to', 'drill/copy.db')).toContain('To serve it: ');
     expect(statSync(place.path('drill/copy.db')).mode & 0o777).toBe(0o600);
@@ -195,7 +195,7 @@ describe('restore', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('replaces a store only when it is asked to, and a file that is none never', async () => {
+  test('replaces only stores, and only with --replace', async () => {
     await using place = await backedUpShop();
     expect(await place.failure(1, 'restore', 'made.backup')).toContain('Use --replace');
     await place.write('letter', 'Dear animals');
@@ -236,7 +236,7 @@ describe('restore', () => {
     expect(existsSync(place.path('store.db.restoring'))).toBe(false);
   });
 
-  test('brings a damaged store back', async () => {
+  test('restores a damaged store', async () => {
     await using place = await backedUpShop();
     const bytes = readFileSync(place.path('store.db'));
     bytes.fill(0xa5, 100);

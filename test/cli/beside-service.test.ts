@@ -28,20 +28,20 @@ const call = (key: string, method = 'GET', target = '/pets', options: CallOption
   answerOf(service.url, method, target, { key, ...options });
 const statusOf = async (key: string) => (await call(key)).status;
 
-test('a key the command line creates is admitted on the next request, and one it revokes is not', async () => {
+test('a created key is admitted with the next request, and a revoked one is rejected', async () => {
   const { id, key } = await newKey('--plan', 'pro');
   expect(await statusOf(key)).toBe(200);
   await place.json('keys', 'revoke', String(id));
   expect(await statusOf(key)).toBe(401);
 });
 
-test('a ban is listed with its key, account, end and level, and lifting it counts on the next request', async () => {
+test('a ban is listed with its key, account, end and level, and a lift applies to the next request', async () => {
   // The day, for a minute may pass on a slow machine.
   const quota = ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '1'];
   const { id, accountId, key } = await newKey(...quota);
   expect(await statusOf(key)).toBe(200);
   expect((await call(key)).error.code).toBe('daily_quota_exceeded');
-  // Requests within a second of the first 429 were under way already; then one strike is enough here.
+  // Requests within a second of the first 429 count as in flight. After that, one strike is enough here.
   let banned = await call(key);
   await until(async () => {
     banned = await call(key);
@@ -83,7 +83,7 @@ test('int64 is exact from an import through the API and back to an export', asyn
   for (const edge of edges) expect(stdout).toContain(`Edge,${edge},available\n`);
 });
 
-test('while an import runs, the service answers every creation and loses none of either side', async () => {
+test('during an import, the service answers every creation, and no animal is lost', async () => {
   const { key } = await newKey(...ample);
   const count = 6_000;
   const rows = Array.from({ length: count }, (_, row) => `imported ${row},1,pending\n`);

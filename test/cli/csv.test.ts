@@ -34,8 +34,8 @@ const anyPet = fc
 const anyPets = fc.array(anyPet, { maxLength: 20 });
 const anyChunk = fc.integer({ min: 1, max: 64 });
 
-describe('what export writes', () => {
-  test('import reads back, however it is cut into chunks', () => {
+describe('a file written by export', () => {
+  test('is read by import in chunks of any size', () => {
     always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
@@ -44,7 +44,7 @@ describe('what export writes', () => {
     });
   });
 
-  test('another reader of CSV reads the same', () => {
+  test('is read in the same way by another CSV reader', () => {
     always(anyPets, (pets) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const expected = pets.map(({ name, categoryId, status }) => ({
@@ -77,7 +77,7 @@ test('CSV quoted in any valid way is read as another reader of CSV reads it', ()
         relax_column_count: true,
         record_delimiter: '\n',
       }) as string[][];
-      // What a row says shows in the reasons and animals; that every row is one record, in its lines, shows here.
+      // Rows are checked through reasons and animals. This checks that every row is one record with its lines.
       expect(records.map(({ bytes }) => bytes.toString())).toEqual(
         rows.map(([name, id]) => `${name.csv},${id.csv}`),
       );
@@ -89,7 +89,7 @@ test('CSV quoted in any valid way is read as another reader of CSV reads it', ()
   );
 });
 
-describe('whatever the bytes', () => {
+describe('for any bytes', () => {
   const anyBytes = fc
     .array(
       fc.oneof(

@@ -55,7 +55,7 @@ async function filledWorkplace(): Promise<Workplace> {
 
 const textAt = (place: Workplace, name: string) => readFile(place.path(name), 'utf8');
 
-test('export → import → export is the same to the byte, in both formats and from one to the other', async () => {
+test('export → import → export is identical to the byte, within and between both formats', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('names.ndjson'), ndjson);
   expect(await place.json<ImportReport>('import', 'names.ndjson')).toMatchObject({
@@ -74,7 +74,7 @@ test('export → import → export is the same to the byte, in both formats and 
   expect(await textAt(other, 'two.ndjson')).toBe(ndjson);
 });
 
-test('the report has the count, and only a whole file has its name', async () => {
+test('the report has the count, and only a complete file gets its name', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr, exitCode } = await place.run(['export', 'count.csv']);
   expect({ stdout, stderr, exitCode }).toEqual({
@@ -88,7 +88,7 @@ test('the report has the count, and only a whole file has its name', async () =>
   expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
 });
 
-test('a file that is there is written over with --force only; a link stays one', async () => {
+test('an existing file is overwritten only with --force, and a link remains a link', async () => {
   await using place = await filledWorkplace();
   await Bun.write(place.path('there.csv'), 'precious');
   expect(await place.failure(1, 'export', 'there.csv')).toBe(
@@ -107,14 +107,14 @@ test('a file that is there is written over with --force only; a link stays one',
   expect(device).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is not a regular file') });
 });
 
-test('a folder that is not there is named', async () => {
+test('a missing folder is reported', async () => {
   await using place = await filledWorkplace();
   const { exitCode, stderr } = await place.run(['export', 'nowhere/pets.csv']);
   expect(exitCode).toBe(1);
   expect(stderr).toBe('animal-store: Cannot write nowhere/pets.csv: ENOENT: no such file or directory.\n');
 });
 
-test('--escape-formulas keeps spreadsheets from running names; without it names are exact', async () => {
+test('--escape-formulas prevents spreadsheets from running names, and without it names are exact', async () => {
   await using other = await newWorkplace();
   const dangerous = ['=cmd|calc', '+1', '-1', '@SUM(A1)', '\t=1'];
   const harmless = ['Ozzy', "'=1", 'a=b'];
@@ -136,14 +136,14 @@ test('--escape-formulas keeps spreadsheets from running names; without it names 
   expect(json).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('applies to CSV only') });
 });
 
-test('to standard output goes nothing but animals; the report goes to standard error', async () => {
+test('standard output has only animals, and the report goes to standard error', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr } = await place.run(['export', '-', '--format', 'ndjson', '--json']);
   expect(stdout).toBe(ndjson);
   expect(JSON.parse(stderr)).toEqual({ file: '-', exported: names.length });
 });
 
-test('a reader that has seen enough ends an export quietly', async () => {
+test('a reader that closes the pipe ends an export without an error', async () => {
   await using place = await newWorkplace();
   const many = Array.from({ length: 10_000 }, (_, row) => `many ${row},1,sold\n`);
   await Bun.write(place.path('many.csv'), `name,categoryId,status\n${many.join('')}`);
@@ -159,7 +159,7 @@ test('a reader that has seen enough ends an export quietly', async () => {
   expect(await new Response(shell.stderr).text()).toBe('exit 0\n');
 });
 
-test('an export that is interrupted leaves no file', async () => {
+test('an interrupted export leaves no file', async () => {
   await using place = await filledWorkplace();
   let child: Child;
   {

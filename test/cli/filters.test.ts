@@ -16,7 +16,7 @@ async function filledWorkplace(): Promise<Workplace> {
   return place;
 }
 
-test('export --ids has the ids, exact to the digit, in both formats', async () => {
+test('export --ids has the exact ids in both formats', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   expect(await textAt(place, 'ids.csv')).toBe(
@@ -30,7 +30,7 @@ test('export --ids has the ids, exact to the digit, in both formats', async () =
   expect(formulas.stdout).toBe(await textAt(place, 'ids.csv'));
 });
 
-test('export takes the filters of the API, alone and together', async () => {
+test('export supports the filters of the API, alone and combined', async () => {
   await using place = await filledWorkplace();
   const exported = async (...args: string[]) => {
     const { stdout } = await place.run(['export', '-', '--format', 'csv', ...args]);
@@ -45,7 +45,7 @@ test('export takes the filters of the API, alone and together', async () => {
   expect(report).toEqual({ file: 'some.csv', exported: 1 });
 });
 
-test('a file with ids is imported with --new-ids only, and says so', async () => {
+test('a file with ids is imported only with --new-ids, which the error names', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   await place.json('export', 'ids.ndjson', '--ids');
@@ -65,7 +65,7 @@ test('a file with ids is imported with --new-ids only, and says so', async () =>
   expect(lines).toEqual(Array.from({ length: 12 }, (_, n) => `${n + 1},${rows[n % 4]}`));
 });
 
-test('import takes only the rows that fit, and counts the others as skipped', async () => {
+test('import adds only matching rows and counts the others as skipped', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', `${csv},3,sold\n`);
   const filters = ['--status', 'available', '--category', '3'];
@@ -79,7 +79,7 @@ test('import takes only the rows that fit, and counts the others as skipped', as
   expect(again).toMatchObject({ status: 'already-complete', added: 0 });
 });
 
-test('no row is added twice by imports of parts that overlap; parts that do not are imported one by one', async () => {
+test('imports of overlapping parts are rejected, and those of separate parts are not', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', csv);
   await place.json('import', 'pets.csv', '--status', 'sold');
@@ -103,7 +103,7 @@ test('no row is added twice by imports of parts that overlap; parts that do not 
 });
 
 test.each(['3', '5'])(
-  'import refuses --from-line %s after --from-line 4, which shares rows with it',
+  'import rejects --from-line %s after --from-line 4, because they share rows',
   async (line) => {
     await using place = await newWorkplace();
     await place.write('pets.csv', csv);

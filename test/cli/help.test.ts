@@ -7,7 +7,7 @@ import { newWorkplace, sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace({ store: false });
 
-/** Every command there is, with the words that call it. */
+/** All commands, with the words that call them. */
 function commandsOf(
   command: Command,
   words: readonly string[] = [],
@@ -19,7 +19,7 @@ function commandsOf(
 }
 
 const commands = commandsOf(await programOf({}));
-/** A name that only stands for the commands below it. */
+/** True if the command only groups subcommands. */
 const isGroup = ({ commands: below, registeredArguments }: Command) =>
   below.length > 0 && registeredArguments.length === 0;
 const leaves = commands.filter(({ command }) => !isGroup(command));
@@ -27,7 +27,7 @@ const leaves = commands.filter(({ command }) => !isGroup(command));
 describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
   '%s --help',
   (name, { command, words }) => {
-    test('says what it does, every option, examples that parse, and where the settings are', async () => {
+    test('has a description, every option, valid examples, and a reference to the settings', async () => {
       const { exitCode, stdout, stderr } = await place.run([...words, '--help']);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
       expect(stdout).toStartWith(`Usage: animal-store ${name}`);
@@ -56,7 +56,7 @@ test.each(commands.filter(({ command }) => isGroup(command)).map(({ words }) => 
   },
 );
 
-test('--help and --version succeed; no command, or an unknown one, is wrong use', async () => {
+test('--help and --version succeed, and a missing or unknown command is a usage error', async () => {
   const help = await place.run(['--help']);
   expect(help).toMatchObject({ exitCode: 0, stderr: '' });
   for (const { words } of commands.filter(({ words: path }) => path.length === 1)) {
@@ -78,7 +78,7 @@ test('help names a command of any depth', async () => {
   );
 });
 
-test('with --json a failure is one line of JSON on standard error, and the exit code is the same', async () => {
+test('with --json a failure is one line of JSON on standard error, with the same exit code', async () => {
   await using other = await newWorkplace();
   for (const [args, exitCode, message] of [
     [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
@@ -93,7 +93,7 @@ test('with --json a failure is one line of JSON on standard error, and the exit 
   }
 });
 
-test('copy takes addresses from the environment, and a mistake in one shows no password', async () => {
+test('copy reads addresses from the environment, and errors about them show no password', async () => {
   const secret = 'postgres+ssl://u:Sesame@h/d';
   const given = { environment: { FROM_DATABASE_URL: secret, TO_DATABASE_URL: secret } };
   const runs = await Promise.all([
@@ -115,7 +115,7 @@ test('copy takes addresses from the environment, and a mistake in one shows no p
   }
 });
 
-test('wrong settings are all named, by any command that needs them, with exit code 2 and no store made', async () => {
+test('a command with invalid settings lists all of them, exits with 2 and creates no store', async () => {
   const environment = { PORT: 'many', DATABASE_URL: 'mysql://x' };
   for (const args of [['serve'], ['keys', 'list'], ['openapi']]) {
     const { exitCode, stdout, stderr } = await place.run(args, { environment });
@@ -132,7 +132,7 @@ test('serve --help lists every setting with its default and meaning', async () =
   }
 });
 
-test('openapi prints the promised document, with the configured servers', async () => {
+test('openapi prints the published document with the configured servers', async () => {
   const environment = { PUBLIC_URL: 'https://animals.example.com' };
   const { exitCode, stdout, stderr } = await place.run(['openapi'], { environment });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

@@ -4,7 +4,7 @@ import { type ImportReport as Report, sharedWorkplace } from '../support/cli.ts'
 
 const place = await sharedWorkplace();
 
-test('CSV: the rejected rows are there as they were, and are imported once they are repaired', async () => {
+test('rejected CSV rows are written unchanged, and are imported after a correction', async () => {
   const name = await place.write('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
   const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
   expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
@@ -33,7 +33,7 @@ test('the audit log names the file of an import and counts its rows', async () =
   expect(stdout).toMatch(/ importPets +import:\w+ +logged\.csv: 1 added, 1 rejected\n$/);
 });
 
-test('NDJSON likewise; rows rejected twice have one line and one reason', async () => {
+test('rejected NDJSON rows are written unchanged, each with one line and reason', async () => {
   const name = await place.write('first.ndjson', '{"name":"","categoryId":1}\n{}\nno json\n');
   await place.json<Report>('import', name, '--rejects', 'rejects.ndjson');
   const rejects = await readFile(place.path('rejects.ndjson'), 'utf8');
@@ -56,7 +56,7 @@ test('NDJSON likewise; rows rejected twice have one line and one reason', async 
   expect(third.split('\n')[0]).toBe('{"line":2,"reason":"name is required; categoryId is required"}');
 });
 
-test('a file that is there is not written over, and never the file to import', async () => {
+test('an existing file is not overwritten, and the imported file never', async () => {
   const name = await place.write('mine.csv', 'name,categoryId\n,1\n');
   expect(
     await place.failure(1, 'import', name, '--rejects', await place.write('other.csv', 'precious')),
@@ -71,7 +71,7 @@ test('a file that is there is not written over, and never the file to import', a
   );
 });
 
-test('a file of rejected rows that cannot be written stops the import before anything is in', async () => {
+test('an unwritable file of rejected rows stops the import before rows are added', async () => {
   const name = await place.write('nowhere.csv', 'name,categoryId\nNowhere,1\n');
   expect(await place.failure(1, 'import', name, '--rejects', 'nowhere/rejects.csv')).toBe(
     'animal-store: Cannot write nowhere/rejects.csv: ENOENT: no such file or directory.\n',

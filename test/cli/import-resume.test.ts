@@ -1,4 +1,4 @@
-/** Imports that are interrupted: each row is added once, and the command says how to resume. */
+/** Interrupted imports add each row once, and the command explains how to resume. */
 import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { total } from '../../src/contract/inventory.ts';
@@ -7,8 +7,8 @@ import { type Child, ended, type ImportReport, newWorkplace, type Workplace } fr
 import { dataFileIn, operatorOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** Rows are committed in groups of 1,000; every 47th has no name. */
-const rowCount = 6_000;
+/** Rows are committed in groups of 2,500. Every 47th row has no name. */
+const rowCount = 15_000;
 const rows = Array.from({ length: rowCount }, (_, row) => `${row % 47 === 0 ? '' : `n${row}`},${row},sold\n`);
 const rejectedCount = rows.filter((row) => row.startsWith(',')).length;
 const addedCount = rowCount - rejectedCount;
@@ -36,25 +36,25 @@ async function expectAllOnce(place: Workplace): Promise<void> {
   expect(exported === header + rows.filter((row) => !row.startsWith(',')).join('')).toBe(true);
 }
 
-test('an import that was killed resumes after its last committed line', async () => {
+test('a killed import resumes after its last committed line', async () => {
   await using place = await filledWorkplace();
   const data = dataFileIn(place.folder);
   const args = ['import', 'pets.csv', '--rejects', 'rejects.csv', '--force'];
-  for (const row of [1_500, 3_500]) {
+  for (const row of [3_750, 8_750]) {
     // The group with this row never ends, as the sum runs over pairs of pairs of all rows.
     const endless = 'SELECT sum(a.id * b.id * c.id * d.id) FROM pets a, pets b, pets c, pets d';
     change(data, `CREATE TRIGGER hold AFTER INSERT ON pets WHEN NEW.name = 'n${row}' BEGIN ${endless}; END`);
     const child = place.start(args);
-    await committed(place, row - 500 - Math.ceil((row - 500) / 47), child);
+    await committed(place, row - 1_250 - Math.ceil((row - 1_250) / 47), child);
     child.kill('SIGKILL');
     expect((await ended(child)).exitCode).toBe(137);
     change(data, 'DROP TRIGGER hold');
   }
   const said = await place.output(...args);
-  // Of 3,000 rows, 64 have no name.
-  expect(said).toStartWith('Resuming pets.csv after line 3001: imported 2,936, rejected 64 so far.\n');
+  // Of 7,500 rows, 160 have no name.
+  expect(said).toStartWith('Resuming pets.csv after line 7501: imported 7,340, rejected 160 so far.\n');
   expect(said).toContain(
-    `pets.csv: imported ${addedCount - 2_936}, rejected ${rejectedCount - 64} (lines 3002–6001).\n`.replace(
+    `pets.csv: imported ${addedCount - 7_340}, rejected ${rejectedCount - 160} (of lines 7502–15001).\n`.replace(
       /imported (\d)(\d{3})/,
       'imported $1,$2',
     ),
@@ -70,7 +70,7 @@ test('an import that was killed resumes after its last committed line', async ()
   });
 });
 
-test('SIGINT lets the running group finish, and the message says how to resume', async () => {
+test('SIGINT lets the current group finish, and the message explains how to resume', async () => {
   await using place = await filledWorkplace();
   const importing = place.run(['import', 'pets.csv', '--json']);
   // The import runs in this process: each of its groups needs a tick of the event loop, which runs this first.
@@ -103,12 +103,12 @@ test('an interrupted import of standard input names the line for --from-line', a
   const child = place.start(['import', '-', '--format', 'csv']);
   child.stdin.write(content.slice(0, content.lastIndexOf('\n', content.length * 0.8) + 1));
   await child.stdin.flush();
-  await committed(place, 3_000, child);
+  await committed(place, 7_000, child);
   child.kill('SIGTERM');
   const { exitCode, stderr } = await ended(child);
   expect(exitCode).toBe(1);
   const [, line = ''] = /To resume, send the same input again with --from-line (\d+)\.\n$/.exec(stderr) ?? [];
-  expect(Number(line)).toBeGreaterThan(3_000);
+  expect(Number(line)).toBeGreaterThan(7_000);
   const resumed = await place.run(['import', '-', '--format', 'csv', '--from-line', line], {
     stdin: content,
   });

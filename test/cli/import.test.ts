@@ -4,7 +4,7 @@ import { newWorkplace, type ImportReport as Report, sharedWorkplace } from '../s
 const place = await sharedWorkplace();
 
 describe('CSV', () => {
-  test('adds the sound rows in order and reports the others with line and reason', async () => {
+  test('adds the valid rows in order and reports the others with line and reason', async () => {
     const name = await place.write(
       'mixed.csv',
       'status,name,categoryId\nsold,Ólafur,1\n,"Georgia ""George""",2\n,,3\nlost,\\,4\npending,Rex,x\n,Rex\n,  Rex ,-5\n',
@@ -12,7 +12,7 @@ describe('CSV', () => {
     const { exitCode, stdout, stderr } = await place.run(['import', name]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^mixed\.csv: imported 3, rejected 4 \(lines 2–8\)\.\nNew animal ids: \d+ to \d+\.\nTook [\d.]+ s \([\d,]+ rows\/s\)\.\n$/,
+      /^mixed\.csv: imported 3, rejected 4 \(of lines 2–8\)\.\nNew animal ids: \d+ to \d+\.\nTook [\d.]+ s \([\d,]+ rows\/s\)\.\n$/,
     );
     expect(stderr.trimEnd().split('\n')).toEqual([
       'line 4: name must not be empty',
@@ -46,14 +46,14 @@ describe('CSV', () => {
     });
   });
 
-  test('a row that is not valid UTF-8 is rejected; nothing in it is replaced', async () => {
+  test('a row that is not valid UTF-8 is rejected without replacement characters', async () => {
     const latin1 = Buffer.from('name,categoryId,status\nBj\xf6rn,1,\nBjörn,1,\n', 'latin1');
     const { stdout, stderr } = await place.run(['import', await place.write('latin1.csv', latin1)]);
     expect(stderr).toBe('line 2: is not valid UTF-8\nline 3: is not valid UTF-8\n');
     expect(stdout).toContain('imported 0, rejected 2');
   });
 
-  test('a byte order mark, CRLF, blank lines and a missing last line feed are no mistakes', async () => {
+  test('a byte order mark, CRLF, blank lines and a missing last line feed are accepted', async () => {
     const name = await place.write(
       'windows.csv',
       '\ufeffname,categoryId,status\r\nA,1,sold\r\n\r\nB,2,\r\n\n"C",3,sold',
@@ -66,7 +66,7 @@ describe('CSV', () => {
     ]);
   });
 
-  test('one stray quote costs one row, and the lines after it keep their numbers', async () => {
+  test('one stray quote rejects one row, and later lines keep their numbers', async () => {
     const name = await place.write(
       'stray.csv',
       'name,categoryId\nA,1\n"Rex,1\nB,1\nBu"ons,1\n"two\nlines",1\n"x"y,1\nC,1\n"end,1\nD,1\n',
@@ -80,10 +80,10 @@ describe('CSV', () => {
       `line 8: ${quotes}`,
       `line 10: ${quotes}`,
     ]);
-    expect(stdout).toContain('imported 4, rejected 5 (lines 2–11)');
+    expect(stdout).toContain('imported 4, rejected 5 (of lines 2–11)');
   });
 
-  test('what a row says cannot reach the terminal as control characters', async () => {
+  test('control characters of a row do not reach the terminal', async () => {
     const { stderr } = await place.run([
       'import',
       await place.write('escape.csv', 'name,categoryId\nA,\x1b[31m1\n'),
@@ -123,7 +123,7 @@ describe('CSV', () => {
     ['no header at all', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
     ['nothing at all', '', ['is empty', 'name,categoryId,status']],
   ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
-    // Of its own, for another test may have imported the same bytes before.
+    // In a new store, because another test may have imported the same bytes.
     await using place = await newWorkplace();
     const { exitCode, stdout, stderr } = await place.run([
       'import',
@@ -133,12 +133,12 @@ describe('CSV', () => {
     for (const message of messages) expect(stderr).toContain(message);
   });
 
-  test('only the first 20 rejected rows are shown, and how many more there are', async () => {
+  test('the first 20 rejected rows are shown with the number of the others', async () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(21);
     expect(stderr).toEndWith('… and 1,480 more; use --rejects FILE to save all of them.\n');
-    expect(stdout).toContain('imported 0, rejected 1,500 (lines 2–1501)');
+    expect(stdout).toContain('imported 0, rejected 1,500 (of lines 2–1501)');
   });
 });
 
@@ -161,7 +161,7 @@ describe('NDJSON', () => {
       ].join('\n'),
     );
     const { stdout, stderr } = await place.run(['import', name]);
-    expect(stdout).toContain('imported 2, rejected 8 (lines 1–11)');
+    expect(stdout).toContain('imported 2, rejected 8 (of lines 1–11)');
     expect(stderr.trimEnd().split('\n')).toEqual([
       'line 4: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not 9223372036854775808',
       'line 5: categoryId must be an integer, not a string',
@@ -178,7 +178,7 @@ describe('NDJSON', () => {
     ]);
   });
 
-  test('a row longer than a request body may be is rejected, and costs no memory', async () => {
+  test('a row longer than a request body is rejected without using memory', async () => {
     const long = `{"name":"${'x'.repeat(3_000_000)}","categoryId":1}`;
     const name = await place.write('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);
     const { stdout, stderr } = await place.run(['import', name]);
@@ -186,14 +186,14 @@ describe('NDJSON', () => {
     expect(stdout).toContain('imported 1, rejected 1');
   });
 
-  test('an empty file has no rows, and that is no error', async () => {
+  test('an empty file is no error', async () => {
     const { exitCode, stdout } = await place.run(['import', await place.write('empty.ndjson', '')]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no rows imported.\n' });
   });
 });
 
-describe('once and again', () => {
-  test('a file that is all in adds nothing, under any name, until --again is given', async () => {
+describe('repeated imports', () => {
+  test('a completely imported file adds nothing under any name, except with --again', async () => {
     const content = 'name,categoryId\nOnce,1\n,1\n';
     await place.json('import', await place.write('once.csv', content));
     const second = await place.json<Report>('import', await place.write('renamed.csv', content));
@@ -202,24 +202,26 @@ describe('once and again', () => {
     const told = await place.run(['import', 'once.csv']);
     expect(told).toMatchObject({ exitCode: 0, stderr: '' });
     expect(told.stdout).toStartWith(
-      'once.csv is already imported: imported 1, rejected 1 (lines 2–3). Nothing was added.',
+      'once.csv is already imported: imported 1, rejected 1 (of lines 2–3). Nothing was added.',
     );
     const again = await place.json<Report>('import', 'once.csv', '--again');
     expect(again).toMatchObject({ status: 'complete', added: 1, rejected: 1 });
     expect((await place.json<Report>('import', 'once.csv')).status).toBe('already-complete');
   });
 
-  test('--dry-run reports and writes rejected rows, and leaves the store alone', async () => {
+  test('--dry-run reports and writes rejected rows without changing the store', async () => {
     await using other = await newWorkplace({ store: false });
     await Bun.write(other.path('dry.csv'), 'name,categoryId\nA,1\n,1\n');
     const { exitCode, stdout } = await other.run(['import', 'dry.csv', '--dry-run', '--rejects', 'r.csv']);
     expect(exitCode).toBe(0);
-    expect(stdout).toStartWith('Dry run, nothing was imported. dry.csv: 1 valid, 1 invalid (lines 2–3).\n');
+    expect(stdout).toStartWith(
+      'Dry run, nothing was imported. dry.csv: 1 valid, 1 invalid (of lines 2–3).\n',
+    );
     expect((await other.files()).sort()).toEqual(['dry.csv', 'r.csv']);
     expect(await other.json<Report>('import', 'dry.csv')).toMatchObject({ added: 1, dryRun: false });
   });
 
-  test('--from-line passes over the lines before it, but reads the header', async () => {
+  test('--from-line skips the lines before it, except the header', async () => {
     const name = await place.write('from.csv', 'categoryId,name\n1,A\n1,B\n1,C\n');
     expect(await place.json<Report>('import', name, '--from-line', '3')).toMatchObject({
       added: 2,
@@ -228,7 +230,7 @@ describe('once and again', () => {
     });
   });
 
-  test('--from-line beyond the end says where the file ends, and leaves no trace: the whole is imported after it', async () => {
+  test('--from-line beyond the end reports the end of the file and does not affect later imports', async () => {
     for (const [name, content] of [
       ['end.csv', 'name,categoryId\nA,1\nB,1\n'],
       ['end.ndjson', '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}\n{"name":"C","categoryId":1}'],
@@ -241,13 +243,13 @@ describe('once and again', () => {
     }
   });
 
-  test('a part of a file never passes for the whole: its rows are in once, and that is said', async () => {
+  test('an imported part does not count as the whole file, and its rows are not added twice', async () => {
     const name = await place.write('part.csv', 'name,categoryId\nPartA,1\nPartB,1\nPartC,1\n');
     const part = ['import', name, '--from-line', '4'];
     expect(await place.json<Report>(...part)).toMatchObject({ status: 'complete', added: 1, firstLine: 4 });
     const repeated = await place.run(part);
     expect(repeated.stdout).toStartWith(
-      'part.csv is already imported: imported 1, rejected 0 (line 4). Nothing',
+      'part.csv is already imported: imported 1, rejected 0 (of line 4). Nothing',
     );
     expect(await place.failure(1, 'import', name)).toStartWith(
       'animal-store: Part of part.csv was already imported with --from-line 4. Use --again to import the whole file',
@@ -264,13 +266,13 @@ describe('once and again', () => {
   });
 });
 
-test('standard input is imported as it comes, in the format that is named', async () => {
+test('standard input is imported as it arrives, in the given format', async () => {
   const run = await place.run(['import', '-', '--format', 'ndjson', '--json'], {
     stdin: '{"name":"Piped","categoryId":1}\n{"name":"Piped","categoryId":1}\n',
   });
   expect(JSON.parse(run.stdout)).toMatchObject({ file: '-', added: 2, lastLine: 2 });
   const again = await place.run(['import', '-', '--format', 'csv'], { stdin: 'name,categoryId\nPiped,1\n' });
-  expect(again.stdout).toStartWith('standard input: imported 1, rejected 0 (line 2).\n');
+  expect(again.stdout).toStartWith('standard input: imported 1, rejected 0 (of line 2).\n');
 });
 
 const mistakes: [mistake: string, args: string[], exitCode: 1 | 2, message: RegExp][] = [
@@ -283,7 +285,7 @@ const mistakes: [mistake: string, args: string[], exitCode: 1 | 2, message: RegE
   ['a file that is not there', ['import', 'nowhere.csv'], 1, /File not found: nowhere\.csv/],
   ['a folder', ['import', '.', '--format', 'csv'], 1, /is not a regular file/],
 ];
-test.concurrent.each(mistakes)('%s is named, with what to do', async (_mistake, args, exitCode, message) => {
+test.concurrent.each(mistakes)('%s is reported with a remedy', async (_mistake, args, exitCode, message) => {
   const run = await place.run(args);
   expect(run).toMatchObject({ exitCode, stdout: '' });
   expect(run.stderr).toMatch(message);

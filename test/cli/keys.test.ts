@@ -26,7 +26,7 @@ interface Listed {
 const listed = async (id: number) =>
   (await place.json<Listed[]>('keys', 'list')).find((key) => key.id === id);
 
-test('keys create --plan makes an account for the key, and --account uses one that is there', async () => {
+test('keys create --plan creates an account for the key, and --account uses an existing one', async () => {
   const first = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'website');
   expect(Object.keys(first)).toEqual(['id', 'accountId', 'plan', 'key', 'scopes', 'expiresAt']);
   expect(first.plan).toBe('pro');
@@ -37,14 +37,14 @@ test('keys create --plan makes an account for the key, and --account uses one th
   expect(await listed(first.id)).toMatchObject({ name: 'website', state: 'live', expiresAt: null });
 });
 
-test('a key of a closed account is told to work once that is reopened', async () => {
+test('keys create warns that the key of a closed account is inactive until that is reopened', async () => {
   const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'pro');
   await place.json('accounts', 'close', String(accountId));
   const { stdout } = await place.run(['keys', 'create', '--account', String(accountId)]);
   expect(stdout).toContain(`Account ${accountId} is closed: the key works once it is reopened.`);
 });
 
-test('people see the key once, with a word about it; the list shows its last four characters only', async () => {
+test('the key is printed once with an explanation, and the list shows only its last four characters', async () => {
   const { stdout, exitCode } = await place.run(['keys', 'create', '--plan', 'free', '--name', 'seen once']);
   expect(exitCode).toBe(0);
   const [, id = '', key = ''] =
@@ -64,7 +64,7 @@ test('people see the key once, with a word about it; the list shows its last fou
   expect((await place.run(['keys', 'list', '--json'])).stdout).not.toContain(key);
 });
 
-test('--expires-in takes seconds, minutes, hours and days', async () => {
+test('--expires-in accepts seconds, minutes, hours and days', async () => {
   const durations = { '30s': 30, '15m': 900, '24h': 86_400, '90d': 7_776_000 };
   const ids: number[] = [];
   for (const duration of Object.keys(durations)) {
@@ -77,7 +77,7 @@ test('--expires-in takes seconds, minutes, hours and days', async () => {
   expect(lifetimes).toEqual(Object.values(durations).map((seconds) => seconds * 1_000));
 });
 
-test('keys rotate prints the new key as create does; the old one goes on for the grace period', async () => {
+test('keys rotate prints the new key like create, and the old one stays active for the grace period', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'rotated');
   const from = Date.now();
   const successor = await place.json<Issued>('keys', 'rotate', String(old.id), '--grace', '15m');
@@ -110,7 +110,7 @@ test('without --grace the old key has 24 hours', async () => {
   expect(rotatedAt).toBeLessThanOrEqual(to);
 });
 
-test('keys rotate says how long the new key lives: as long as the old one was given, or as told', async () => {
+test('keys rotate prints the lifetime of the new key, which defaults to that of the old one', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', '1h');
   const kept = await place.run(['keys', 'rotate', String(old.id)]);
   const [, at = '', of] = /^It expires (\S+Z) \(same lifetime as key (\d+)\)\.$/m.exec(kept.stdout) ?? [];
@@ -125,7 +125,7 @@ test('keys rotate says how long the new key lives: as long as the old one was gi
   expect(again.stderr).toContain(`Key ${old.id} cannot be rotated: it was already rotated.`);
 });
 
-test('a revoked key is listed as such, cannot be rotated, and revoking it again changes nothing', async () => {
+test('a revoked key is listed as revoked, cannot be rotated, and revoking it again has no effect', async () => {
   const { id, accountId } = await place.json<Issued>('keys', 'create', '--plan', 'free');
   expect(await place.json<object>('keys', 'revoke', String(id))).toEqual({ id, state: 'revoked' });
   const first = await listed(id);
@@ -144,13 +144,13 @@ const impossible: [what: string, args: string[]][] = [
   ['a key of an unknown account', ['keys', 'create', '--account', '999']],
   ['lifting a ban there is not', ['bans', 'lift', '999']],
 ];
-test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_what, args) => {
+test.concurrent.each(impossible)('%s fails without a stack trace', async (_what, args) => {
   expect(await place.failure(1, ...args)).toMatch(
     /^animal-store: There is no (account|key|ban on key) 999\. For a list, run ".* list"\.\n$/,
   );
 });
 
-test('only LOG_LEVEL=debug shows where an error came from', async () => {
+test('only LOG_LEVEL=debug shows the stack trace of an error', async () => {
   const wrong = ['accounts', 'create', '--name', 'A', '--plan', 'enterprise'];
   const { stderr } = await ended(place.start(wrong, { LOG_LEVEL: 'debug' }));
   expect(stderr).toContain('operations/admin/accounts.ts');
@@ -175,13 +175,13 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['a negative grace', ['keys', 'rotate', '1', '--grace=-1s'], /30s, 15m, 24h or 90d/],
 ];
 test.concurrent.each(wrongUses)(
-  '%s is wrong use, and the message says what would be right',
+  '%s is a usage error, and the message has the correct form',
   async (_mistake, args, message) => {
     expect(await place.failure(2, ...args)).toMatch(message);
   },
 );
 
-test('an option in the place of a name is no name', async () => {
+test('an option is not accepted as a name', async () => {
   expect(await place.failure(2, 'keys', 'create', '--plan', 'free', '--name', '--json')).toContain(
     'must not begin with',
   );
@@ -192,7 +192,7 @@ describe('--scopes', () => {
   const create = (...args: string[]) =>
     place.json<{ id: number; scopes: string[] }>('keys', 'create', '--plan', 'free', ...args);
 
-  test('defaults to reading and adding animals, and the output says how to give more', async () => {
+  test('defaults to reading and adding animals, and the output explains how to add scopes', async () => {
     expect((await create()).scopes).toEqual(['pets:read', 'pets:create']);
     const { stdout } = await place.run(['keys', 'create', '--plan', 'free']);
     expect(stdout).toMatch(
@@ -212,7 +212,7 @@ describe('--scopes', () => {
   });
 
   test.each(['', 'pets', 'pets:read,', 'pets:read orders:read', 'ALL', 'all,pets:read'])(
-    'cannot be "%s", and the message has those there are',
+    'cannot be "%s", and the message lists the valid scopes',
     async (scopes) => {
       const stderr = await place.failure(2, 'keys', 'create', '--plan', 'free', '--scopes', scopes);
       expect(stderr).toContain(`Scopes: ${all.join(', ')}.`);

@@ -23,7 +23,7 @@ const statusOf = async (petId: string) =>
 
 const orders = (...args: string[]) => place.json<Order>('orders', ...args);
 
-test('a cancelled order lets its animal go', async () => {
+test('a cancelled order releases its animal', async () => {
   const petId = await newPet();
   const { id } = await orders('place', petId);
   const { exitCode, stdout } = await place.run(['orders', 'cancel', String(id)]);
@@ -33,15 +33,12 @@ test('a cancelled order lets its animal go', async () => {
   expect(await orders('place', petId)).toMatchObject({ status: 'placed' });
 });
 
-test('what the rules do not allow is refused in their words, with exit code 1, and nothing is changed', async () => {
+test('a violation of the rules fails with the message of the API and exit code 1, and changes nothing', async () => {
   const petId = await newPet();
   const { id } = await orders('place', petId);
   const refusals: [args: string[], message: string][] = [
     [['place', petId], 'The animal is "pending". Only an available animal can be ordered.'],
-    [
-      ['return', String(id)],
-      'The order is placed, which does not have the step return. It has the steps approve and cancel.',
-    ],
+    [['return', String(id)], 'The order is placed and cannot be returned. Allowed: approve, cancel.'],
     [['place', '999999'], 'petId is the id of no animal.'],
     [['show', '999999'], 'There is no order with this id. For a list, run "animal-store orders list".'],
   ];

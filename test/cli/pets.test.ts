@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => place[Symbol.asyncDispose]());
 
-/** What a command prints with --json, digit for digit. */
+/** Output of a command with --json, with exact integers. */
 async function text(...args: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await place.run([...args, '--json']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -22,7 +22,7 @@ async function text(...args: string[]): Promise<string> {
 const idsIn = async (...args: string[]) =>
   [...(await text('pets', 'list', ...args)).matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
 
-test('pets list shows a table by ascending id, and says how to go on where there are more', async () => {
+test('pets list shows a table by ascending id, and explains how to list more', async () => {
   expect(await place.run(['pets', 'list', '--limit', '2'])).toEqual({
     exitCode: 0,
     stdout: `ID  STATUS     CATEGORY             NAME\n1   sold       -2                   Ólafur\n2   available  ${int64Max}  Ozzy\n`,
@@ -34,7 +34,7 @@ test('pets list shows a table by ascending id, and says how to go on where there
   expect((await place.run(['pets', 'list', '--after', '9'])).stdout).toBe('No animals.\n');
 });
 
-test('pets list --json is one line with every integer exact', async () => {
+test('pets list --json is one line with exact integers', async () => {
   expect(await text('pets', 'list', '--id', '2,1')).toBe(
     `[{"id":1,"name":"Ólafur","categoryId":-2,"status":"sold"},{"id":2,"name":"Ozzy","categoryId":${int64Max},"status":"available"}]\n`,
   );
@@ -50,7 +50,7 @@ test('the filters of pets list are those of the API, and combine', async () => {
   expect(await idsIn('--category', '3', '--after', '3')).toEqual([4]);
 });
 
-test('a list of more than a page is read to the end, in order, each animal once', async () => {
+test('a list of several pages has each animal once, in order', async () => {
   await using other = await newWorkplace();
   const rows = Array.from({ length: 205 }, (_, n) => `Ozzy ${n},${n % 2},\n`);
   await other.write('pets.csv', `name,categoryId,status\n${rows.join('')}`);
@@ -83,6 +83,6 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['a list behind a negative id', ['pets', 'list', '--after', '-1'], /must not be negative/],
   ['no limit', ['pets', 'list', '--limit', '0'], /positive whole number/],
 ];
-test.each(wrongUses)('%s is wrong use', async (_mistake, args, message) => {
+test.each(wrongUses)('%s is a usage error', async (_mistake, args, message) => {
   expect(await place.failure(2, ...args)).toMatch(message);
 });

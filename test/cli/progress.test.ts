@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { Progress } from '../../src/cli/progress.ts';
 
-/** What was written since the last look, and a clock that the test moves. */
+/** The output since the last call, and a clock controlled by the test. */
 function stage(): {
   terminal: { write(text: string): void };
   now: () => number;
@@ -21,7 +21,7 @@ function stage(): {
 const eraseLine = '\r\x1b[2K';
 const bar = (full: number) => '█'.repeat(full) + '░'.repeat(24 - full);
 
-test('progress is shown at once, then ten times a second with rate and time left, and is gone in the end', () => {
+test('progress is shown immediately, then ten times a second with rate and time left, and is cleared at the end', () => {
   const { shown, clock, ...place } = stage();
   {
     using progress = new Progress('rows', 4_000, { visible: true, ...place });
@@ -57,7 +57,7 @@ test.each([
   expect(shown()).toBe(`${eraseLine}${line}`);
 });
 
-test('the rate is that of this run: what an earlier run did does not count', () => {
+test('the rate excludes the progress of earlier runs', () => {
   const { shown, clock, ...place } = stage();
   using progress = new Progress('rows', 10_000, { visible: true, ...place });
   clock.ms += 1_000;
@@ -76,7 +76,7 @@ test('without a known total there is a count and a rate, and no bar', () => {
   expect(shown()).toBe(`${eraseLine}0 rows${eraseLine}1,501 rows  1,500/s`);
 });
 
-test('where it is not to be seen nothing is written', () => {
+test('without a terminal no progress is written', () => {
   const { shown, clock, ...place } = stage();
   {
     using progress = new Progress('rows', 10, { visible: false, ...place });

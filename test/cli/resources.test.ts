@@ -17,7 +17,7 @@ const memberOf = (command: string, name: string) => {
   return member;
 };
 
-test('a command is named by the path and the first word of the operationId', () => {
+test('the name of a command is derived from the path and the first word of the operationId', () => {
   const names = Object.fromEntries(commands.map(({ row, words }) => [row.operationId, words.join(' ')]));
   expect(names).toMatchObject({
     listPets: 'pets list',
@@ -55,16 +55,16 @@ test.each([
   expect(`--${word} <${placeholder}>`).toBe(flags);
 });
 
-test('descriptions are those of the schemas, without the rules that messages give', () => {
+test('descriptions are those of the schemas, without the rules that error messages have', () => {
   expect(memberOf('orders list', 'petId').description).toBe('only orders for this animal');
-  expect(memberOf('orders place', 'petId').description).toBe('id of the animal that is ordered');
+  expect(memberOf('orders place', 'petId').description).toBe('id of the ordered animal');
   expect(memberOf('accounts create', 'name').description).toBe('name of the account');
   expect(memberOf('operators create', 'role').description).toBe(
-    'a viewer reads; an admin changes, too (viewer, admin)',
+    'a viewer has read-only access; an admin can also make changes (viewer, admin)',
   );
 });
 
-describe('a member is read by its schema', () => {
+describe('a member is parsed by its schema', () => {
   test.each([
     ['pets list', 'categoryId', '-9223372036854775808', -(2n ** 63n)],
     ['pets show', 'petId', '9223372036854775807', 2n ** 63n - 1n],
@@ -92,7 +92,7 @@ describe('a member is read by its schema', () => {
     ['categories set', 'name', ' ', 'It must not be blank.'],
     ['accounts rename', 'name', 'a\x1b[1m', 'It must not contain control characters'],
     ['operators create', 'name', 'x'.repeat(256), 'It must have at most 255 characters.'],
-    ['operators create', 'name', '--json', 'a value is missing here'],
+    ['operators create', 'name', '--json', 'The value is missing'],
     ['operators rotate', 'operatorId', '', 'It must not be empty.'],
     ['keys set-scopes', 'scopes', 'all,pets:read', 'Scopes: pets:read, pets:create,'],
   ])('%s refuses %s %p', (command, name, text, message) => {
@@ -100,7 +100,7 @@ describe('a member is read by its schema', () => {
   });
 });
 
-test('what a row requires is required', async () => {
+test('required members of a row are required', async () => {
   for (const args of [
     ['accounts', 'create', '--name', 'N'],
     ['accounts', 'set-plan', '1'],
@@ -112,13 +112,13 @@ test('what a row requires is required', async () => {
   }
 });
 
-test('a change without members says what can be changed', async () => {
+test('a change without members lists the members that can be changed', async () => {
   expect(await place.failure(2, 'pets', 'update', '1')).toBe(
     'animal-store: Nothing to change: specify --name, --category or --status.\n',
   );
 });
 
-test('every example is understood', async () => {
+test('every example can be parsed', async () => {
   const program = await programOf({});
   let understood = 0;
   const quiet = (command: Command): void => {

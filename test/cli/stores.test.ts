@@ -1,4 +1,4 @@
-/** Which store a command works on: it makes none by mistake, and writes over none. */
+/** The store that a command uses. Commands never create or overwrite a store by mistake. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const commands = [
   ['export', 'pets.csv'],
 ];
 
-test('where there is no store, commands that manage one say so and make none', async () => {
+test('without a store, management commands report it and create none', async () => {
   const ended = await Promise.all(
     commands.map((args) => place.run(args, { environment: { DATABASE_URL: 'sqlite:./shop/store.db' } })),
   );
@@ -47,7 +47,7 @@ test('where there is no store, commands that manage one say so and make none', a
   expect(await place.files()).toEqual([]);
 });
 
-test('import makes a store where there is none, and says so beside its report', async () => {
+test('import creates a missing store and reports it', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n');
   const first = await place.run(['import', name, '--json']);
   expect(first.stderr).toBe(`Created a new store: sqlite:${place.path('store.db')}\n`);
@@ -56,7 +56,7 @@ test('import makes a store where there is none, and says so beside its report', 
   expect([second.exitCode, second.stderr]).toEqual([0, '']);
 });
 
-test('serve makes a store where there is none, and the log says so', async () => {
+test('serve creates a missing store and logs it', async () => {
   await using service = await place.serve();
   service.signal('SIGTERM');
   await service.exited;
@@ -65,14 +65,14 @@ test('serve makes a store where there is none, and the log says so', async () =>
   expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
 });
 
-/** What tells a file of SQLite's log, and the one that is shared beside it, from any other. */
+/** The first bytes, which identify SQLite's log and its shared-memory file. */
 const beginningOf = (path: string) => readFileSync(path).toString('hex', 0, 4);
 
-test('no file of a store is written over by rejected rows or an export, not even with --force', async () => {
+test('rejected rows and exports never overwrite a file of a store, not even with --force', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   await using service = await place.serve();
   const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits'];
-  // The service itself goes on writing what it counted, at its end to the log and the file of limits.
+  // The service still stores its counts, at the end in the log and in the file of limits.
   const state = () => ({
     ...digests(place.folder),
     'store.db-wal': beginningOf(place.path('store.db-wal')),
@@ -95,7 +95,7 @@ test('no file of a store is written over by rejected rows or an export, not even
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
 });
 
-test('rejected rows do not go over the store that the import itself makes', async () => {
+test('rejected rows do not overwrite the store that the import creates', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   const { exitCode, stderr } = await place.run(['import', name, '--rejects', 'store.db', '--force']);
   expect(exitCode).toBe(1);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf, settingsIn } from '../support/process.ts';
 
-/** What a command writes to a terminal. */
+/** Output of a command on a terminal. */
 async function onTerminal(place: Workplace, args: readonly string[]): Promise<string> {
   let shown = '';
   const decoder = new TextDecoder();
@@ -21,11 +21,11 @@ async function onTerminal(place: Workplace, args: readonly string[]): Promise<st
 
 const eraseLine = '\r\x1b[2K';
 
-test('a terminal sees progress from the beginning, and nothing of it when the command has ended', async () => {
+test('a terminal shows progress from the start, and clears it when the command has ended', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('pets.csv'), 'name,categoryId,status\nOzzy,1,sold\nPepper,2,sold\n');
   for (const [noun, args, told] of [
-    ['rows', ['import', 'pets.csv'], 'imported 2, rejected 0 (lines 2–3)'],
+    ['rows', ['import', 'pets.csv'], 'imported 2, rejected 0 (of lines 2–3)'],
     ['animals', ['export', 'out.csv'], 'Exported 2 animals'],
   ] as const) {
     const shown = await onTerminal(place, args);
@@ -40,7 +40,7 @@ test('a terminal sees progress from the beginning, and nothing of it when the co
 const hostile = 'Oz\u009b31m\u202ezy';
 const shownHostile = 'Oz\\u009b31m\\u202ezy';
 
-test('what others wrote reaches a terminal with its control characters escaped; a file or a pipe gets it exactly', async () => {
+test('stored text is printed to a terminal with control characters escaped, and to a file or pipe verbatim', async () => {
   await using place = await newWorkplace();
   await place.write('pets.ndjson', `{"name":${JSON.stringify(hostile)},"categoryId":1}\n`);
   await place.json('import', 'pets.ndjson');
@@ -58,7 +58,7 @@ test('what others wrote reaches a terminal with its control characters escaped; 
   );
 });
 
-test('what a command was given comes back with its control characters escaped, too', async () => {
+test('arguments are printed with control characters escaped', async () => {
   await using place = await newWorkplace();
   for (const args of [
     [hostile],
@@ -77,7 +77,7 @@ test('what a command was given comes back with its control characters escaped, t
   }
 });
 
-test('columns stand below each other, however wide their characters are', async () => {
+test('columns are aligned for characters of any width', async () => {
   await using place = await newWorkplace();
   await using operator = await operatorOf(place.folder);
   for (const name of ['猫', 'Zoë 👩‍🔬', 'Zoe']) await operator.accounts.create(name, 'pro');
@@ -87,7 +87,7 @@ test('columns stand below each other, however wide their characters are', async 
   expect(new Set(columns).size).toBe(1);
 });
 
-test('colours are for terminals', async () => {
+test('colours are used on terminals only', async () => {
   await using place = await newWorkplace();
   expect(await onTerminal(place, ['keys', 'create', '--plan', 'free'])).toContain('\x1b[1mask_');
   expect(await onTerminal(place, ['keys', '--help'])).toContain('\x1b[1mUsage:\x1b[22m');

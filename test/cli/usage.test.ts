@@ -1,4 +1,4 @@
-/** What commands show of use: who makes how many requests, what is left of limits, and how the store is. */
+/** Commands that show usage: requests by key, remaining limits and the state of the store. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
@@ -18,17 +18,19 @@ beforeAll(async () => {
     { minute, operation: 'listPets', code: 'ok', requests: 5 },
     { minute, operation: 'listPets', code: 'invalid_parameter', requests: 4 },
   ];
-  const keys = [{ keyId: 1, accountId: 1, hour, ...counts, deprecated: 1, lastUsedAt: minute }];
+  const operations = [{ operation: 'listPets', requests: 14 }];
+  const keys = [{ keyId: 1, accountId: 1, hour, ...counts, deprecated: 1, lastUsedAt: minute, operations }];
   await operator.storage.write('recordUsage', {
     minutes,
     keys,
+    latencies: [{ minute, bucket: 20, requests: 9 }],
     number: newReport(now),
     instance: { ...instance, seenAt: now },
   });
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
-test('usage names the keys with the most requests, and those who call what is deprecated', async () => {
+test('usage lists the keys with the most requests, and the callers of deprecated operations', async () => {
   const caller = { keyId: 1, keyName: 'till', accountId: 1, accountName: 'till', ...counts, deprecated: 1 };
   expect(await place.json<object[]>('usage')).toMatchObject([caller]);
   expect(await place.json<object[]>('usage', '--deprecated')).toMatchObject([caller]);
@@ -37,18 +39,27 @@ test('usage names the keys with the most requests, and those who call what is de
   expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +OK +4XX +429 +5XX +DEPRECATED +LAST USED\n/);
 });
 
-test('usage of an account, of a key and of operations is told over time', async () => {
+test('usage shows the requests of an account, a key and operations over time', async () => {
   expect(await place.json<object[]>('usage', '--account', '1')).toMatchObject([counts]);
   expect(await place.json<object[]>('usage', '--key', '1', '--by', 'day')).toMatchObject([counts]);
   const codes = { ok: 5, invalid_parameter: 4 };
+  expect(await place.json<object[]>('usage', '--operations')).toMatchObject([
+    { operation: 'listPets', codes },
+  ]);
+  expect(await place.json<object[]>('usage', '--key', '1', '--operations')).toMatchObject([
+    { operation: 'listPets', requests: 14 },
+  ]);
+  expect(await place.json<object[]>('usage', '--history')).toMatchObject([{ ok: 5, refused: 4, p50: 72 }]);
+  const { stdout } = await place.run(['usage', '--history', '--step', '1h']);
+  expect(stdout).toMatch(/^FROM +OK +4XX +429 +5XX +P50 +P95 +P99\n.* 72 µs/);
   expect(await place.json<object[]>('usage', '--minutes')).toMatchObject([{ operation: 'listPets', codes }]);
 });
 
-test('keys show says when a key was used last, and how often today', async () => {
+test('keys show has the last use of a key and its requests today', async () => {
   expect(await place.json<object>('keys', 'show', '1')).toMatchObject({ state: 'live', requestsToday: 14 });
 });
 
-test('limits show tells what the running service counted', async () => {
+test('limits show has the counts of the running service', async () => {
   const { key, accountId } = await place.json<{ key: string; accountId: number }>(
     'keys',
     'create',
@@ -67,13 +78,18 @@ test('status shows the store and its instances', async () => {
   const status = await place.json<{ troubles: string[]; store: object; instances: object[] }>('status');
   expect(status).toMatchObject({ troubles: [], store: { engine: 'SQLite' } });
   expect(status.instances).toContainEqual(expect.objectContaining({ name: 'one', version: '1.1.0' }));
-  expect((await place.run(['status'])).stdout).toContain('The store works.');
+  expect((await place.run(['status'])).stdout).toContain('The store has no problems.');
 });
 
 test.each([
   ['two of those that exclude each other', ['usage', '--account', '1', '--key', '1'], /only one of/],
   ['a time that is none', ['usage', '--since', 'yesterday'], /such as 24h/],
+  [
+    'an end before the beginning',
+    ['usage', '--history', '--since', '1h', '--until', '2h'],
+    /--until must not be/,
+  ],
   ['more than a page', ['usage', '--limit', '101'], /at most 100/],
-])('%s is wrong use', async (_mistake, args, message) => {
+])('%s is a usage error', async (_mistake, args, message) => {
   expect(await place.failure(2, ...args)).toMatch(message);
 });

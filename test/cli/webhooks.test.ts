@@ -1,28 +1,36 @@
-/** What is sent to webhooks from the command line. */
+/** Commands that send deliveries to webhooks. */
 import { expect, test } from 'bun:test';
+import { sealSecret } from '../../src/webhooks/secrets.ts';
+import { makeWebhookSecret } from '../../src/webhooks/signature.ts';
 import { newWorkplace } from '../support/cli.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 import { response, startReceiver } from '../webhooks/receiver.ts';
 
 test('webhooks test sends a request and prints its outcome without the response', async () => {
   await using place = await newWorkplace();
-  await using receiver = await startReceiver((socket) => socket.write(response('503 Busy', 'private')));
+  let status = '503 Busy';
+  await using receiver = await startReceiver((socket) => socket.write(response(status, 'private')));
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   await addWebhook(`sqlite:${place.path('store.db')}`, {
     accountId: 1,
     url: `http://127.0.0.1:${receiver.port}/`,
   });
   const environment = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1' };
-  const { stdout } = await place.run(['webhooks', 'test', '1'], { environment });
+  const { stdout, stderr, exitCode } = await place.run(['webhooks', 'test', '1'], { environment });
+  expect(exitCode).toBe(1);
+  expect(stderr).toBe('animal-store: The receiver did not accept the test event.\n');
   expect(stdout).toMatch(/^The receiver responded with 503 \(\d+ ms\)\.\n$/);
   const json = await place.run(['webhooks', 'test', '1', '--json'], { environment });
+  expect(json.exitCode).toBe(1);
   expect(JSON.parse(json.stdout)).toEqual({ status: 503, milliseconds: expect.any(Number) });
-  expect(receiver.requests).toHaveLength(2);
+  status = '204 No Content';
+  expect((await place.run(['webhooks', 'test', '1'], { environment })).exitCode).toBe(0);
+  expect(receiver.requests).toHaveLength(3);
   const blocked = await place.run(['webhooks', 'test', '1']);
-  expect(blocked.stdout).toMatch(/^The URL .* \(\d+ ms\)\.\n$/);
+  expect(blocked.stdout).toMatch(/^The URL .* for the networks in WEBHOOK_ALLOWED_NETWORKS \(\d+ ms\)\.\n$/);
 });
 
-test('webhooks redeliver says what will be sent, and refuses to send to a disabled webhook', async () => {
+test('webhooks redeliver reports the events to send, and rejects a disabled webhook', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const url = `sqlite:${place.path('store.db')}`;
@@ -36,4 +44,17 @@ test('webhooks redeliver says what will be sent, and refuses to send to a disabl
   const refused = await place.run(redeliver);
   expect(refused.exitCode).toBe(1);
   expect(refused.stderr).toContain('The webhook is disabled. Enable it first.');
+});
+
+test('status names the deliveries that wait for the right SECRETS_KEY, with the remedy', async () => {
+  await using place = await newWorkplace();
+  await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
+  const bytes = (count: number) => Buffer.alloc(count, 7);
+  const sealed = sealSecret(makeWebhookSecret(bytes), [bytes(32)], bytes);
+  await addWebhook(`sqlite:${place.path('store.db')}`, { accountId: 1, secret: sealed });
+  const what =
+    'Deliveries to 1 webhook wait, because their secrets are encrypted, and SECRETS_KEY is not set.';
+  const { concerns } = await place.json<{ concerns: object[] }>('status');
+  expect(concerns).toEqual([{ what, remedy: expect.stringContaining('Set SECRETS_KEY to that key') }]);
+  expect(await place.output('status')).toStartWith(`${what}\nSet SECRETS_KEY to that key`);
 });

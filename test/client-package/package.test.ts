@@ -1,4 +1,4 @@
-/** The client's package, as it is packed: what is in it, and what tools that judge packages say. */
+/** The packed client: its files, and the reports of tools that check packages. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ const modules = [...new Bun.Glob('*.ts').scanSync(join(root, 'client/src'))].map
 /** Minified and compressed, in bytes. */
 const mostBytes = 9_000;
 
-test('has its compiled modules with their types, README and licence, and nothing else', () => {
+test('contains only the compiled modules with their types, README and licence', () => {
   const compiled = modules.flatMap((name) =>
     ['dist', 'cjs/dist'].flatMap((folder) => [`${folder}/${name}.js`, `${folder}/${name}.d.ts`]),
   );
@@ -21,7 +21,7 @@ test('has its compiled modules with their types, README and licence, and nothing
   expect(project.files).toEqual([...others, ...compiled].sort());
 });
 
-test('has no dependencies, runs nothing when it is installed, and carries the name and licence of the project', async () => {
+test('has no dependencies and no install scripts, and the name and licence of the project', async () => {
   const packageJson = await Bun.file(
     join(project.folder, 'node_modules/@animal-store/client/package.json'),
   ).json();
@@ -40,20 +40,20 @@ test('has no dependencies, runs nothing when it is installed, and carries the na
   ]);
 });
 
-test(`is less than ${mostBytes} bytes when it is bundled, minified and compressed`, async () => {
+test(`has fewer than ${mostBytes} bytes bundled, minified and compressed`, async () => {
   const bundled = await project.bundle('whole.ts');
   const { length } = gzipSync(bundled);
   expect(length).toBeGreaterThan(1_000);
   expect(length).toBeLessThan(mostBytes);
 });
 
-test('imports nothing, of Node.js or any other', async () => {
+test('imports no other modules, not even those of Node.js', async () => {
   const bundled = await project.bundle('whole.ts');
   expect(bundled).not.toMatch(/\bimport\b\s*[({*"'\w]|\brequire\s*\(/);
   expect(bundled).not.toContain('node:');
 });
 
-test('leaves out what is not imported: an error class alone brings no client', async () => {
+test('is tree-shakeable: importing an error class does not include the client', async () => {
   const bundled = await project.bundle('one-error.ts');
   expect(bundled).toContain('NotFoundError');
   for (const part of ['Retry-After', 'Idempotency-Key', 'Authorization', 'RateLimitError', 'fetch'])
@@ -61,7 +61,7 @@ test('leaves out what is not imported: an error class alone brings no client', a
 });
 
 test.skipIf(!(await toolsInstalled()))(
-  'is right to publint and to arethetypeswrong, wherever its modules are resolved',
+  'passes publint and arethetypeswrong for every kind of resolution',
   async () => {
     const { output } = await run([process.execPath, join(tests, 'judge.js'), project.tarball], tests);
     const { messages, types, problems } = JSON.parse(output);

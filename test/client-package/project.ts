@@ -8,10 +8,10 @@ import { finished, root } from '../support/process.ts';
 
 export const tests = import.meta.dir;
 export const programs = join(tests, 'programs');
-/** Tools and a second Node.js, with a lock file of their own. */
+/** Tools and a second Node.js, with a separate lock file. */
 export const tools = join(tests, 'node_modules');
 
-/** Runs a command to its end; npm finds nothing of this machine's but the path. Its errors are shown when it fails. */
+/** Runs a command to its end. Of this machine's environment, npm inherits only PATH. Errors are shown on failure. */
 export async function run(command: readonly string[], cwd: string) {
   const environment = {
     HOME: tmpdir(),
@@ -28,14 +28,14 @@ async function succeed(command: readonly string[], cwd: string): Promise<string>
   return output;
 }
 
-/** Whether the tools are here. */
+/** True if the tools are installed. */
 export const toolsInstalled = () => packagesInstalled(tests, "What judges and runs the client's package");
 
 export interface Project extends AsyncDisposable {
-  /** Has the package in `node_modules`, the programs in `src`, and nothing else. */
+  /** Folder with the package in `node_modules` and the programs in `src`. */
   readonly folder: string;
   readonly tarball: string;
-  /** What the tarball has, sorted. */
+  /** Files in the tarball, sorted. */
   readonly files: readonly string[];
   /** Bundles a module of the project for browsers, minified, and returns its text. */
   bundle(entry: string): Promise<string>;

@@ -1,4 +1,4 @@
-/** The client's package as the service serves it, installed by somebody who has only the address and a key. */
+/** The client's package as downloaded from the service, installed with only its address and a key. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-test('is what npm pack makes of client/; npm run client rewrites it', async () => {
+test('equals the output of npm pack for client/ (npm run client updates it)', async () => {
   await using project = await newProject();
   const served = await (await fetch(`${app.url}/client.tgz`)).bytes();
   const packed = await Bun.file(project.tarball).bytes();

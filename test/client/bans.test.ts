@@ -1,4 +1,4 @@
-/** What keeps keys from bans: pacing, and caution among programs that share a key. At the real service, in virtual time. */
+/** Protection of keys from bans: pacing, and caution if several programs share a key. With the real service, in virtual time. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { freeClientOf } from '../support/free-client.ts';
@@ -8,7 +8,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe('pace', () => {
-  test('meets no 429, after another program used some of the limit, and with many calls at once', async () => {
+  test('avoids 429 after another program used part of the limit, and with many concurrent calls', async () => {
     const { time, answers, store, othersSend } = await freeClientOf(app, { pace: true, maxWaitSeconds: 600 });
     await othersSend(25);
     await time.until(Promise.all(Array.from({ length: 200 }, () => store.inventory.get())));
@@ -17,7 +17,7 @@ describe('pace', () => {
     expect(time.now()).toBeLessThanOrEqual(4 * 60_000);
   });
 
-  test('keeps a program from a ban that is started again and again while there is nothing left', async () => {
+  test('prevents the ban of a program that is restarted repeatedly while the quota is used up', async () => {
     const { time, answers, client, othersSend } = await freeClientOf(app, { pace: true, maxWaitSeconds: 0 });
     await othersSend(60);
     for (let start = 0; start < 150; start++) {
@@ -28,7 +28,7 @@ describe('pace', () => {
     expect(new Set(answers.map((answer) => answer.split(' ')[0]))).toEqual(new Set(['asked']));
   });
 
-  test('spreads the second half of a minute over what is left of it', async () => {
+  test("spreads the second half of the minute's requests over the rest of the minute", async () => {
     const { time, answers, store } = await freeClientOf(app, { pace: true });
     await time.until(Promise.all(Array.from({ length: 60 }, () => store.inventory.get())));
     const seconds = answers

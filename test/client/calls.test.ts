@@ -32,7 +32,7 @@ describe('a call', () => {
     }
   });
 
-  test('has the whole answer, with what is left of the limits', async () => {
+  test('has the whole response with the remaining quota', async () => {
     const { key } = await app.tenant('free');
     const answer = await new AnimalStore({ key, url: app.url }).pets.create(ozzy).withResponse();
     expect(answer).toMatchObject({ data: { name: 'Ozzy' }, status: 201 });
@@ -44,7 +44,7 @@ describe('a call', () => {
     });
   });
 
-  test('changes only what was seen, when it is given the entity tag', async () => {
+  test('changes only the version with the given entity tag', async () => {
     const { data, etag } = await store.pets.create(ozzy).withResponse();
     await store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag });
     const code = { code: 'precondition_failed', status: 412 };
@@ -59,7 +59,7 @@ describe('a call', () => {
     expect(await store.pets.delete(data.id)).toBeUndefined();
   });
 
-  test('is done once under one idempotency key, and each time without', async () => {
+  test('is performed once with an idempotency key, and each time without one', async () => {
     const create = (idempotencyKey?: string) => store.pets.create(ozzy, { idempotencyKey }).withResponse();
     const [first, again] = [await create('cart-7'), await create('cart-7')];
     expect(again.data).toEqual(first.data);
@@ -67,7 +67,7 @@ describe('a call', () => {
     expect((await create()).data.id).not.toBe((await create()).data.id);
   });
 
-  test('rejects with its mistakes, all at once', async () => {
+  test('rejects with all mistakes of a request', async () => {
     const error = await rejectionOf(store.pets.create({ name: '', categoryId: 1, status: 'old' as 'sold' }));
     expect(error).toMatchObject({
       code: 'invalid_body',
@@ -80,7 +80,7 @@ describe('a call', () => {
     expect(String(error)).toContain('name must not be empty');
   });
 
-  test('rejects with what only its kind of error has', async () => {
+  test('rejects with the specific members of its kind of error', async () => {
     const reader = await app.operator.keys.create((await app.tenant('pro')).account.id, 'reader', undefined, [
       'pets:read',
     ]);
@@ -107,7 +107,7 @@ describe('a call', () => {
     expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
   });
 
-  test('whose answer is taken does not reject a second time', async () => {
+  test('whose response is read does not reject a second time', async () => {
     const rejected: unknown[] = [];
     const count = (error: unknown) => rejected.push(error);
     process.on('unhandledRejection', count);
@@ -119,7 +119,7 @@ describe('a call', () => {
 });
 
 describe('an option', () => {
-  test('url is taken with and without /v1, and below a path', async () => {
+  test('url is accepted with and without /v1, and below a path', async () => {
     for (const url of [app.url, `${app.url}/`, `${app.url}/v1`, new URL(`${app.url}/v1/`)]) {
       expect(await new AnimalStore({ key: app.key, url }).rateLimit.get()).toMatchObject({
         plan: 'enterprise',
@@ -138,7 +138,7 @@ describe('an option', () => {
     expect(urls).toEqual(['https://example.com/animals/v1/rate-limit']);
   });
 
-  test('that cannot be right is refused at once, without the key in the message', () => {
+  test('that is invalid is rejected immediately, without the key in the message', () => {
     const wrong = [
       { url: undefined },
       { url: '127.0.0.1:3000' },
@@ -161,13 +161,13 @@ describe('an option', () => {
     }
   });
 
-  test('object has to be there', () => {
+  test('object is required', () => {
     const make = AnimalStore as unknown as new (options?: unknown) => unknown;
     expect(() => new make()).toThrow(ArgumentError);
     expect(() => new make(null)).toThrow(ArgumentError);
   });
 
-  test('sets headers of every request and of one, but none that belongs to the client', async () => {
+  test('sets headers of all or single requests, but none of those that the client sets', async () => {
     const seen: Headers[] = [];
     const own = { authorization: 'Basic x', 'content-type': 'text/plain' };
     const store = new AnimalStore({
@@ -192,7 +192,7 @@ describe('an option', () => {
     });
   });
 
-  test('of a call that cannot be sent rejects before anything is sent', async () => {
+  test('that is invalid for a call rejects before a request is sent', async () => {
     const sent: unknown[] = [];
     const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
     const calls = [
@@ -213,7 +213,7 @@ describe('an option', () => {
   });
 });
 
-test('the key is in nothing that is printed, serialized or given to hooks', async () => {
+test('the key is never printed, serialized or passed to hooks', async () => {
   const seen: unknown[] = [];
   const note = (what: unknown) => seen.push(what);
   const loud = new AnimalStore({
@@ -237,7 +237,7 @@ test('the key is in nothing that is printed, serialized or given to hooks', asyn
   }
 });
 
-test('hooks see each try with its answer', async () => {
+test('hooks receive each attempt with its response', async () => {
   const seen: unknown[] = [];
   const loud = new AnimalStore({
     key: app.key,
@@ -250,7 +250,7 @@ test('hooks see each try with its answer', async () => {
   expect(seen).toEqual(['GET 1', [200, `${app.url}/v1/inventory`, 'string', 'number']]);
 });
 
-test('changes by a key that may not read resolve with undefined', async () => {
+test('changes with a key without read access resolve with undefined', async () => {
   const { id } = await store.pets.create({ name: 'Unseen', categoryId: 1 });
   const { account } = await app.tenant('free');
   const { key } = await app.operator.keys.create(account.id, 'writer', undefined, [

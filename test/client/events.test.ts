@@ -1,4 +1,4 @@
-/** Listing and following events, at the real service; long waits in virtual time. */
+/** Listing and following events, with the real service. Long waits are in virtual time. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
@@ -44,7 +44,7 @@ function nextWait(): Promise<unknown> {
   return until(() => waits > before);
 }
 
-test('a page has the typed events and the position behind them, in either order', async () => {
+test('a page has typed events and the position after them, in both orders', async () => {
   const after = await end();
   const [pet] = await add(1);
   await store.categories.put(7n, { name: 'Dogs' });
@@ -63,7 +63,7 @@ test('a page has the typed events and the position behind them, in either order'
 });
 
 describe('following', () => {
-  test('begins behind `after`, and yields each event once and in order, over all pages', async () => {
+  test('begins after `after`, and yields each event of all pages once and in order', async () => {
     const after = await end();
     await add(250);
     expect(await take(250, { after })).toEqual(idsBehind(after, 250));
@@ -79,7 +79,7 @@ describe('following', () => {
     expect(await first).toEqual([after + 1n]);
   });
 
-  test('reports the position when the events of a page were handled, also of types that it does not yield', async () => {
+  test('reports the position after the events of a page were handled, including those of other types', async () => {
     const after = await end();
     await add(2);
     const ending = new AbortController();
@@ -136,7 +136,7 @@ describe('following', () => {
     expect(await next).toEqual({ done: true, value: undefined });
   });
 
-  test('throws EventsExpiredError where events are missing, and the errors of a wrong key', async () => {
+  test('throws EventsExpiredError for missing events, and the errors of an invalid key', async () => {
     const error = await rejectionOf(take(1, { after: 1_000_000n }));
     expect(error).toBeInstanceOf(EventsExpiredError);
     expect(error).toMatchObject({ code: 'events_expired', status: 410 });
@@ -146,7 +146,7 @@ describe('following', () => {
   });
 });
 
-/** Follows events of a server that responds as listed; then it has one event. Returns when it was asked, in seconds. */
+/** Follows events of a server that sends these responses, then one event. Returns the times of its requests in seconds. */
 async function timesOf(responses: readonly Response[], options = {}): Promise<number[]> {
   const time = new VirtualTime(app.clock);
   const times: number[] = [];
@@ -169,21 +169,21 @@ const refusal = (status: number, retryAfter: string) =>
   new Response('', { status, headers: { 'Retry-After': retryAfter } });
 
 describe('following waits', () => {
-  test('as long as Retry-After says, also beyond maxWaitSeconds', async () => {
+  test('for Retry-After, even beyond maxWaitSeconds', async () => {
     const asked = await timesOf([refusal(503, '20'), refusal(429, '7200')], { maxWaitSeconds: 1 });
     expect(asked.filter((at, index) => index === 0 || at !== asked[index - 1]).slice(0, 2)).toEqual([0, 20]);
     expect(asked[2]).toBeGreaterThanOrEqual(7_220);
   });
 
-  test('a second where nothing new comes at once, as from a service that shuts down', async () => {
+  test('a second after an immediate empty response, as from a service that shuts down', async () => {
     expect(await timesOf([page('[]', 7), page('[]', 7), page('[]', 7)])).toEqual([0, 1, 2, 3]);
   });
 
-  test('not at all where a page only moves the position', async () => {
+  test('not at all after a page that only advances the position', async () => {
     expect(await timesOf([page('[]', 7), page('[]', 9)])).toEqual([0, 1, 1]);
   });
 
-  test('and takes nothing about the limits from a response that comes late', async () => {
+  test('and ignores the limits in a delayed response', async () => {
     const time = new VirtualTime(app.clock);
     const late = page('[]', 9);
     late.headers.set('RateLimit', '"minute";r=0;t=60, "day";r=9;t=9999');
@@ -199,7 +199,7 @@ describe('following waits', () => {
     expect(time.now()).toBe(25_000);
   });
 
-  test('without keeping other calls of the client from being sent', async () => {
+  test('without blocking other calls of the client', async () => {
     const time = new VirtualTime(app.clock);
     const fetch = (url: string, init: RequestInit) =>
       url.includes('/events') ? new Promise<never>(() => {}) : time.fetch(url, init);

@@ -18,12 +18,12 @@ async function run(app: TestApp, ...command: string[]) {
   };
 }
 
-test('a file of animals is added once, however often it is run, and all animals are listed', async () => {
+test('a file of animals that is imported repeatedly is added once, and all animals are listed', async () => {
   await using app = await startTestApp();
   const file = join(folder.path, 'today’s arrivals.tsv');
   await Bun.write(file, 'Ozzy\t9223372036854775807\nMaple\t7\n');
   const first = await run(app, 'examples/add-animals.ts', file);
-  // Which of two lines is the first to arrive is not said.
+  // The order of concurrent lines is undefined.
   expect({ ...first, lines: first.lines.map((line) => line.replace(/\d/, 'N')) }).toEqual({
     exitCode: 0,
     lines: ['Ozzy has the id N.', 'Maple has the id N.'],
@@ -38,7 +38,7 @@ test('a file of animals is added once, however often it is run, and all animals 
   ]);
 });
 
-test('a line with a mistake is named, and the others are added', async () => {
+test('an invalid line is reported, and the others are added', async () => {
   await using app = await startTestApp();
   const file = join(folder.path, 'mistakes.tsv');
   await Bun.write(file, 'Rex\t7\n\t7\nKim\tcats\n');

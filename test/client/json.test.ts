@@ -5,7 +5,7 @@ import { ArgumentError } from '../../client/src/errors.ts';
 import { parseJson, stringifyJson } from '../../client/src/json.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
-/** Texts that look like what the reader searches for. */
+/** Texts that resemble the patterns the reader searches for. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.constantFrom(
@@ -34,7 +34,7 @@ const { value: anyJson } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-/** JSON as a slow, plain writer makes it; strings are sometimes written with escapes only. */
+/** A simple reference writer of JSON. Some strings consist entirely of escapes. */
 function written(value: unknown, quoted: (text: string) => string): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'string') return quoted(value);
@@ -47,7 +47,7 @@ function written(value: unknown, quoted: (text: string) => string): string {
 const escaped = (text: string) =>
   `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
 
-/** What is expected of reading it: integers are exact where the contract says int64, and doubles elsewhere. */
+/** Expected result of the reader: exact integers where the contract specifies int64, and doubles elsewhere. */
 function read(value: unknown, name = ''): unknown {
   const isExact = int64Members.includes(name);
   if (typeof value === 'bigint') return isExact ? value : Number(value);
@@ -68,7 +68,7 @@ describe('reading', () => {
     });
   }
 
-  test('an animal comes with all its digits', () => {
+  test('an animal has exact integers', () => {
     const text =
       '{"id":9007199254740993,"name":"\\"id\\":1","categoryId":-9223372036854775808,"status":"sold"}';
     expect(parseJson(text)).toEqual({
@@ -103,11 +103,11 @@ describe('writing', () => {
     });
   });
 
-  test('members that are undefined are left out', () => {
+  test('undefined members are omitted', () => {
     expect(stringifyJson({ name: 'Ozzy', categoryId: undefined, status: undefined })).toBe('{"name":"Ozzy"}');
   });
 
-  test('a number that may have lost digits is refused, and named', () => {
+  test('an unsafe number is rejected with its name', () => {
     for (const categoryId of [2 ** 53, 1.5, Number.NaN, Infinity]) {
       expect(() => stringifyJson({ categoryId })).toThrow(
         new ArgumentError(`categoryId must be a bigint or a safe integer, not ${categoryId}.`),

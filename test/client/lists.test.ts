@@ -4,14 +4,14 @@ import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
-// Its own address in links is another one than clients use.
+// Links contain another address than the one clients use.
 const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
 afterAll(() => app[Symbol.asyncDispose]());
 const urls: string[] = [];
 const store = new AnimalStore({ key: app.key, url: app.url, onRequest: ({ url }) => urls.push(url) });
 const pets = await addPets(app, 205, 'available', 'sold');
 
-test('a walk goes through all pages, of a hundred unless another limit is given', async () => {
+test('a walk reads all pages, of a hundred items by default', async () => {
   urls.length = 0;
   const walked: Pet[] = [];
   for await (const pet of store.pets.list()) walked.push(pet);
@@ -21,7 +21,7 @@ test('a walk goes through all pages, of a hundred unless another limit is given'
   expect(await store.pets.list({ limit: 90 }).toArray()).toEqual(pets);
 });
 
-test('the key goes to the address of the client only, whatever links say', async () => {
+test('the key is sent only to the address of the client, for any link', async () => {
   const links: (string | null)[] = [];
   const hosts = new Set<string>();
   for await (const { headers } of store.pets.list({ limit: 100 }).pages()) links.push(headers.get('link'));
@@ -30,7 +30,7 @@ test('the key goes to the address of the client only, whatever links say', async
   expect([...hosts]).toEqual([app.url]);
 });
 
-test('filters hold on every page', async () => {
+test('filters apply to every page', async () => {
   const sold = pets.filter(({ status }) => status === 'sold');
   expect(await store.pets.list({ status: 'sold', limit: 10 }).toArray()).toEqual(sold);
   const three = pets.slice(0, 3);
@@ -78,7 +78,7 @@ test('a walk continues at the cursor of another one', async () => {
   expect([...first, ...rest]).toEqual(pets.filter(({ status }) => status === 'available'));
 });
 
-test('a list can be walked twice, and requests no page before it is needed', async () => {
+test('a list can be walked twice and requests pages lazily', async () => {
   const list = store.pets.list({ limit: 100 });
   urls.length = 0;
   for await (const pet of list) if (pet.id === pets[0]?.id) break;
@@ -86,7 +86,7 @@ test('a list can be walked twice, and requests no page before it is needed', asy
   expect(await list.toArray()).toHaveLength(205);
 });
 
-test('a malformed link to the next page is an error of the client, and never an endless walk', async () => {
+test('a malformed link to the next page is an error and does not cause an endless walk', async () => {
   const linkedTo = (link: string) =>
     new AnimalStore({
       key: app.key,

@@ -94,7 +94,7 @@ describe('a restart of 10 s', () => {
   );
 
   test.each(counts)(
-    'with %s fails none of %i workers, and nothing is done twice',
+    'with %s fails none of %i workers and duplicates no change',
     async (_, workers, failure) => {
       const { time, store } = await reachedClient(failure, 10);
       const categoryId = nextCategory++;
@@ -117,7 +117,7 @@ describe('a restart of 10 s', () => {
   );
 });
 
-describe('an outage that does not end', () => {
+describe('an endless outage', () => {
   test.each(Object.entries(failures))(
     'with %s rejects when maxWaitSeconds are over, after growing delays',
     async (_, failure) => {
@@ -143,7 +143,7 @@ describe('an outage that does not end', () => {
     }
   });
 
-  test('has no retryAfterSeconds where no server sent one', async () => {
+  test('has no retryAfterSeconds if no server sent one', async () => {
     const { time, store } = await reachedClient(failures['the 503 of a proxy'], 3_600, { maxWaitSeconds: 1 });
     const calls = Array.from({ length: 64 }, async (_, index) => {
       await time.sleep(index * 20);
@@ -216,7 +216,7 @@ describe('DELETE', () => {
     expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
   });
 
-  test('was not sent when its connection was refused, except in Bun, which may have sent it before', () => {
+  test('with a refused connection was not sent, except in Bun, which may have sent it before', () => {
     const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
     const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
     expect(isUncertain(error, 'DELETE')).toBe(true);

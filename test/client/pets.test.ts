@@ -1,4 +1,4 @@
-/** Calls that are more than one request, or less than one resource. */
+/** Methods that send several requests or read a part of a resource. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { AnimalStore, type Pet, PreconditionError, ServerError } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -68,7 +68,7 @@ describe('pets.updateWith', () => {
     expect(await store.pets.find(id)).toMatchObject({ name: 'Ozzy+' });
   });
 
-  test('gives up when another client is always faster, and where a proxy removes the ETag', async () => {
+  test('gives up when another client is always faster, and when a proxy removes the ETag', async () => {
     const { id } = await create('Ozzy');
     const always = store.pets.updateWith(id, async (pet) => {
       await store.pets.update(id, extended(pet));

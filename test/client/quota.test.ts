@@ -6,31 +6,31 @@ const limits = (remaining: number, resetSeconds = 50) => ({
   day: { limit: 1_000, remaining: 900, resetSeconds: 40_000 },
 });
 
-test('of answers out of order, the one with less left applies', () => {
+test('of responses out of order, the one with less remaining applies', () => {
   const quota = new Quota();
-  quota.hear(limits(10), 0, 100);
-  quota.hear(limits(7), 200, 300);
+  quota.update(limits(10), 0, 100);
+  quota.update(limits(7), 200, 300);
   // Sent before the last one was heard, and answered after it.
-  quota.hear(limits(8), 200, 310);
+  quota.update(limits(8), 200, 310);
   expect(quota.left(400)).toBe(7);
-  quota.hear(limits(9), 320, 400);
+  quota.update(limits(9), 320, 400);
   expect(quota.left(400)).toBe(9);
 });
 
-test('the first end of a window that is reported applies, as seconds are rounded up', () => {
+test('the first reported end of a window applies, because seconds are rounded up', () => {
   const quota = new Quota();
-  quota.hear(limits(0, 50), 0, 100);
-  quota.hear(limits(0, 50), 0, 900);
+  quota.update(limits(0, 50), 0, 100);
+  quota.update(limits(0, 50), 0, 900);
   expect(quota.exhausted(1_000)).toEqual({ until: 50_100, isDay: false });
   expect(quota.exhausted(50_100)).toBeUndefined();
 });
 
-test('an answer without limits leaves known limits unchanged, and else means no limits', () => {
+test('a response without limits keeps known limits, and otherwise means that there are none', () => {
   const known = new Quota();
-  known.hear(limits(3), 0, 100);
-  known.hear(undefined, 200, 300);
+  known.update(limits(3), 0, 100);
+  known.update(undefined, 200, 300);
   expect(known.left(400)).toBe(3);
   const free = new Quota();
-  free.hear(undefined, 0, 100);
+  free.update(undefined, 0, 100);
   expect([free.left(200), free.isFresh(200, 1_000, 0)]).toEqual([Number.POSITIVE_INFINITY, true]);
 });

@@ -1,4 +1,4 @@
-/** What the client's README shows, run as its readers would run it. */
+/** Runs the examples of the client's README as a reader would. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startTestApp } from '../support/app.ts';
@@ -51,12 +51,12 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [name, output] of Object.entries(outputs)) {
-  test(`the sample ${name} does what it says`, async () => {
+  test(`the sample ${name} works as documented`, async () => {
     expect(await outputOf(name)).toEqual([...output]);
   });
 }
 
-test('the sample for browsers runs in a bundle made for them', async () => {
+test('the sample for browsers runs in a browser bundle', async () => {
   await using app = await startTestApp();
   const { outputs, success } = await Bun.build({
     entrypoints: [fileOf('browser')],
@@ -70,7 +70,7 @@ test('the sample for browsers runs in a bundle made for them', async () => {
   expect(await showInventory(app.url, app.key)).toBe('0 animals are looking for a home.');
 });
 
-test('every sample is one of these, and compiles as strictly as can be', async () => {
+test('every sample is tested and compiles in strict mode', async () => {
   expect([...samples.keys()]).toEqual([...Object.keys(outputs), 'browser']);
   const strict = [
     '--strict',

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 beforeEach(() => proxy.heal());
 
-/** Repeats at once: full jitter may come to nothing. */
+/** Retries without delay, which full jitter permits. */
 const clock = { ...systemClock, random: () => 0 };
 
 function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
@@ -46,8 +46,8 @@ async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise
   return result;
 }
 
-describe('a request whose answer is lost', () => {
-  test('is done once when it is a POST, and its answer is the first one', async () => {
+describe('a request whose response is lost', () => {
+  test('is performed once when it is a POST, with the first response', async () => {
     const category = 1001n;
     const pet = await lost((store) => store.pets.create({ name: 'Ozzy', categoryId: category }));
     expect(await direct.pets.list({ categoryId: category }).toArray()).toEqual([pet]);
@@ -56,28 +56,28 @@ describe('a request whose answer is lost', () => {
     expect(await lost((store) => store.orders.approve(order.id))).toMatchObject({ status: 'approved' });
   });
 
-  test('is repeated when it is a GET or PUT', async () => {
+  test('is retried when it is a GET or PUT', async () => {
     expect(await lost((store) => store.categories.put(1002, { name: 'Dogs' }))).toMatchObject({
       name: 'Dogs',
     });
     expect(await lost((store) => store.categories.get(1002))).toMatchObject({ name: 'Dogs' });
   });
 
-  test('is a success when it is a DELETE, though the repetition finds nothing', async () => {
+  test('succeeds when it is a DELETE, although the retry gets 404', async () => {
     const pet = await direct.pets.create(ozzy);
     expect(await lost((store) => store.pets.delete(pet.id))).toBeUndefined();
     expect(await direct.pets.list({ ids: [pet.id] }).toArray()).toEqual([]);
     expect(await rejectionOf(direct.pets.delete(pet.id))).toBeInstanceOf(NotFoundError);
   });
 
-  test('is not repeated when it is a PATCH, which would undo what others changed since', async () => {
+  test('is not retried when it is a PATCH, which could undo later changes by others', async () => {
     const pet = await direct.pets.create(ozzy);
     const error = await rejectionOf(lost((store) => store.pets.update(pet.id, { name: 'Anna' })));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
   });
 
-  test('is repeated when it is a PATCH with If-Match, which then fails as the animal has changed', async () => {
+  test('is retried when it is a PATCH with If-Match, which fails because the animal has changed', async () => {
     const { data, etag } = await direct.pets.create(ozzy).withResponse();
     const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
     expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
@@ -85,7 +85,7 @@ describe('a request whose answer is lost', () => {
   });
 });
 
-describe('without an answer', () => {
+describe('without a response', () => {
   test('a request is retried as often as maxRetries allows, and the error has the reason', async () => {
     const attempts: number[] = [];
     await proxy.cut();
@@ -112,7 +112,7 @@ describe('without an answer', () => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  test('a request ends at once when it is aborted, with the reason', async () => {
+  test('an aborted request ends immediately with the reason', async () => {
     const ending = new AbortController();
     const reason = new Error('The page was closed.');
     const store = clientOf();
@@ -126,7 +126,7 @@ describe('without an answer', () => {
   });
 });
 
-/** A client in front of which something else answers first. */
+/** A client behind a proxy that sends other responses first. */
 function behind(...answers: Response[]) {
   const keys: (string | null)[] = [];
   const store = clientOf({
@@ -150,7 +150,7 @@ const failure = (
     headers: { 'content-type': 'application/json', ...headers },
   });
 
-test('a call that is aborted at any moment ends with the reason', async () => {
+test('a call aborted at any time ends with the reason', async () => {
   const reason = new Error('The page was closed.');
   const abortIn: Record<string, (ending: AbortController) => Partial<AnimalStoreOptions>> = {
     call: () => ({}),
@@ -176,7 +176,7 @@ test('one signal ends any number of calls, in flight and waiting, and has one li
   expect(new Set(await Promise.all(rejections))).toEqual(new Set([reason]));
 });
 
-/** A signal that counts who listens; `abort` returns how many that were. */
+/** A signal that counts its listeners. `abort` returns their number. */
 function listenedTo(ending: AbortController) {
   const { signal } = ending;
   const listen = signal.addEventListener.bind(signal);
@@ -192,12 +192,12 @@ function listenedTo(ending: AbortController) {
   return { signal, abort };
 }
 
-/** An answer that does not come before the signal. */
+/** A response that never arrives: rejects when the signal is aborted. */
 function rejectedBy(signal: AbortSignal): Promise<Response> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
-test('a call whose answer does not come does not hold up the others', async () => {
+test('a call without a response does not block others', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<Response>();
   const store = clientOf({
     fetch: (url, init) => (url.endsWith('/orders/1') ? held : fetch(url, init)),
@@ -208,8 +208,8 @@ test('a call whose answer does not come does not hold up the others', async () =
   expect(await slow).toBeInstanceOf(NotFoundError);
 });
 
-describe('an answer', () => {
-  test('500 is repeated twice, with the same idempotency key', async () => {
+describe('a response', () => {
+  test('500 is retried twice with the same idempotency key', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));
     await store.pets.create(ozzy);
     expect(keys).toHaveLength(3);
@@ -222,26 +222,26 @@ describe('an answer', () => {
     });
   });
 
-  test('500 of a PATCH is not repeated', async () => {
+  test('500 of a PATCH is not retried', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'));
     expect(await rejectionOf(store.pets.update(1, { name: 'Anna' }))).toBeInstanceOf(ServerError);
     expect(keys).toHaveLength(1);
   });
 
-  test('that a key is in use is waited out', async () => {
+  test('idempotency_key_in_use is retried after a wait', async () => {
     const { store, keys } = behind(failure(409, 'idempotency_key_in_use', { 'retry-after': '0' }));
     await store.pets.create(ozzy);
     expect(keys).toHaveLength(2);
   });
 
-  test('that breaks off is repeated', async () => {
+  test('that is incomplete is retried', async () => {
     const headers = { 'content-type': 'application/json' };
     const { store, keys } = behind(new Response('{"available":1,"pen', { headers }));
     expect(await store.inventory.get()).toHaveProperty('sold');
     expect(keys).toHaveLength(2);
   });
 
-  test('of something else says so', async () => {
+  test('of another server is reported as such', async () => {
     const html = { headers: { 'content-type': 'text/html' } };
     const signIn = await rejectionOf(behind(new Response('<h1>Sign in</h1>', html)).store.inventory.get());
     expect(signIn).toMatchObject({ code: 'unexpected_response', status: 200, name: 'ServerError' });
@@ -256,7 +256,7 @@ describe('an answer', () => {
     expect(String(gateway)).toContain('got a 502 from a proxy');
   });
 
-  test('of the wrong shape is not taken for a success', async () => {
+  test('of the wrong shape is not a success', async () => {
     const json = (text: string) =>
       behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
     const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };
@@ -269,7 +269,7 @@ describe('an answer', () => {
     expect(await json('[]').pets.list().toArray()).toEqual([]);
   });
 
-  test('that calls something else details has none', async () => {
+  test('with other data in details has none', async () => {
     const error = await rejectionOf(
       behind(
         Response.json({ code: 'invalid_body', message: 'no', status: 400, details: 'none' }, { status: 400 }),
@@ -278,7 +278,7 @@ describe('an answer', () => {
     expect(error).toMatchObject({ code: 'invalid_body', details: [] });
   });
 
-  test('that redirects is an error, and the key is not sent there', async () => {
+  test('that redirects is an error, and the key is not sent to the target', async () => {
     const seen: string[] = [];
     const elsewhere = Bun.serve({ port: 0, fetch: ({ url }) => new Response(String(seen.push(url))) });
     const old = Bun.serve({ port: 0, fetch: () => Response.redirect(elsewhere.url.href, 308) });

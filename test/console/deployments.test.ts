@@ -1,4 +1,4 @@
-/** The console as it is deployed: behind a proxy with TLS, with workers, and with the stores of several instances. */
+/** The console in deployments: behind a TLS proxy, with workers, and with the stores of several instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { AdminServices } from '../../src/app/app.ts';
@@ -14,7 +14,7 @@ import { startTlsProxy } from '../support/tls-proxy.ts';
 import { until } from '../support/wait.ts';
 import { testInBrowser } from './given.ts';
 
-/** Both are needed; what is missing says so. */
+/** Requires both a browser and OpenSSL, and reports which one is missing. */
 const testBehindTls = testInBrowser === test ? testWith(...openssl) : testInBrowser;
 
 const browser = new TestBrowser(['admin.test']);
@@ -24,11 +24,11 @@ interface Place {
   readonly page: Page;
   readonly pages: TestPages;
   readonly token: string;
-  /** Where clients are served. */
+  /** Address for clients. */
   readonly apiUrl: string;
 }
 
-/** What an operator does on any day: each step is one that the store, the workers or the proxy could break. */
+/** Typical steps of an operator. The store, the workers or the proxy could break each of them. */
 async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByLabel('Token').press('Enter');
@@ -60,7 +60,7 @@ async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByText('1 animal added and 1 line rejected').waitFor();
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Live').waitFor();
-  await page.getByText(/^[1-9]\d* in five minutes$/).waitFor();
+  await page.getByText(/^[1-9]\d* in 5 minutes$/).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).click();
   await page.getByText('Imported').first().waitFor();
   await page.getByRole('link', { name: 'System' }).click();

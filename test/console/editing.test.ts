@@ -5,7 +5,7 @@ import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-/** Saves, reads the warning with what the other operator wrote, and saves again. */
+/** Saves, checks that the warning shows the other operator's change, and saves again. */
 async function saveOver(page: Page, submit: string, others: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: submit }).click();
@@ -24,6 +24,23 @@ testInBrowser('an account that someone else renamed meanwhile is renamed only by
   await app.admin.accounts.update(account.id, { name: 'Theirs' });
   await saveOver(page, 'Rename', 'Theirs');
   expect((await app.admin.accounts.find(account.id)).name).toBe('Mine');
+});
+
+testInBrowser('a note on an account is added, shown with its lines, and removed', async () => {
+  const { app, signedIn, addOperator, addAccount } = await given();
+  const { account } = await addAccount('Noted', 'free');
+  const page = await signedIn(await addOperator('nia', 'admin'), `/accounts/${account.id}`);
+  await page.getByRole('button', { name: 'Add note' }).click();
+  await page.getByRole('textbox', { name: 'Note' }).fill('Wants Business.\nAnswer by Friday.');
+  await page.getByRole('button', { name: 'Save note' }).click();
+  await page.getByText('Saved the note on Noted.').waitFor();
+  const shown = page.getByRole('region', { name: 'Note' });
+  expect(await shown.innerText()).toBe('Wants Business.\nAnswer by Friday.');
+  await page.getByRole('button', { name: 'Edit note' }).click();
+  await page.getByRole('textbox', { name: 'Note' }).fill('');
+  await page.getByRole('button', { name: 'Save note' }).click();
+  await shown.waitFor({ state: 'detached' });
+  expect((await app.admin.accounts.find(account.id)).note).toBeNull();
 });
 
 testInBrowser('so are the scopes of a key', async () => {

@@ -1,4 +1,4 @@
-/** What operators see of events while they are recorded. */
+/** The live list of events. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';

@@ -1,4 +1,4 @@
-/** What operators do, from the first visit to signing out, with a client at work meanwhile. */
+/** An operator's tasks, from the first visit to signing out, with an active client. */
 import { describe, expect } from 'bun:test';
 import { until } from '../support/wait.ts';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
@@ -91,7 +91,7 @@ describe('accounts and keys', () => {
       expect(await page.content()).not.toContain(key);
 
       await page.getByRole('link', { name: 'Overview' }).click();
-      const shown = page.getByText(/^[\d,]+ in five minutes$/);
+      const shown = page.getByText(/^[\d,]+ in 5 minutes$/);
       const count = async () => Number.parseInt((await shown.innerText()).replaceAll(',', ''), 10);
       const before = await count();
       const answer = await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
@@ -198,16 +198,16 @@ describe('the shop', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Place order' }).click();
     for (const [step, state] of [
       ['Approve', 'Approved'],
-      ['Deliver', 'Delivered'],
-      ['Take back', 'Returned'],
+      ['Deliver', 'delivered'],
+      ['Return', 'returned'],
     ] as const) {
       await page.getByRole('button', { name: `${step}, order` }).click();
       await page.getByRole('dialog').getByRole('button', { name: step }).click();
       await page.getByRole('cell', { name: state }).waitFor();
     }
     await page.goto(`${(await given()).url}/#/animals?categoryId=9223372036854775807`);
-    await page.getByText('Category 9223372036854775807').waitFor();
-    await page.getByRole('cell', { name: 'Available' }).waitFor();
+    await page.getByText('Category 9223372036854775807', { exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'available' }).waitFor();
   });
 });
 

@@ -1,4 +1,4 @@
-/** What the tests of the console begin with. */
+/** Setup for tests of the console. */
 import { afterAll, afterEach, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserCommand } from '../support/browser.ts';
@@ -11,7 +11,7 @@ export const testInBrowser = testWith({ name: 'Chromium', package: 'chromium' },
   '--version',
 ]);
 
-/** The console for the tests of a file, started when the first one asks; after each, no page may have had a problem. */
+/** The console for the tests of a file, started on first use. After each test, checks that no page had a problem. */
 export function consoleOfTests(settings?: Readonly<Record<string, string>>): () => Promise<TestConsole> {
   let started: Promise<TestConsole> | undefined;
   afterEach(async () => {
@@ -24,7 +24,7 @@ export function consoleOfTests(settings?: Readonly<Record<string, string>>): () 
   };
 }
 
-/** The text of what has the focus. */
+/** Text of the focused element. */
 export async function focused(page: Page): Promise<string> {
   const text = await page
     .locator(':focus')
@@ -33,7 +33,7 @@ export async function focused(page: Page): Promise<string> {
   return text.trim();
 }
 
-/** Presses Tab until what has this text has the focus. */
+/** Presses Tab until the element with this text has the focus. */
 export async function tabTo(page: Page, text: string): Promise<void> {
   await until(async () => {
     await page.keyboard.press('Tab');

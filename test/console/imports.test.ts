@@ -1,7 +1,7 @@
 /** Imports of files, from the preview to the rejected lines. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { lock } from '../support/lock.ts';
+import { slowWriters } from '../support/lock.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
@@ -25,7 +25,7 @@ testInBrowser('66,042 animals are imported, also when that is stopped meanwhile'
   };
   {
     // So that the import is not over before it is stopped.
-    using held = lock(storePath);
+    await using _slow = slowWriters(storePath);
     await begin();
     await page.getByRole('progressbar', { name: 'Read' }).waitFor();
     // Another page does not hide it, and other operators see it.
@@ -36,17 +36,16 @@ testInBrowser('66,042 animals are imported, also when that is stopped meanwhile'
     await rowOf(page, 'animals.csv').getByText('Running').waitFor();
     await rowOf(others, 'animals.csv').getByText('iris').waitFor();
     await others.getByRole('button', { name: 'Stop animals.csv' }).click();
-    held.release();
     await rowOf(page, 'animals.csv').getByText('Stopped').waitFor();
   }
   await begin();
   await page.getByText('animals.csv: 66,041 animals added and 1 line rejected.').waitFor();
   await page.getByRole('link', { name: 'Animals' }).first().click();
-  await page.getByText('Animal 1', { exact: true }).waitFor();
+  await page.getByText('Animal 66042', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Next' }).click();
-  await page.getByText('Animal 21', { exact: true }).waitFor();
+  await page.getByText('Animal 66022', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Previous' }).click();
-  await page.getByText('Animal 1', { exact: true }).waitFor();
+  await page.getByText('Animal 66042', { exact: true }).waitFor();
 });
 
 testInBrowser('rejected lines can be corrected, also by another operator and later', async () => {

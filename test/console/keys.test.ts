@@ -20,7 +20,7 @@ testInBrowser(
     const old = `key ${keyId} (till, ends in ${key.slice(-4)})`;
     const current = `key ${successor.id} (till, ends in ${successor.key.slice(-4)})`;
     await page.getByText(`Rotated to key ${successor.id}`).waitFor();
-    expect(await labels('Revoke key')).toEqual([`Revoke ${old}`, `Revoke ${current}`]);
+    expect(await labels('Revoke key')).toEqual([`Revoke ${current}`, `Revoke ${old}`]);
     expect(await labels('Rotate key')).toEqual([`Rotate ${current}`]);
 
     await page.getByRole('button', { name: `Revoke ${old}` }).click();

@@ -1,11 +1,11 @@
-/** Responses that are lost after the service has done what was asked. */
+/** Responses that are lost after the service has executed the request. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-/** Loses the response to the next request for this address, in the way that `end` says. */
+/** Loses the response to the next request for this address, by a broken connection or a 502. */
 async function loseOne(page: Page, address: string, end: 'broken' | '502'): Promise<void> {
   await page.route(
     address,

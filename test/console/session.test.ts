@@ -1,4 +1,4 @@
-/** Sessions of the console: who has their secrets, and what happens when they end. */
+/** Sessions of the console: access to their secrets, and behaviour when they end. */
 import { afterAll, describe, expect } from 'bun:test';
 import { consoleOfTests, testInBrowser } from './given.ts';
 

@@ -1,4 +1,4 @@
-/** What operators see and change of webhooks. */
+/** Pages and dialogs of webhooks. */
 import { expect } from 'bun:test';
 import { until } from '../support/wait.ts';
 import {
@@ -90,10 +90,12 @@ testInBrowser('an admin disables a webhook with a reason, and enables it again',
   await page.locator('h1').getByText('Enabled').waitFor();
   expect(await stored()).toMatchObject({ enabled: true });
   await page.getByRole('link', { name: 'Audit log' }).click();
-  await page
-    .getByRole('link', { name: `webhook ${id}` })
-    .first()
-    .waitFor();
+  const entry = page
+    .getByRole('group')
+    .filter({ hasText: `webhook ${id}` })
+    .first();
+  await entry.locator('summary').click();
+  await entry.getByRole('link', { name: `webhook ${id}` }).waitFor();
 });
 
 testInBrowser(

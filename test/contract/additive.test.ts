@@ -1,4 +1,4 @@
-/** Within a version, the contract only gains: what a released document promised is kept. */
+/** Within a version, changes to the contract are additive. Everything in a released document remains valid. */
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ const documentAt = (path: string): Promise<Document> => Bun.file(path).json();
 
 const current = await documentAt(join(import.meta.dir, '../../contract/openapi.json'));
 
-test.each(readdirSync(folder))('keeps all that %s promised', async (name) => {
+test.each(readdirSync(folder))('is compatible with %s', async (name) => {
   expect(breakingChanges(await documentAt(join(folder, name)), current)).toEqual([]);
 });
 
-/** What clients would notice: where the document is changed, to what (nothing: removed), and how that is told. */
+/** Breaking changes: the expected message, the location and the new value (undefined: removed). */
 const breaks: readonly (readonly [sentence: string, pointer: string, value?: unknown])[] = [
   ['DELETE /pets/{petId} is gone', '/paths/~1pets~1{petId}/delete'],
   ['GET /inventory is gone', '/paths/~1inventory'],
@@ -90,7 +90,7 @@ function changedAt(document: Document, pointer: string, value: unknown): Documen
   return copy;
 }
 
-describe('a break is told:', () => {
+describe('a breaking change is reported:', () => {
   for (const [sentence, pointer, value] of breaks) {
     test(sentence, () => {
       expect(breakingChanges(current, changedAt(current, pointer, value))).toContain(sentence);
@@ -98,7 +98,7 @@ describe('a break is told:', () => {
   }
 });
 
-test('what only adds is none', () => {
+test('an addition is not a breaking change', () => {
   const additions: readonly (readonly [pointer: string, value: unknown])[] = [
     ['/paths/~1parrots', { get: { operationId: 'listParrots', 'x-stability': 'beta', responses: {} } }],
     ['/paths/~1pets/get/parameters/99', { in: 'query', name: 'colour', schema: { type: 'string' } }],

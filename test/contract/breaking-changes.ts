@@ -1,6 +1,6 @@
 /**
- * What a change of the OpenAPI document would break for the clients of an earlier one. It knows nothing of how the
- * document is made.
+ * Finds changes between two OpenAPI documents that break clients of the earlier one. Independent of how the documents are
+ * generated.
  */
 import {
   type Document,
@@ -14,7 +14,7 @@ import { schemaBreaks } from './schema-breaks.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
-/** A sentence for each; none: the change only adds. */
+/** A sentence for each breaking change. Empty if all changes are additive. */
 export function breakingChanges(before: Document, after: Document): string[] {
   return Object.entries(before.paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
@@ -96,7 +96,7 @@ class Comparison {
     return [...succeedsAnew.map((status) => `has a new success ${status}`), ...kept];
   }
 
-  /** What a stable operation answers to what was always asked is fixed; all else may gain members. */
+  /** The response of a stable operation to former requests is fixed. Other responses may gain members. */
   #oneResponseBreaks(old: Response, now: Response, isFixed: boolean): string[] {
     const isDemoted = old['x-stability'] === undefined && now['x-stability'] !== undefined;
     const headers = Object.entries(old.headers ?? {}).flatMap(([name, declared]) => {

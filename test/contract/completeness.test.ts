@@ -1,4 +1,4 @@
-/** What every operation has to have besides its row and its function; test/robustness looks for what generates its requests. */
+/** Requirements of every operation besides its row and its function. test/robustness checks for generators of its requests. */
 import { describe, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const guides = readdirSync(guidesFolder, { recursive: true, encoding: 'utf8' })
   .map((name) => readFileSync(join(guidesFolder, name), 'utf8'));
 
 describe.each([...allOperations])('$operationId', ({ method, path }) => {
-  test('is named in a guide', () => {
+  test('is mentioned in a guide', () => {
     const name = `\`${method} ${basePath}${path}\``;
     if (!guides.some((text) => text.includes(name)))
       throw new Error(`Name ${name} in a guide, at least in the table of docs/guides/README.md.`);

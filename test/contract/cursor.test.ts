@@ -21,7 +21,7 @@ const anyFilters = fc
   )
   .map((query) => filtersText('/pets', query));
 
-/** The code a refused cursor is refused with; undefined when it is read. */
+/** The error code of a refused cursor. Undefined if it is accepted. */
 function refusal(text: string, filters = ''): unknown {
   try {
     readCursor(text, filters, int64Min);
@@ -32,26 +32,26 @@ function refusal(text: string, filters = ''): unknown {
 }
 
 describe('a cursor', () => {
-  test('is read back exactly as it was written', () => {
+  test('survives a round trip', () => {
     always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
       expect(readCursor(writeCursor({ after, filters }), filters, int64Min)).toEqual({ after, filters });
     });
   });
 
-  test('needs no escaping in a URL, and at most the 64 characters the contract says', () => {
+  test('needs no escaping in a URL and has at most 64 characters', () => {
     always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
       expect(writeCursor({ after, filters })).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     });
   });
 
-  test('is refused with any other filters', () => {
+  test('is rejected with any other filters', () => {
     always(fc.tuple(anyId, anyFilters, anyFilters), ([after, made, used]) => {
       fc.pre(made !== used);
       expect(refusal(writeCursor({ after, filters: made }), used)).toBe('invalid_cursor');
     });
   });
 
-  test('is refused when the service never wrote it', () => {
+  test('is rejected if the service never created it', () => {
     const forged = fc
       .oneof(fc.string(), fc.tuple(fc.constantFrom(...petStatuses, ''), fc.integer()).map(String))
       .map((text) => Buffer.from(text).toString('base64url'));
@@ -60,19 +60,19 @@ describe('a cursor', () => {
     });
   });
 
-  test('after an id that is no int64 is refused', () => {
+  test('after an id that is not an int64 is rejected', () => {
     for (const after of [2n ** 63n, -(2n ** 63n) - 1n, 9_999_999_999_999_999_999n]) {
       expect(refusal(writeCursor({ after, filters: '' }))).toBe('invalid_cursor');
     }
   });
 
-  test('before the least id that an item can have is refused', () => {
+  test('before the lowest possible id is rejected', () => {
     for (const after of [0n, -1n]) {
       expect(() => readCursor(writeCursor({ after, filters: '' }), '', 1n)).toThrow();
     }
   });
 
-  test('in another spelling of the same bytes is refused', () => {
+  test('in another encoding of the same bytes is rejected', () => {
     const cursor = writeCursor({ after: 12n, filters: 'sold' });
     for (const text of [`${cursor}=`, `${cursor} `, `${cursor}\n`, ` ${cursor}`]) {
       expect(refusal(text, 'sold')).toBe('invalid_cursor');
@@ -80,7 +80,7 @@ describe('a cursor', () => {
   });
 });
 
-test('filters whose text has separators are others than filters that are separate', () => {
+test('filters with separators in their text differ from separate filters', () => {
   const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
     filtersText('/accounts', query),
   );

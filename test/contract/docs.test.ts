@@ -11,12 +11,12 @@ afterAll(() => app[Symbol.asyncDispose]());
 const bare = await startTestApp();
 afterAll(() => bare[Symbol.asyncDispose]());
 
-/** Fetches without following or decompressing, so that what the service sent is seen. */
+/** Fetches without following redirects or decompressing, to see the response as sent. */
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
   return fetch(app.url + path, { method, headers, redirect: 'manual', decompress: false });
 }
 
-/** Where a browser goes for what the page names, if it has the page from `address`. */
+/** Addresses to which a browser resolves the page's links, if the page comes from `address`. */
 async function addressesFrom(address: string): Promise<string[]> {
   const html = await (await get('/docs')).text();
   return [...html.matchAll(/\b(?:src|href|data-url)="([^"]*)"/g)].map(
@@ -24,7 +24,7 @@ async function addressesFrom(address: string): Promise<string[]> {
   );
 }
 
-test('the page loads the script and the document from beside itself, also below a path of a proxy', async () => {
+test('the page loads the script and the document by relative URLs, also below a path of a proxy', async () => {
   const all = await addressesFrom(`${publicUrl}/docs`);
   expect(all).toContain(`${publicUrl}/docs/scalar.js?v=${version.version}`);
   expect(all).toContain(`${publicUrl}/openapi.json`);
@@ -32,7 +32,7 @@ test('the page loads the script and the document from beside itself, also below 
   expect(await (await get('/docs')).text()).not.toMatch(/https?:\/\//);
 });
 
-test('the page may run no other script, and call only this service and the servers of the document', async () => {
+test('the page may run only its script and call only this service and the servers of the document', async () => {
   const { headers, status } = await get('/docs');
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -50,7 +50,7 @@ test('the page may run no other script, and call only this service and the serve
   ]);
 });
 
-test('the page calls none of the hosts of its makers', async () => {
+test('the page calls no host of its vendor', async () => {
   const html = await (await get('/docs')).text();
   const [, text = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
   expect(JSON.parse(text.replaceAll('&quot;', '"'))).toMatchObject({
@@ -63,7 +63,7 @@ test('the page calls none of the hosts of its makers', async () => {
   });
 });
 
-test('the script is the published one, compressed for those who take it so', async () => {
+test('the script is the published one, compressed for clients that accept it', async () => {
   const compressed = await get('/docs/scalar.js', { 'Accept-Encoding': 'br, gzip' });
   expect(compressed.headers.get('content-encoding')).toBe('gzip');
   const plain = await get('/docs/scalar.js', { 'Accept-Encoding': 'gzip;q=0, *' });
@@ -79,7 +79,7 @@ test('the script is the published one, compressed for those who take it so', asy
 });
 
 test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
-  '%s answers HEAD as GET, without the body',
+  '%s responds to HEAD like to GET, without the body',
   async (path) => {
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)];
     expect(head.status).toBe(200);
@@ -91,14 +91,14 @@ test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
   },
 );
 
-test.each(['/docs', '/docs/scalar.js'])('%s refuses POST and says what it allows', async (path) => {
+test.each(['/docs', '/docs/scalar.js'])('%s rejects POST with Allow', async (path) => {
   const response = await get(path, {}, 'POST');
   expect(response.status).toBe(405);
   expect(response.headers.get('allow')).toBe('GET, HEAD');
   expect(await response.json()).toMatchObject({ code: 'method_not_allowed', status: 405 });
 });
 
-test('the root leads to the page', async () => {
+test('the root redirects to the page', async () => {
   const { status, headers } = await get('/');
   expect(status).toBe(302);
   expect(headers.get('location')).toBe(`${publicUrl}/docs`);

@@ -1,9 +1,9 @@
-/** Rules that every OpenAPI document of the service has to keep. */
+/** Rules for every OpenAPI document of the service. */
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import Ajv from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 
-/** What Redocly's recommended rules find. */
+/** Violations of Redocly's recommended rules. */
 export async function redoclyProblems(source: string): Promise<unknown[]> {
   const config = await createConfig({ extends: ['recommended'] });
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });

@@ -48,7 +48,7 @@ interface Header {
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
-/** The part, or what it refers to. */
+/** The part, or the target of its `$ref`. */
 export function resolvedIn<Part extends object>(document: object, part: Part): Part {
   const { $ref } = part as Referable;
   if ($ref === undefined) return part;
@@ -60,7 +60,7 @@ export function resolvedIn<Part extends object>(document: object, part: Part): P
   return resolvedIn(document, found as Part);
 }
 
-/** A part of a JSON Pointer as what it names. */
+/** Decodes a segment of a JSON Pointer. */
 export function unescaped(key: string): string {
   return key.replaceAll('~1', '/').replaceAll('~0', '~');
 }

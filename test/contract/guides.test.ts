@@ -36,7 +36,7 @@ async function allPages(): Promise<Map<string, string>> {
 const pages = await allPages();
 
 describe('the guides', () => {
-  test('lead to every guide, and to a page for every error code', () => {
+  test('link to every guide, and to a page for every error code', () => {
     const names = [...pages.keys()];
     expect(names).toContain('/docs/guides/typescript-client');
     for (const name of readdirSync(join(root, 'docs/guides')).filter((file) => file.endsWith('.md'))) {
@@ -46,7 +46,7 @@ describe('the guides', () => {
     for (const code of Object.keys(clientErrors)) expect(names).toContain(`/docs/errors/${code}`);
   });
 
-  test('have no link that leads nowhere, no fragment that is not there, and none to the repository', async () => {
+  test('have no broken links or fragments, and none to the repository', async () => {
     for (const [path, text] of pages) {
       for (const [, href = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
         const target = new URL(href, app.url + path);
@@ -60,7 +60,7 @@ describe('the guides', () => {
     }
   });
 
-  test('load nothing from elsewhere, and run no script', async () => {
+  test('load no external resources and run no scripts', async () => {
     const { headers } = await page('/docs/guides/quickstart');
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(headers.get('content-security-policy')).toStartWith(
@@ -80,7 +80,7 @@ describe('the guides', () => {
   });
 });
 
-test('every error links to its page, behind the links of a deprecated operation', async () => {
+test('every error links to its page, after the links of a deprecated operation', async () => {
   const client = clientOf(app.url, app.key);
   for (const [target, code] of [
     ['/pets?limit=0', 'invalid_parameter'],
@@ -107,7 +107,7 @@ test('an unknown path is a page for a browser, and the Error body for a program'
   }
 });
 
-test('pages of configured origins may read the OpenAPI document, and trace their calls', async () => {
+test('pages of configured origins can read the OpenAPI document and trace their calls', async () => {
   const from = (origin: string) => fetch(`${app.url}/openapi.json`, { headers: { Origin: origin } });
   expect((await from('https://shop.example')).headers.get('access-control-allow-origin')).toBe(
     'https://shop.example',
@@ -120,7 +120,7 @@ test('pages of configured origins may read the OpenAPI document, and trace their
   expect(preflight.headers.get('access-control-allow-headers')).toContain('Traceparent');
 });
 
-test('without a public address the document names where the service listens, whatever Host a client sends', async () => {
+test('without a public URL the document has the address of the service, for any Host', async () => {
   const response = await fetch(`${app.url}/openapi.json`, { headers: { Host: 'evil.example' } });
   expect(((await response.json()) as { servers: unknown }).servers).toEqual([
     { url: `${app.url}/v1`, description: 'Production' },

@@ -1,4 +1,4 @@
-/** Both OpenAPI documents: as the code promises, as they are served, and by the rules of such documents. */
+/** Both OpenAPI documents match the code, are served unchanged, and follow the rules for such documents. */
 import { describe, expect, test } from 'bun:test';
 import { adminContractText } from '../../scripts/openapi/admin-document.ts';
 import { contractText } from '../../scripts/openapi/document.ts';
@@ -18,17 +18,17 @@ describe.each([
   { name: 'openapi.json', text: clientText, made: contractText, served: servedClient },
   { name: 'admin-openapi.json', text: adminText, made: adminContractText, served: servedAdmin },
 ])('$name', ({ text, made, served }) => {
-  test('is what the code makes of the contract', () => {
-    // If this fails on purpose: `npm run contract`, and see in the difference that what is stable only gained.
+  test('matches the code (npm run contract updates it)', () => {
+    // If the change is intended, run `npm run contract` and check in the diff that stable parts only gained members.
     expect(text).toBe(made());
   });
 
   // Spectral's rules take four seconds for each document: test/robustness/spectral.test.ts.
-  test("meets Redocly's recommended rules", async () => {
+  test("passes Redocly's recommended rules", async () => {
     expect(await redoclyProblems(served)).toEqual([]);
   });
 
-  test('has only examples that fit their schema', () => {
+  test('has only examples that match their schema', () => {
     expect(misfitsIn(JSON.parse(text))).toEqual([]);
   });
 });
@@ -46,19 +46,19 @@ test('the contact is the configured operator, or absent', () => {
   expect((client as unknown as { info: object }).info).not.toHaveProperty('contact');
 });
 
-// `call` compares each real response with its declaration. This is what is declared.
+// `call` compares each real response with its declaration. These tests check the declarations.
 describe.each([...allOperations])('$operationId', (operation) => {
   const { path, method, success } = operation;
   const { responses = {} } = client.paths[path]?.[method.toLowerCase()] ?? {};
 
-  test('declares every status it can answer with', () => {
+  test('declares every possible status', () => {
     const statuses = errorsOf(operation).map((code) => String(errors[code].status));
     expect(Object.keys(responses)).toEqual(
       expect.arrayContaining([...Object.keys(success.descriptions), ...statuses]),
     );
   });
 
-  test('declares responses as private, errors as never stored, and types as not to be guessed', () => {
+  test('declares Cache-Control private for responses, no-store for errors, and nosniff', () => {
     for (const [status, declared] of Object.entries(responses)) {
       const { headers = {} } = resolvedIn(client, declared);
       const constant = (name: string) => {
@@ -73,7 +73,7 @@ describe.each([...allOperations])('$operationId', (operation) => {
 });
 
 describe('the admin document', () => {
-  test('has every operation with its role and the statuses it can answer with', () => {
+  test('has every operation with its role and possible statuses', () => {
     const documented = Object.values(admin.paths).flatMap((methods) => Object.values(methods));
     expect(documented.map((one) => one?.operationId).sort()).toEqual(Object.keys(adminOperations).sort());
     for (const operation of allAdminOperations) {
@@ -94,22 +94,25 @@ describe('the admin document', () => {
     }
   });
 
-  test('shares the rows of clients but for their descriptions, and keeps an operation that clients lose', () => {
+  test('shares the rows of clients except for descriptions and filters, and keeps an operation that is removed for clients', () => {
     const rows: Readonly<Record<string, Operation>> = operations;
     for (const [id, row] of Object.entries<Operation>(adminOperations)) {
       const { deprecation: _, ...kept } = rows[id] ?? row;
-      expect(row).toEqual({ ...kept, description: row.description });
+      const { description, query } = row;
+      expect(row).toEqual({ ...kept, description, ...(query && { query }) });
+      for (const [name, schema] of Object.entries(kept.query?.shape ?? {}))
+        expect([id, name, query?.shape[name] === schema]).toEqual([id, name, true]);
     }
   });
 
-  test('has every admin error on some operation, and none of the errors of clients among them', () => {
+  test('has every admin error for some operation, and none that only clients get', () => {
     const unused = Object.keys(adminErrors).filter((code) => !adminErrorCodes.includes(code as ErrorCode));
     expect(unused).toEqual([]);
     expect(Object.keys(adminErrors).filter((code) => code in clientErrors)).toEqual([]);
   });
 });
 
-test('no header that changes what a request does has an example: the reference page would send it with every sample', () => {
+test('no header that changes the effect of a request has an example, because the reference page would send it with every sample', () => {
   const { parameters } = (
     client as unknown as { components: { parameters: Record<string, HeaderParameter> } }
   ).components;

@@ -1,4 +1,4 @@
-/** What a change of a JSON Schema would break for clients: of what they send, or of what they receive. */
+/** Finds changes of a JSON Schema that break clients, for requests or for responses. */
 import { resolvedIn, type Schema } from './document.ts';
 
 /** `fixed`: neither may change, whichever way. */
@@ -12,11 +12,11 @@ export interface Located {
 /** Bounds that allow less the higher they are, and those that allow less the lower they are. */
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const;
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
-/** What has no order: any change is one. */
+/** Keywords without an order. Any change of these breaks clients. */
 const sameAlways = ['const', 'pattern', 'format', 'default', 'multipleOf', 'uniqueItems'] as const;
 const combinations = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** A sentence for each break; none: every request that was valid is, and every response is as it was promised. */
+/** A sentence for each break. Empty if all former requests remain valid and all responses conform to the former schema. */
 export function schemaBreaks(direction: Direction, old: Located, now: Located, at = 'value'): string[] {
   const [was, is] = [resolvedIn(old.document, old.schema), resolvedIn(now.document, now.schema)];
   const inner = (name: string, oldPart: Schema, nowPart: Schema) =>

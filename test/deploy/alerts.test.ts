@@ -12,7 +12,7 @@ const testRules = testWith({ name: 'promtool', package: 'prometheus', optional: 
 
 const folder = join(root, 'deploy');
 
-testRules('each alert fires when and only when it should, as Prometheus itself evaluates it', async () => {
+testRules('each alert fires exactly when it should, evaluated by Prometheus', async () => {
   for (const command of [
     ['check', 'rules', 'alerts.yml'],
     ['test', 'rules', 'alerts.test.yml'],
@@ -26,7 +26,7 @@ testRules('each alert fires when and only when it should, as Prometheus itself e
   }
 });
 
-test('every alert is tried, when it is to fire and when not', () => {
+test('every alert is tested in both states', () => {
   const text = (name: string) => readFileSync(join(folder, name), 'utf8');
   const names = [...text('alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name);
   const tried = text('alerts.test.yml');

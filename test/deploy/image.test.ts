@@ -8,18 +8,18 @@ import { root, start } from '../support/process.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** What the image's first stage copies from the project. */
+/** Files that the image's first stage copies from the project. */
 const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
   paths.split(' '),
 );
 
-test('the image copies nothing that is not there, or that .dockerignore keeps out', () => {
+test('the image copies only files that exist and are not excluded by .dockerignore', () => {
   const letIn = read('.dockerignore').matchAll(/^!(\S+)$/gm);
   expect(copied.toSorted()).toEqual([...letIn].map(([, path = '']) => path).toSorted());
   expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('what the image copies is all that its build needs, and the file it makes runs', async () => {
+test('the image copies all files that its build needs, and the built file runs', async () => {
   await using folder = await temporaryFolder();
   for (const path of copied) {
     await mkdir(dirname(join(folder.path, path)), { recursive: true });

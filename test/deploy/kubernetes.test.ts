@@ -12,7 +12,7 @@ const [deployment, service, budget] = manifest;
 const { spec: pod, metadata } = deployment.spec.template;
 const [container] = pod.containers;
 
-test('the service, the budget and the spreading are about the pods of the deployment', () => {
+test('the service, the budget and the topology spread select the pods of the deployment', () => {
   for (const labels of [
     deployment.spec.selector.matchLabels,
     service.spec.selector,
@@ -23,7 +23,7 @@ test('the service, the budget and the spreading are about the pods of the deploy
   }
 });
 
-test('every port is one that the service listens on, and the admin listener is not among them', () => {
+test('every port is one of the service, and none is that of the admin listener', () => {
   const port = container.env.find(({ name }) => name === 'PORT')?.value;
   expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
   const { startupProbe, livenessProbe, readinessProbe } = container;
@@ -33,17 +33,17 @@ test('every port is one that the service listens on, and the admin listener is n
   );
 });
 
-test('a pod is given the time that a stop takes after preStop', () => {
+test('the grace period covers preStop and a stop', () => {
   const needed = container.lifecycle.preStop.sleep.seconds + longestStopSeconds;
   expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(needed);
 });
 
-test('an instance that is not ready is left in peace, and one that is not alive is not', () => {
+test('an instance is restarted when it is not alive, but not when it is not ready', () => {
   expect(container.readinessProbe.httpGet.path).toBe('/readyz');
   expect(container.livenessProbe.httpGet.path).toBe('/livez');
 });
 
-test('its variables are settings, none of them a secret', () => {
+test('its variables are settings without secrets', () => {
   const names = container.env.map(({ name }) => name);
   expect(Object.keys(settings)).toEqual(expect.arrayContaining(names));
   for (const secret of ['DATABASE_URL', 'REDIS_URL']) expect(names).not.toContain(secret);
@@ -54,12 +54,12 @@ test('the temporary folder is a volume, because the root file system is read-onl
   expect(container.volumeMounts).toEqual([{ name: volume?.name ?? '', mountPath: '/tmp' }]);
 });
 
-test('a field that Kubernetes does not know is found', () => {
+test('an unknown field is detected', () => {
   const misspelt = { ...deployment, spec: { ...deployment.spec, replica: 2 } };
   expect(Manifest.safeParse([misspelt, service, budget]).success).toBe(false);
 });
 
-test('the image is of the version that is being made', () => {
+test('the image has the current version', () => {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
   const next = /^## Unreleased \((\S+)\)$/m.exec(changelog)?.[1] ?? packageJson.version;
   expect(container.image).toEndWith(`:${next}`);

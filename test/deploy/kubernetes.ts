@@ -1,6 +1,6 @@
 /**
- * What of the Kubernetes API the manifest uses, strictly: a field that is not here is either misspelt, or has to be looked
- * up in Kubernetes' own reference before it is added.
+ * A strict schema of the Kubernetes fields that the manifest uses. Look up other fields in the Kubernetes reference before adding
+ * them.
  */
 import { z } from 'zod';
 
@@ -25,7 +25,7 @@ const container = z.strictObject({
   name: z.string(),
   image: z.string(),
   envFrom: z.array(z.strictObject({ secretRef: z.strictObject({ name: z.string() }) })),
-  // A number is no value of a variable: Kubernetes refuses it.
+  // Kubernetes rejects numbers as values of variables.
   env: z.array(z.strictObject({ name: z.string(), value: z.string() })),
   ports: z.array(z.strictObject({ name: z.string(), containerPort: z.int() })),
   startupProbe: probe,

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { longestWaitSeconds } from '../../src/contract/events.ts';
+import { maxWaitSeconds } from '../../src/contract/events.ts';
 import { root } from '../support/process.ts';
 
-test('HAProxy waits longer for a response than a request may wait for an event', () => {
+test('the time-out of HAProxy is longer than the wait for an event', () => {
   const text = readFileSync(join(root, 'deploy/haproxy.cfg'), 'utf8');
   const seconds = /timeout server (\d+)s/.exec(text)?.[1];
-  expect(Number(seconds)).toBeGreaterThan(longestWaitSeconds);
+  expect(Number(seconds)).toBeGreaterThan(maxWaitSeconds);
 });

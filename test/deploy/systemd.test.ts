@@ -10,7 +10,7 @@ const testUnit = testWith({ name: 'systemd-analyze', package: 'systemd' }, ['sys
 
 const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
 
-/** What systemd may count against the unit, of 100: it has to reach clients and databases, and little else. */
+/** Maximum exposure that systemd may report, out of 100. The unit only needs access to clients and databases. */
 const exposure = 15;
 
 /** Analyzes the unit, with a program that every machine has in place of the service. */
@@ -23,16 +23,16 @@ async function analyze(...words: readonly string[]): Promise<{ exitCode: number;
   return { exitCode, output: analyzing.stdout() + analyzing.stderr() };
 }
 
-testUnit('systemd finds no mistake in the unit', async () => {
+testUnit('the unit passes systemd-analyze verify', async () => {
   expect(await analyze('verify')).toEqual({ exitCode: 0, output: '' });
 });
 
-testUnit('the unit leaves the service next to nothing of the machine', async () => {
+testUnit('the unit restricts the access of the service to the machine', async () => {
   const { exitCode, output } = await analyze('security', '--offline=true', `--threshold=${exposure}`);
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Overall exposure level')]);
 });
 
-testUnit('systemd waits for a stop longer than it takes', () => {
+testUnit('the stop time-out of systemd is longer than a stop', () => {
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
   expect(seconds).toBeGreaterThan(longestStopSeconds);
 });

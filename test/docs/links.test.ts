@@ -18,7 +18,7 @@ const documents = [
 
 const read = (path: string) => Bun.file(join(root, path)).text();
 
-/** The text as rendered: Markdown in code blocks and comments is none. */
+/** The text as rendered, without code blocks and comments. */
 const proseOf = (markdown: string) =>
   markdown.replace(/^```[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '');
 
@@ -46,7 +46,7 @@ function fragmentsOf(markdown: string): Set<string> {
   return new Set(fragments);
 }
 
-/** What is wrong with a link of a document; undefined if it leads somewhere. */
+/** The problem of a link in a document. Undefined if its target exists. */
 async function brokenLink(document: string, target: string): Promise<string | undefined> {
   if (/^[a-z]+:/.test(target)) return undefined;
   const [path = '', fragment] = target.split('#');
@@ -67,7 +67,7 @@ test.each(documents)('every link in %s leads to a file and a heading that exist'
   expect(broken.filter((problem) => problem !== undefined)).toEqual([]);
 });
 
-test('links are found in Markdown and HTML, and headings are named as GitHub names them', () => {
+test('links in Markdown and HTML are found, and headings get the fragments of GitHub', () => {
   const text = '[a](b.md#c) ![d](e.svg) <img src="f.svg">\n```\n[no](code.md)\n```\n`[no](code.md)`\n';
   expect(linksIn(text)).toEqual(['b.md#c', 'e.svg', 'f.svg']);
   expect([...fragmentsOf('# A `b`: c, d\n## x_y\n## x_y\n')]).toEqual(['a-b-c-d', 'x_y', 'x_y-1']);

@@ -1,4 +1,4 @@
-/** Tours of the README and the guides: the commands of each step run in a shell, and print what stands below them. */
+/** Tours of the README and the guides. The commands of each step run in a shell and must print the output below them. */
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -22,7 +22,7 @@ const tours: readonly [document: string, settings: number][] = [
 ];
 
 testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
-  'the tour of %s works as it is printed',
+  'the tour of %s prints the documented output',
   async (document, settings) => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -43,7 +43,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
   },
 );
 
-/** A reader's file lies in the working directory; the test's in its own. */
+/** Readers have the file in the working directory, tests in a separate folder. */
 function inFolder(commands: string, folder: string): string {
   return commands.replaceAll('animals.csv', `${folder}animals.csv`);
 }

@@ -6,7 +6,7 @@ import { always } from '../support/property.ts';
 
 const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
 
-test('every text the runtime calls an address has a network, and no other text is taken for one', () => {
+test('exactly the strings that the runtime accepts as addresses have a network', () => {
   const mapped = fc.ipV4().map((address) => `::ffff:${address}`);
   const zoned = fc.ipV6().map((address) => `${address}%eth0`);
   always(fc.oneof(fc.ipV4(), fc.ipV6(), mapped, zoned, fc.string()), (text) => {
@@ -18,7 +18,7 @@ test('every text the runtime calls an address has a network, and no other text i
   });
 });
 
-test('addresses of one /64 are one network in all their spellings, and no others are', () => {
+test('addresses of one /64 are one network in all spellings, and no others are', () => {
   always(fc.tuple(groups, groups), ([one, other]) => {
     fc.pre(one.slice(0, 5).some((group) => group !== 0));
     const text = (parts: number[]) => parts.map((part) => part.toString(16).padStart(4, '0')).join(':');

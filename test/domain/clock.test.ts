@@ -5,7 +5,7 @@ import { FakeMachine } from '../support/clock.ts';
 const start = new FakeMachine().clock.now();
 const hour = 3_600_000;
 
-test("both times start at the system's date, in whole milliseconds", () => {
+test('both times start at the date of the system, in whole milliseconds', () => {
   const { clock } = new FakeMachine();
   expect([clock.now(), clock.steady(), clock.aheadSeconds]).toEqual([start, start, 0]);
   const real = systemClock();
@@ -16,7 +16,7 @@ test("both times start at the system's date, in whole milliseconds", () => {
 });
 
 test.each([-hour, -1_000, -900, 60, 1_000, hour])(
-  'a step of %d ms moves the date at once, and steady time not at all',
+  'a clock change of %d ms changes the date immediately, and steady time not at all',
   (stepMs) => {
     const machine = new FakeMachine();
     const { clock } = machine;
@@ -30,7 +30,7 @@ test.each([-hour, -1_000, -900, 60, 1_000, hour])(
   },
 );
 
-test('steps add up, and a date that is set back to what it was leaves nothing ahead', () => {
+test('clock changes add up, and setting the date back to its old value leaves no difference', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   for (const [stepMs, ahead] of [
@@ -44,7 +44,7 @@ test('steps add up, and a date that is set back to what it was leaves nothing ah
   }
 });
 
-test('an instant shown as a date is never shown too early', () => {
+test('a steady time is never converted to too early a date', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.step(400);
@@ -54,29 +54,32 @@ test('an instant shown as a date is never shown too early', () => {
   expect(shown * 1_000).toBeGreaterThanOrEqual(clock.now());
 });
 
-test.each([3_000, hour, 30 * hour])('%d ms of sleep have passed: nothing was stepped', (sleepMs) => {
-  const machine = new FakeMachine();
-  const { clock } = machine;
-  machine.suspend(sleepMs);
-  expect(clock.steady()).toBe(start + sleepMs);
-  expect(clock.aheadSeconds).toBe(0);
-  // What was slept once does not pass for the sleep of a later step.
-  machine.step(sleepMs);
-  expect(clock.steady()).toBe(start + sleepMs);
-  expect(clock.aheadSeconds).toBe(sleepMs / 1_000);
-});
+test.each([3_000, hour, 30 * hour])(
+  '%d ms of suspension count as elapsed, not as a clock change',
+  (sleepMs) => {
+    const machine = new FakeMachine();
+    const { clock } = machine;
+    machine.suspend(sleepMs);
+    expect(clock.steady()).toBe(start + sleepMs);
+    expect(clock.aheadSeconds).toBe(0);
+    // An earlier sleep must not explain a later step.
+    machine.step(sleepMs);
+    expect(clock.steady()).toBe(start + sleepMs);
+    expect(clock.aheadSeconds).toBe(sleepMs / 1_000);
+  },
+);
 
-test('a date that is set after sleep, as by NTP, counts the sleep and not the step', () => {
+test('a date set after a suspension counts as elapsed time, not as a clock change', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.suspend(hour);
   machine.step(-10 * hour);
-  // The system tells how long it slept to a second or so; too little ends no window early.
+  // The system reports sleep to within a second or so. Too low a value ends no window early.
   expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);
   expect(clock.steady()).toBeLessThanOrEqual(start + hour);
 });
 
-test('a pause between two readings is no step', () => {
+test('a pause between two readings is not a clock change', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.interruption = () => machine.pass(2_000);
@@ -99,7 +102,7 @@ function commonSteps(): DateSteps & { count: number; aheadMs: number } {
   };
 }
 
-test('a step that several processes notice is one step, and steady time is the same in all', () => {
+test('a clock change noticed by several processes counts once, and steady time is the same in all', () => {
   const steps = commonSteps();
   const machines = [new FakeMachine(), new FakeMachine(), new FakeMachine()];
   for (const { clock } of machines) clock.share?.(steps);
@@ -119,7 +122,7 @@ test('a step that several processes notice is one step, and steady time is the s
   expect(machines.map(({ clock }) => clock.steady())).toEqual(machines.map(() => start + 750 + hour));
 });
 
-test('a process that starts after a step nobody noticed yet agrees with the others as soon as they do', () => {
+test('a process that starts after an unnoticed clock change agrees with the others as soon as they notice it', () => {
   const steps = commonSteps();
   const [old, young] = [new FakeMachine(), new FakeMachine()];
   old.clock.share?.(steps);
@@ -130,7 +133,7 @@ test('a process that starts after a step nobody noticed yet agrees with the othe
   expect([young.clock.steady(), young.clock.aheadSeconds, steps.count]).toEqual([start, 3_600, 1]);
 });
 
-test('a service that starts again goes on in the steady time of the one before', () => {
+test('a restarted service continues the steady time of the previous one', () => {
   const steps = commonSteps();
   const before = new FakeMachine();
   before.clock.share?.(steps);

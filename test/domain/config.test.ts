@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { settings } from '../../src/config/settings.ts';
 import { workers } from '../../src/config/values.ts';
 import { type Config, ConfigError, readConfig } from '../../src/config.ts';
-import { mostWorkers } from '../../src/domain/workers.ts';
+import { maxWorkers } from '../../src/domain/workers.ts';
 import { always } from '../support/property.ts';
 
-/** Values no setting of that name may have. Settings that take any text have none. */
+/** Invalid values for each setting. Settings that accept any text have none. */
 const wrong: Readonly<Record<string, readonly string[]>> = {
   PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
   WORKERS: ['0', '-1', '257', '2.0', 'AUTO', 'all'],
@@ -15,7 +15,7 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   IDLE_TIMEOUT_SECONDS: ['0', 'off', '256'],
   DATABASE_URL: [
     ...['./data/store.db', 'sqlite:', 'sqlite://', 'sqlite::memory:', 'sqlite://:memory:'],
-    ...['mysql://localhost/pets', 'postgres:'],
+    ...['mysql://localhost/pets', 'postgres:', 'postgres://localhost/pets?sslmode=bogus'],
   ],
   REDIS_URL: ['localhost:6379', 'http://127.0.0.1', 'redis:'],
   PUBLIC_URL: ['example.com', 'ftp://example.com', 'https://a.example/v1', 'https://a.example/?x=1'],
@@ -71,7 +71,7 @@ function mistakesOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('the configuration', () => {
-  test('needs no setting at all', () => {
+  test('needs no settings', () => {
     expect(mistakesOf({})).toEqual([]);
     expect(readConfig({})).toMatchObject({
       host: '127.0.0.1',
@@ -81,14 +81,14 @@ describe('the configuration', () => {
     });
   });
 
-  test('takes an empty setting for none, and white space around a value', () => {
+  test('ignores an empty setting, and white space around a value', () => {
     const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, ' ']));
     expect(readConfig(empty)).toEqual(readConfig({}));
     expect(readConfig({ PORT: ' 8080 ' }).port).toBe(8_080);
   });
 
   test.each(Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
-    'refuses %s=%s, with the name and the value in the message',
+    'rejects %s=%s with the name and the value in the message',
     (name, value) => {
       const [mistake, ...more] = mistakesOf({ [name]: value });
       expect(mistake).toStartWith(`${name} must `);
@@ -125,19 +125,19 @@ describe('the configuration', () => {
     expect(readConfig({ [name]: value })[key as keyof Config]).toEqual(expected as never);
   });
 
-  test('takes auto for as many workers as there are cores, and one where processes cannot share a port', () => {
-    expect(workers('auto', 'linux')).toBe(Math.min(mostWorkers, availableParallelism()));
+  test('treats auto as one worker per core, or one where processes cannot share a port', () => {
+    expect(workers('auto', 'linux')).toBe(Math.min(maxWorkers, availableParallelism()));
     for (const platform of ['darwin', 'freebsd', 'win32'] as const) {
       expect([workers('auto', platform), workers('1', platform)]).toEqual([1, 1]);
       expect(() => workers('2', platform)).toThrow('must be 1 on this system: only Linux');
     }
   });
 
-  test('knows nothing of variables that are none of its settings', () => {
+  test('ignores other variables', () => {
     expect(mistakesOf({ PATH: '/bin', port: 'x', PORTS: 'x' })).toEqual([]);
   });
 
-  test('cannot be changed once it is read', () => {
+  test('is immutable', () => {
     const config = readConfig({});
     expect(Object.isFrozen(config)).toBe(true);
     expect(Object.isFrozen(config.limits)).toBe(true);

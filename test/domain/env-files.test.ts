@@ -22,7 +22,7 @@ function mistakesOf(environment: Record<string, string>, folder?: string): reado
 }
 
 describe('a .env file', () => {
-  test.each(['.env', '.env.development', '.env.local'])('%s that is a folder is refused', async (name) => {
+  test.each(['.env', '.env.development', '.env.local'])('%s that is a folder is rejected', async (name) => {
     await using folder = await temporaryFolder();
     mkdirSync(join(folder.path, name));
     const [mistake = '', ...more] = mistakesOf({}, folder.path);
@@ -39,7 +39,7 @@ describe('a .env file', () => {
     expect(await mistakesIn(text)).toEqual([`.env sets ${found}, which is not a setting. Use ${meant}.`]);
   });
 
-  test('may set what other programs read', async () => {
+  test('may contain variables of other programs', async () => {
     expect(await mistakesIn('HOME=/\nPGPORT=1\nHOSTNAME=a\nTZ=UTC\nANIMAL_STORE_KEY=ask\nPORT=80')).toEqual(
       [],
     );
@@ -51,7 +51,9 @@ describe('a .env file', () => {
   });
 });
 
-describe('settings that contradict each other are refused:', () => {
+const cluster = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
+
+describe('contradictory settings are rejected:', () => {
   test.each([
     [
       { BAN_FIRST_SECONDS: '20', BAN_LONGEST_SECONDS: '10' },
@@ -59,6 +61,41 @@ describe('settings that contradict each other are refused:', () => {
     ],
     [{ REDIS_URL: 'redis://127.0.0.1' }, 'REDIS_URL must not be set when DATABASE_URL is SQLite'],
     [{ DATABASE_URL: 'postgres://a@127.0.0.1/b' }, 'REDIS_URL must be set when DATABASE_URL is PostgreSQL'],
+    [
+      { DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.1/b' },
+      'DATABASE_REPLICA_URLS must not be set when DATABASE_URL is SQLite',
+    ],
+    [
+      { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b, postgres://a@127.0.0.1/b' },
+      'DATABASE_REPLICA_URLS must not contain DATABASE_URL',
+    ],
+    [
+      { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b,postgres://a@127.0.0.2/b' },
+      'DATABASE_REPLICA_URLS must not name a URL twice',
+    ],
+    [
+      { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a:secret@127.0.0.2/b,mysql://a:secret@127.0.0.2/b' },
+      'DATABASE_REPLICA_URLS must be a list of URLs such as postgres://USER:PASSWORD@HOST/DATABASE, not "mysql://a:***@127.0.0.2/b" (got "postgres://a:***@127.0.0.2/b,mysql://a:***@127.0.0.2/b")',
+    ],
+    [
+      {
+        ...cluster,
+        DATABASE_REPLICA_URLS: 'postgres://a:secret@127.0.0.2/b;postgres://a:secret@127.0.0.3/b',
+      },
+      'DATABASE_REPLICA_URLS must be URLs separated by commas, not by semicolons (got "postgres:***")',
+    ],
+    [
+      { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b?sslmode=bogus' },
+      'DATABASE_REPLICA_URLS must have an sslmode of PostgreSQL: disable, allow, prefer, require, verify-ca, verify-full (got',
+    ],
+    [
+      {
+        ...cluster,
+        DATABASE_URL: 'postgres://a@127.0.0.1/b?search_path=shop',
+        DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b?search_path=shops',
+      },
+      'DATABASE_REPLICA_URLS must have the search_path of DATABASE_URL: set it to "shop" instead of "shops".',
+    ],
     [{ BACKUP_FOLDER: import.meta.path }, 'BACKUP_FOLDER must be a folder'],
   ])('%p', (environment, message) => {
     const [mistake, ...more] = mistakesOf(environment);

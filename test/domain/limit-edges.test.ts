@@ -13,13 +13,13 @@ import {
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
-describe('what a request does not change', () => {
+describe('unchanged state', () => {
   const quota = { perMinute: 2, perDay: 3 };
   const second = startMs / 1_000;
   const decided = (usage: Usage, penalty: KeyPenalty, nowMs = startMs) =>
     decide(usage, penalty, quota, defaultBanRules, nowMs);
 
-  test('comes back as the same object, so that stores need not write it', () => {
+  test('is returned as the same object, so that stores need not write it', () => {
     const admitted = decided(unused, noPenalty);
     expect(admitted.penalty).toBe(noPenalty);
     const { usage } = decided(admitted.usage, noPenalty);
@@ -42,7 +42,7 @@ describe('what a request does not change', () => {
     expect(decided(usage, noPenalty)).toMatchObject({ verdict: { refusal }, usage });
   });
 
-  test('is nothing at first: no window was ever opened, and no key has a penalty', () => {
+  test('is initially empty, without windows and penalties', () => {
     const never = { openedAt: 0, count: 0 };
     expect(unused).toEqual({ minute: never, day: never });
     expect(noPenalty).toEqual({ episodeFrom: 0, episodeUntil: 0, strikes: [], bannedUntil: 0, banLevel: 0 });
@@ -56,7 +56,7 @@ describe('the edges of the rules', () => {
   const decided = (usage: Usage, penalty: KeyPenalty, nowMs = startMs, of = quota) =>
     decide(usage, penalty, of, defaultBanRules, nowMs);
 
-  test('a request in the last millisecond of a Retry-After is a strike, one after it is none', () => {
+  test('a request in the last millisecond of a Retry-After is a strike, and a later one is not', () => {
     const { penalty } = decided(full, noPenalty);
     expect(decided(full, penalty, startMs + 59_999).penalty.strikes).toEqual([startMs + 59_999]);
     expect(decided(full, penalty, startMs + 60_000)).toMatchObject({
@@ -65,7 +65,7 @@ describe('the edges of the rules', () => {
     });
   });
 
-  test('a day that is used up binds although the minute has one left and ends later', () => {
+  test('an exhausted day applies although the minute has requests left and ends later', () => {
     const usage = {
       minute: { openedAt: second - 5, count: 1 },
       day: { openedAt: second - 86_399, count: 3 },
@@ -77,14 +77,14 @@ describe('the edges of the rules', () => {
     });
   });
 
-  test('a clock that stepped back keeps a count of one', () => {
+  test('a clock set back keeps a count of one', () => {
     const usage = { minute: { openedAt: second + 9, count: 1 }, day: { openedAt: second + 9, count: 1 } };
     const { verdict, usage: kept } = decided(usage, noPenalty, startMs, { perMinute: 1, perDay: 1 });
     expect(verdict.refusal).toBe('daily_quota_exceeded');
     expect(kept).toEqual({ minute: { openedAt: second, count: 1 }, day: { openedAt: second, count: 1 } });
   });
 
-  test('what an address has left is whole again when its minute is over', () => {
+  test('the allowance of an address is reset when its minute is over', () => {
     const window = { openedAt: second, count: 5 };
     expect(peek(window, 5, startMs + 59_999)).toMatchObject({
       remaining: 0,
@@ -94,13 +94,13 @@ describe('the edges of the rules', () => {
     expect(peek(window, 5, startMs + 60_000)).toMatchObject({ remaining: 5, resetAt: second + 120 });
   });
 
-  test('what is given back twice is not given twice', () => {
+  test('a refund counts only once', () => {
     const { verdict, usage } = decided(unused, noPenalty);
     const once = refund(usage, verdict, quota, startMs).usage;
     expect(refund(once, verdict, quota, startMs).usage).toEqual(once);
   });
 
-  test('what is given back after the minute shows the next one whole', () => {
+  test('a refund after the minute does not affect the next one', () => {
     const { verdict, usage } = decided(unused, noPenalty);
     const later = refund(usage, verdict, quota, startMs + 60_000).verdict;
     expect(later.minute).toMatchObject({ remaining: 2, resetAt: second + 120 });

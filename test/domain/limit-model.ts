@@ -5,7 +5,7 @@
 import type { BanRules, LimitRefusal } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 
-/** A request as it was answered. */
+/** A request with its answer. */
 interface Entry {
   readonly atMs: number;
   readonly key: number;
@@ -41,7 +41,7 @@ export class LimitModel {
     this.#rules = rules;
   }
 
-  /** What a request has to be answered. It is entered in the log as answered so. */
+  /** Returns the expected answer to a request and records it. */
   request(key: number, quota: Quota, nowMs: number): Expected {
     const ban = this.#bans.get(key);
     const answer =
@@ -98,14 +98,14 @@ export class LimitModel {
     return { refusal: undefined, ...binding, retryAfterSeconds: 0 };
   }
 
-  /** Whether a refusal now is the one strike too many. */
+  /** True if a refusal now would lead to a ban. */
   #isLastStrike(key: number, nowMs: number): boolean {
     const strikes = this.#strikes(key, nowMs);
     const since = nowMs - this.#rules.withinSeconds * 1_000;
     return strikes.at(-1) === nowMs && strikes.filter((at) => at >= since).length >= this.#rules.strikes;
   }
 
-  /** When the key's strikes came since its last ban, were it refused once more now. */
+  /** Times of the key's strikes since its last ban, including a refusal now. */
   #strikes(key: number, nowMs: number): number[] {
     const strikes: number[] = [];
     let episode: Entry | undefined;

@@ -20,7 +20,7 @@ import { always } from '../support/property.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
-/** The rules with their state, as a store keeps it: one account, its keys. */
+/** The rules with the state of one account and its keys, as a store has it. */
 class Account {
   usage = unused;
   readonly penalties = new Map<number, KeyPenalty>();
@@ -69,12 +69,12 @@ const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
 const anyCase = fc.record({ quota: anyQuota, rules: anyRules, steps: anySteps });
 
 describe('the rules of limits', () => {
-  test('match a model that derives every decision from the log of requests, while the date is stepped', async () => {
+  test('match a model that derives every decision from the log of requests, under clock changes', async () => {
     const { decisions } = await limitModel({ rounds: 50_000, seed: 20_301_205, progress: () => undefined });
     expect(decisions).toBeGreaterThanOrEqual(50_000);
   });
 
-  test('never lower a count or put a Reset in the past when the date is set back between two starts', () => {
+  test('never decrease a count or put a Reset in the past when the date is set back between two starts', () => {
     const anyStep = fc.record({
       pauseMs: anyPauseMs,
       backMs: fc.constantFrom(0, 0, 0, 1, 1_000, 30_000, 90_000_000),
@@ -131,7 +131,7 @@ describe('the rules of limits', () => {
 });
 
 describe('the rules of failed authentications', () => {
-  test('refuse beyond the limit, open a window with the first failure, and count no refusal', () => {
+  test('reject beyond the limit, open a window with the first failure, and do not count rejections', () => {
     always(
       fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })),
       ([limit, attempts]) => {

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { withoutPassword } from '../../src/config/values.ts';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { maskedUrl } from '../../src/domain/masked-url.ts';
 import { always } from '../support/property.ts';
 
 const password = 'se/cr:et@1';
 
-describe('an address that may be shown', () => {
+describe('a masked URL', () => {
   test.each([
     ['postgres://u:pw@h:5432/db', 'postgres://u:***@h:5432/db'],
     ['postgres://u@h/db?sslmode=require&password=X', 'postgres://u:***@h/db?sslmode=require&password=***'],
@@ -27,7 +28,15 @@ describe('an address that may be shown', () => {
     expect(maskedUrl(text)).toBe(shown);
   });
 
-  test('has no password in it, however the address is misspelt', () => {
+  test.each([
+    ['redis://:pw@h1:6379,h2:6380', 'redis://:***@h1:6379,redis://:***@h2:6380'],
+    ['redis://:p,w@h1', 'redis://:***@h1'],
+    ['redis://u:p@w@h1,h2', 'redis:***,redis:***'],
+  ])('of the hosts of Redis %s is %s', (value, shown) => {
+    expect(withoutPassword(value, 'REDIS_URL')).toBe(shown);
+  });
+
+  test('contains no password, even of a malformed URL', () => {
     const forms = [
       (secret: string) => `postgres://u:${secret}@h/db`,
       (secret: string) => `postgres://u:${encodeURIComponent(secret)}@h/db`,
@@ -47,7 +56,7 @@ describe('an address that may be shown', () => {
     });
   });
 
-  test('is what a mistake in a setting shows', () => {
+  test('is shown by errors about settings', () => {
     const messageOf = (environment: Record<string, string>) => {
       try {
         readConfig(environment);

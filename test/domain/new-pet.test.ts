@@ -17,7 +17,7 @@ function isName(name: unknown): boolean {
   return !points.some(isControl) && !points.some(isSurrogate) && !points.every(isSpace);
 }
 
-/** White space as ECMAScript counts it, which is what the contract's pattern means by \S. */
+/** White space as defined by ECMAScript, which the contract's pattern excludes with \S. */
 const spaces = new Set([
   ...[9, 10, 11, 12, 13, 32, 160, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff],
   ...Array.from({ length: 11 }, (_, index) => 0x2000 + index),
@@ -94,7 +94,7 @@ const anyBody = fc
   });
 
 describe('a new animal', () => {
-  test('is accepted or refused by the rules, and every mistake is named', () => {
+  test('is accepted or rejected by the rules, with every mistake', () => {
     const outcomes = { taken: 0, refused: 0 };
     always(
       anyBody,

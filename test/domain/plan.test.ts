@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { largestQuota, planNames, plans, quotaOf } from '../../src/domain/plan.ts';
+import { maxQuota, planNames, plans, quotaOf } from '../../src/domain/plan.ts';
 
 const needsBoth =
   'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.';
@@ -15,7 +15,7 @@ describe('a plan', () => {
     expect(quotaOf('pro')).toEqual({ plan: 'pro', quota: plans.pro });
   });
 
-  test.each([{ perMinute: 1 }, { perDay: 1 }])('free takes no limits: %j', (custom) => {
+  test.each([{ perMinute: 1 }, { perDay: 1 }])('free rejects custom limits: %j', (custom) => {
     const message = 'The limits of plan "free" are fixed. Only plan "enterprise" has custom limits.';
     expect(() => quotaOf('free', custom)).toThrow(message);
   });
@@ -23,7 +23,7 @@ describe('a plan', () => {
   test.each([
     [1, 1],
     [7, 100],
-    [largestQuota, largestQuota],
+    [maxQuota, maxQuota],
   ])('enterprise takes %d a minute and %d a day', (perMinute, perDay) => {
     expect(quotaOf('enterprise', { perMinute, perDay })).toEqual({
       plan: 'enterprise',
@@ -31,8 +31,8 @@ describe('a plan', () => {
     });
   });
 
-  test.each([undefined, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, largestQuota + 1])(
-    'enterprise refuses a limit of %p, be it per minute or per day',
+  test.each([undefined, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, maxQuota + 1])(
+    'enterprise rejects a limit of %p per minute and per day',
     (limit) => {
       const given = limit === undefined ? {} : { perMinute: limit };
       expect(() => quotaOf('enterprise', { perDay: 1, ...given })).toThrow(needsBoth);
@@ -50,17 +50,17 @@ describe('a plan', () => {
     expect(() => quotaOf('enterprise', custom)).toThrow(expect.objectContaining({ field }));
   });
 
-  test('enterprise takes no more per minute than per day', () => {
+  test('enterprise rejects a higher limit per minute than per day', () => {
     const message = 'The limit per minute (100) must not exceed the limit per day (10).';
     expect(() => quotaOf('enterprise', { perMinute: 100, perDay: 10 })).toThrow(message);
   });
 
-  test('that does not exist is named, with those that do', () => {
+  test('that is unknown is reported with the valid ones', () => {
     const message = 'Unknown plan "gold". Choose one of: free, pro, business, enterprise.';
     expect(() => quotaOf('gold')).toThrow(message);
   });
 
-  test('allows at most a number of requests that every count reaches exactly', () => {
-    expect(largestQuota).toBe(1_000_000_000_000);
+  test('allows at most a number of requests that all counters represent exactly', () => {
+    expect(maxQuota).toBe(1_000_000_000_000);
   });
 });

@@ -14,10 +14,10 @@ test.each([
 });
 
 test.each(['Käthe 🐕‍🦺', '❤️', '1️⃣', '👩🏽‍⚕️', 'می‌خواهم', 'क्‍ष', 'שלום', 'a\u0301'])(
-  '%s is shown as it is written',
+  '%s is printed unchanged',
   (text) => expect(printable(text)).toBe(text),
 );
 
-test('what is kept is not escaped', () => {
+test('stored text is not escaped', () => {
   expect(printable('a\n\t\u202e', '\n')).toBe('a\n\\u0009\\u202e');
 });

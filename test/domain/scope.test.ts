@@ -7,7 +7,7 @@ import { always } from '../support/property.ts';
 const anyScopes = fc.array(fc.constantFrom(...scopes), { maxLength: 12 });
 
 describe('scopes as text', () => {
-  test('are read back as they were written, each once, in one order', () => {
+  test('survive a round trip, each once and in a fixed order', () => {
     always(anyScopes, (given) => {
       const text = scopesText(given);
       expect(scopesOfText(text)).toEqual(scopes.filter((scope) => given.includes(scope)));
@@ -16,13 +16,13 @@ describe('scopes as text', () => {
     });
   });
 
-  test('are a list that RFC 6749 calls one: words of printable characters, one space between them', () => {
+  test('are a list according to RFC 6749, of printable words separated by single spaces', () => {
     expect(scopesText(scopes)).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/);
     expect(scopesText([])).toBe('');
     expect(scopesOfText('')).toEqual([]);
   });
 
-  test('of a later version are left out: what is not known allows nothing', () => {
+  test('of a later version are omitted and allow nothing', () => {
     expect(scopesOfText('stock:read pets:read stock:write')).toEqual(['pets:read']);
   });
 
@@ -40,7 +40,7 @@ describe('scopes as text', () => {
     for (const word of near) expect(scopesOfText(word)).toEqual([]);
   });
 
-  test('never give what is no word of the text, whatever it is', () => {
+  test('never contain a scope that is not a word of the text', () => {
     always(
       fc.oneof(fc.string(), fc.array(fc.constantFrom(...scopes, 'all', '', '*')).map(String)),
       (text) => {
@@ -51,7 +51,7 @@ describe('scopes as text', () => {
 });
 
 describe('the scopes of operations', () => {
-  test('unless a key says otherwise are those of the three operations of the specification', () => {
+  test('default to those of the three operations of the specification', () => {
     const allowed = allOperations.filter(
       ({ scope, method }) => scope && method !== 'GET' && defaultScopes.includes(scope),
     );
@@ -63,13 +63,13 @@ describe('the scopes of operations', () => {
     expect([...defaultScopes]).toEqual(['pets:read', 'pets:create']);
   });
 
-  test('are there for everything but the limits of one’s own', () => {
+  test('exist for every operation except the rate limit', () => {
     expect(
       allOperations.filter(({ scope }) => scope === undefined).map(({ operationId }) => operationId),
     ).toEqual(['getRateLimit']);
   });
 
-  test('that read are never those that write, but for the webhooks of the account', () => {
+  test('for reading and writing differ, except for webhooks', () => {
     for (const { method, scope } of allOperations) {
       if (scope !== undefined && scope !== 'webhooks:write')
         expect(scope.endsWith(':read')).toBe(method === 'GET');

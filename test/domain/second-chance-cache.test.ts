@@ -9,11 +9,11 @@ function filled(most: number, entries: number): SecondChanceCache<number, { isRe
   return cache;
 }
 
-test('it never holds more than it may', () => {
+test('it never exceeds its size', () => {
   for (const entries of [0, 1, 3, 4, 100]) expect(filled(3, entries).size).toBe(Math.min(3, entries));
 });
 
-test('what is used between two rounds of the hand stays, whatever else comes and goes', () => {
+test('an entry used between two rounds of the hand remains', () => {
   const cache = filled(10, 10);
   for (let key = 10; key < 1_000; key++) {
     expect(cache.get(7)).toBeDefined();
@@ -22,14 +22,14 @@ test('what is used between two rounds of the hand stays, whatever else comes and
   }
 });
 
-test('what is not used goes first', () => {
+test('unused entries are evicted first', () => {
   const cache = filled(4, 4);
   for (const key of [0, 2, 3]) cache.get(key);
   cache.set(4, held());
   expect([0, 1, 2, 3, 4].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true, true, true]);
 });
 
-test('an entry that is set again, or deleted, takes no room twice', () => {
+test('an entry that is replaced or deleted is counted once', () => {
   const cache = filled(2, 2);
   const again = held();
   cache.set(1, again);
@@ -38,7 +38,7 @@ test('an entry that is set again, or deleted, takes no room twice', () => {
   expect([cache.size, cache.get(1)]).toEqual([1, undefined]);
 });
 
-test('when all were used, one of them goes all the same', () => {
+test('one entry is evicted even if all were used', () => {
   const cache = filled(3, 3);
   for (const key of [0, 1, 2]) cache.get(key);
   cache.set(3, held());

@@ -1,4 +1,4 @@
-/** One instance is cut off from Redis or PostgreSQL: what any instance acknowledged, all of them show soon after. */
+/** One instance is cut off from Redis or PostgreSQL. Changes acknowledged by any instance soon appear on all. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app/app.ts';

@@ -12,7 +12,7 @@ const sessions = 3;
 const hasPgBouncer = pgBouncerProgram() !== undefined;
 const bouncers: OwnServer[] = [];
 
-/** Starts a PgBouncer; returns the address of the database through it. */
+/** Starts PgBouncer and returns the database's address through it. */
 async function bouncerBefore(url: string): Promise<string> {
   const bouncer = await ownPgBouncer(url, { settings: { default_pool_size: sessions } });
   if (bouncer === undefined) throw new Error('PgBouncer is missing.');

@@ -9,7 +9,7 @@ import { ShopDatabase } from './refusals.ts';
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({
   instances: 2,
-  // Long enough for a slow machine not to look like one whose servers are away.
+  // Long enough that a slow machine is not mistaken for unavailable servers.
   environment: { POSTGRES_TIMEOUT_MS: '10000', REDIS_TIMEOUT_MS: '5000' },
   makeDatabase: async (postgres) => {
     database = await ShopDatabase.make(postgres);
@@ -52,7 +52,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       await until(() => refused.length > 0);
       await end();
       await becomes('ready');
-      // What /readyz knows is up to a second old, so a request may still meet a session of before.
+      // The state that /readyz knows is up to a second old, so a request may still use a former session.
       for (const client of clients)
         await until(async () => (await client.add(`after ${name}`)).status === 201);
       const replies = [...(await adding.stop()), ...(await reading.stop())];

@@ -1,4 +1,4 @@
-/** The way to PostgreSQL is encrypted wherever the server can, and checked as far as `sslmode` says. */
+/** Connections to PostgreSQL are encrypted if the server supports it, and verified as `sslmode` demands. */
 import { afterAll, describe, expect } from 'bun:test';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
@@ -17,11 +17,11 @@ const certificate: Certificate | undefined =
     ? undefined
     : await makeCertificate(made.use(await temporaryFolder()).path, 'localhost');
 const plain = made.use(await ownPostgres());
-// The service goes by its own settings, not by libpq's.
+// The service ignores libpq's variables.
 const environment = { PGSSLMODE: 'disable', PGDATABASE: 'none_of_this_name' };
 const cluster = certificate && made.use(await startCluster({ instances: 1, certificate, environment }));
 
-/** What the server says of the connection, or why there is none. */
+/** The server's description of the connection, or the error. */
 async function connect(server: string | undefined, parameters: string): Promise<string> {
   await using database = new PostgresDatabase({
     url: `${server}${parameters}`,

@@ -1,4 +1,4 @@
-/** PostgreSQL stops, is killed or freezes: requests that need it get 503, and nothing acknowledged is lost. */
+/** PostgreSQL stops, is killed or freezes. Requests that need it get 503, and no acknowledged change is lost. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -26,7 +26,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
       ),
     );
 
-  /** The result of a read; the statement timeout is so short that a busy machine may exceed it. */
+  /** Retries a read until it succeeds, because a busy machine may exceed the short statement time-out. */
   const untilServed = async <Result>(read: () => Promise<Result>): Promise<Result> => {
     const results: Result[] = [];
     await until(async () => {

@@ -51,8 +51,8 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       for (const client of clients) expect(await take(client, 10)).toBe(10);
       await begin();
       await degraded();
-      // Of the twenty requests, the first instance last knew of ten and the second of twenty. Snapshots in PostgreSQL may
-      // show each what the other counted.
+      // Of the twenty requests, the first instance knows ten and the second twenty. Snapshots in PostgreSQL may show each the
+      // other's count.
       const first = await take(clients[0] as Client, 50);
       expect(first).toBeGreaterThanOrEqual(limit - 20);
       expect(first).toBeLessThanOrEqual(limit - 10);
@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
     });
   }
 
-  test('emptied: counts come back, and cached pages are not trusted', async () => {
+  test('emptied: counts are restored, and cached pages are not trusted', async () => {
     const clients = clientsOf((await issueKey({ perMinute: 50, perDay: 50 })).key);
     for (const client of clients) for (let index = 0; index < 10; index++) await client.get('/pets');
     const admin = new RedisClient(redis.url);
@@ -74,7 +74,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
     const { id } = JSON.parse(text) as { id: number };
     const reply = await (clients[1] as Client).get(`/pets/${id}`);
     expect(reply.text).toBe(text);
-    // Between the answers the first instance had, and those the second one had.
+    // Between the answers of the first instance and those of the second.
     expect(reply.remaining).toBeLessThanOrEqual(50 - 10 - 2);
   });
 });

@@ -1,4 +1,4 @@
-/** Several instances as plain processes: what one acknowledged, any other honours. */
+/** Several instances as separate processes. Each honours changes that another acknowledged. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';

@@ -1,7 +1,6 @@
 /**
- * A process that counts requests of account 1 beside others: its arguments are the data file, its number among the
- * workers, and how many. Prints what remained of the day after each that was admitted. How far it is stands in a file
- * of its own, mapped too: how many were begun, and how many are done.
+ * Counts requests of account 1 concurrently with other processes. Arguments: data file, worker number, number of requests. Prints
+ * the day's remaining requests after each admitted one. A separate mapped file records how many requests were begun and finished.
  */
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';

@@ -1,14 +1,14 @@
-/** A disk with a cache that forgets: what was synced stays, what was not may stay, be lost or be torn. */
+/** A disk with a volatile cache. Synced data survives, while other data may survive, be lost or be torn. */
 import { type Event, folderItself } from './recording.ts';
 import { sectorsOf } from './sectors.ts';
 
-/** What becomes of what was not synced when the power goes. */
+/** Fate of unsynced data at a power loss. */
 export type Loss = 'all lost' | 'none lost' | 'some lost' | 'torn';
 export const losses: readonly Loss[] = ['all lost', 'none lost', 'some lost', 'torn'];
 
 type Change = Extract<Event, { kind: 'write' | 'truncate' }>;
 
-/** The contents of one file, apart from its name: a name may be gone while the contents are there. */
+/** The contents of one file, separate from its name. The name may be removed while the contents remain. */
 class Contents {
   synced: Buffer;
   pending: Change[] = [];
@@ -31,7 +31,7 @@ class Contents {
   }
 }
 
-/** A name for a file, or its end; with `from`, another name's end at once. */
+/** Adds or removes the name of a file. With `from`, it also removes that name. */
 type Naming = {
   readonly path: string;
   readonly contents: Contents | undefined;
@@ -52,7 +52,7 @@ export class Disk {
     }
   }
 
-  /** Whether the power may go with more than one outcome. */
+  /** True if a power loss has more than one possible outcome. */
   get hasPending(): boolean {
     return this.#namings.length > 0 || [...this.#names.values()].some(({ pending }) => pending.length > 0);
   }
@@ -70,7 +70,7 @@ export class Disk {
     else if (kind === 'sync') contents?.sync();
   }
 
-  /** The files as they are when the power comes back. */
+  /** The files after the power returns. */
   afterLoss(loss: Loss, random: () => number): Map<string, Buffer> {
     const names = new Map(this.#syncedNames);
     // File systems keep the order of names, in a journal.
@@ -107,7 +107,7 @@ function applied(bytes: Buffer, changes: readonly Change[]): Buffer {
   let size = bytes.length;
   for (const change of changes) {
     if (change.kind === 'truncate') {
-      // What is beyond the end reads as zeros when the file grows again.
+      // Bytes beyond the end read as zeros when the file grows again.
       if (change.size < size) result.fill(0, change.size, size);
       size = change.size;
     } else {

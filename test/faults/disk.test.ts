@@ -30,7 +30,7 @@ import {
 } from './disk.ts';
 
 const testLimited = testWith(...fileSizeLimits);
-// Beside a limit on the file's size: the system's own error for a full disk.
+// In addition to a limit on the file's size: the system's error for a full disk.
 const testSmallDisk = testWith(...smallDisks);
 
 function namesOf(round: number): string[] {
@@ -46,7 +46,7 @@ testLimited(
     const { stored } = await addAll(client, namesOf(0));
 
     const wal = `${dataFileIn(folder.path)}-wal`;
-    // From no byte at all to the middle of a frame: half a write must never show.
+    // From zero bytes to the middle of a frame. A partial write must never become visible.
     for (const [round, extraBytes] of [-Infinity, 0, 1, 100, 4_200, 8_240].entries()) {
       const before = (await client.get('/pets?limit=1')).remaining;
       limitFileSize(service.pid, Math.max(0, statSync(wal).size + extraBytes));
@@ -107,7 +107,7 @@ testSmallDisk('a full disk: creations get 503, reads are served, and the service
   expect(pets.map(({ id, name }) => [id, name])).toEqual(names.map((name, index) => [index + 1, name]));
 });
 
-/** Keys of two new accounts for whose limits there is no room in the file yet; the second shares it with the first. */
+/** Keys of two new accounts whose limits do not fit into the file yet. Both would use the same extension. */
 async function keysBeyond(folder: string): Promise<string[]> {
   rowsOf(dataFileIn(folder), "UPDATE sqlite_sequence SET seq = 50000 WHERE name = 'accounts'");
   return [await issueKey(folder, 'pro'), await issueKey(folder, 'pro')];
@@ -170,7 +170,7 @@ testSmallDisk(
 );
 
 testSmallDisk('a start on a full disk reports the full disk, not another process', async () => {
-  // Room for one more file or none: what fails first differs.
+  // Space for one more file or none, which determines the operation that fails first.
   for (const freeKib of [0, 4, 32, 40]) {
     await using folder = await temporaryFolder();
     const fill = [

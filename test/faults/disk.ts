@@ -6,7 +6,7 @@ import type { Client, Reply } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
 import { storedAnimals } from './stored.ts';
 
-/** What `limitFileSize` needs of the machine. */
+/** Requirements of `limitFileSize`. */
 export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
 
 /**
@@ -25,13 +25,13 @@ export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readon
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
 }
 
-/** What `onSmallDisk` needs of the machine. */
+/** Requirements of `onSmallDisk`. */
 export const smallDisks = [
   { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
   onSmallDisk(tmpdir(), 'rw', ['true']),
 ] as const;
 
-/** Leaves no byte free on the disk that the process sees in place of the folder; the return value frees them. */
+/** Fills the disk that the process has mounted at the folder. Returns a function that frees the space. */
 export function fillDisk(pid: number, folder: string): () => void {
   const ballast = join(`/proc/${pid}/root`, folder, 'ballast');
   for (const bytes of [65_536, 4_096, 1]) {
@@ -45,7 +45,7 @@ export function fillDisk(pid: number, folder: string): () => void {
   return () => rmSync(ballast);
 }
 
-/** Expects a 503 with Retry-After, which costs nothing if it is known what remained before. */
+/** Expects a 503 with Retry-After. Given the requests remaining before, also checks that it was not charged. */
 export function expectUnavailable(reply: Reply, remainingBefore = reply.remaining): void {
   const { status, headers, text, remaining } = reply;
   expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);

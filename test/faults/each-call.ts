@@ -1,4 +1,4 @@
-/** Kills a command before each of the calls with which it changes files, so that every state it can leave behind is seen. */
+/** Kills a command before each call that changes files, so that every possible intermediate state is tested. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine } from '../support/cli.ts';
@@ -11,19 +11,19 @@ const changing =
   'write,pwrite64,pwritev,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat';
 
 export interface EachCall {
-  /** What the command finds. */
+  /** Folder in the state before the command. */
   readonly folder: string;
   readonly words: readonly string[];
   /** Files of the folder that are watched, and the folder itself. */
   readonly files: readonly string[];
-  /** Looks at what the command left behind in a folder. */
+  /** Checks the folder after the command has ended or was killed. */
   readonly check: (folder: string, killedAt: string) => Promise<void>;
 }
 
 /**
- * Checks the state after a complete run, then after a kill at each call; the first of these kills comes before any change,
- * so the states before and after the command are both seen. Of equal calls in a row only the first is tried, and none
- * after a sync, which changes nothing for a process that is killed.
+ * Checks the state after a complete run, then after a kill at each call. The first kill precedes any change, so that the states
+ * before and after the command are both covered. Of equal consecutive calls, only the first is tested. Calls after a sync are
+ * skipped, because a sync changes nothing for a killed process.
  */
 export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<void> {
   const points = pointsOf(await traced(folder, words, files, undefined, (place) => check(place, 'no call')));
@@ -36,7 +36,7 @@ export async function killAtEachCall({ folder, words, files, check }: EachCall):
 
 interface Point {
   readonly name: string;
-  /** The how many-th call of this name. */
+  /** Index of the call among those of the same name. */
   readonly number: number;
   readonly text: string;
 }

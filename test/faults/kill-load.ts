@@ -89,8 +89,8 @@ export class LimitedAccount {
   }
 
   /**
-   * Calls until the limit is reached or the service is gone. `pace` gets the share of the limit that was called for, and
-   * resolves when the next call may follow; by default at once.
+   * Sends requests until the limit is reached or the service has ended. `pace` receives the share of the limit used so far and
+   * resolves when the next request may follow. By default there is no delay.
    */
   async spend(url: string, pace: (share: number) => Promise<void> = async () => undefined): Promise<void> {
     const client = clientOf(url, this.#key);

@@ -1,4 +1,4 @@
-/** Kills the service under load, starts it again, and checks that it kept its promises. */
+/** Kills the service under load, restarts it and checks its guarantees. */
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
@@ -7,17 +7,17 @@ import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
-/** Each kill follows a number of acknowledged animals between these; the limited accounts spread their requests over them. */
+/** Number of acknowledged animals before each kill. The limited accounts spread their requests over them. */
 export const acknowledgedAtKill = { least: 40, most: 400 } as const;
-/** Animals of each round that are also read over HTTP; all are looked up in the file. */
+/** Animals of each round that are also read over HTTP. All are checked in the file. */
 const askedFor = 20;
 
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Serving processes, all killed at once; defaults to 1. */
+  /** Worker processes, all killed at once. Defaults to 1. */
   readonly workers?: number;
-  /** How soon after its start the service has to answer again; defaults to no limit. */
+  /** Time until the restarted service must respond. Defaults to no limit. */
   readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
 }
@@ -28,7 +28,7 @@ export interface KillFigures {
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;
-  /** The most that any limited account was charged for requests in flight; all others are checked exactly. */
+  /** Maximum charge of a limited account for requests in flight. All other charges are checked exactly. */
   mostChargedUnused: number;
 }
 

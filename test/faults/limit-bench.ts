@@ -80,7 +80,11 @@ export async function takes(store: Storage, times: number, who = caller): Promis
   return verdicts.map(({ remaining }) => remaining);
 }
 
-export async function ban({ store }: LimitInstance, clock: FakeClock, who = caller): Promise<void> {
+export async function ban(
+  { store }: Pick<LimitInstance, 'store'>,
+  clock: FakeClock,
+  who = caller,
+): Promise<void> {
   await takes(store, who.quota.perMinute + 1, who);
   clock.advance(1);
   for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store, who);

@@ -1,4 +1,4 @@
-/** Processes that count requests of one account in one mapped file, and one that is killed meanwhile. */
+/** Processes that count requests of one account in one mapped file, one of which is killed. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/domain/clock.ts';
 import { callerOf, dataFile, limitFile, openAlone } from '../storage/limit-kit.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { makeLimits } from '../../src/storage/sqlite/limits/making.ts';
+import { makeLimits } from '../../src/storage/sqlite/limits/make-limits.ts';
 import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { limitFileIn } from '../support/process.ts';

@@ -12,7 +12,7 @@ testWith(...tracing)(
     const figures = await powerLosses(recording, { states: 40, seed });
     expect(figures.acknowledged).toBe(20);
 
-    // A disk that never syncs has to show in this test, and so has one that forgets what was mapped.
+    // The test must detect a disk that never syncs and one that loses mapped data.
     const neverSynced = recording.events.filter(({ kind }) => kind !== 'sync');
     const forgotten = recording.events.map((event) =>
       event.kind === 'mapped' ? { ...event, sectors: [] } : event,

@@ -1,4 +1,4 @@
-/** The power goes at any call of a recorded run; every state the disk may then be in has to open whole. */
+/** Power loss at any call of a recorded run. The store must open without losses in every possible state of the disk. */
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
@@ -32,14 +32,14 @@ export interface PowerFigures {
   unacknowledged: number;
   /** States in which limits could not be read, and so counted as used up. */
   strict: number;
-  /** The most requests that were counted and are not any more. */
+  /** Maximum number of counted requests that were lost. */
   mostUncounted: number;
 }
 
-/** Most animals that are sent at once: they are committed together. */
+/** Maximum number of animals sent at once, which are committed together. */
 const largestBurst = 40;
 const limitFile = basename(limitFileIn(''));
-/** How many animals the first key of a new store may surely add within a minute. */
+/** Animals that the first key of a new store can add within a minute. */
 const freeAnimals = 50;
 
 async function storeWithKey(folder: string): Promise<string> {
@@ -54,7 +54,7 @@ export interface AnimalRecording extends Recording {
   readonly quota: Quota;
 }
 
-/** Records a service that is sent that many animals, one by one and in bursts; few of them on a new store. */
+/** Records a service while animals are added, one by one and in bursts. A new store gets only a few. */
 export async function recordAnimals(animals: number, seed: number): Promise<AnimalRecording> {
   const sent = new Set<string>();
   const random = randomFrom(seed);
@@ -83,7 +83,7 @@ export async function recordAnimals(animals: number, seed: number): Promise<Anim
   return { ...recording, sent, quota: animals > freeAnimals ? ample : plans.free };
 }
 
-/** What is to be found after a loss. */
+/** Expected state after a power loss. */
 interface Expected {
   readonly acknowledged: readonly Acknowledged[];
   readonly sent: ReadonlySet<string>;
@@ -116,7 +116,7 @@ export async function powerLosses(
     if (event.kind === 'mapped') counted.seen = event.answered;
     if (event.kind === 'sync' && event.path === limitFile) counted.synced = counted.seen;
     owed += states / events.length;
-    // Where nothing waits for a sync there is one state only; the turns go to the calls that follow.
+    // If nothing is pending, there is only one state. Remaining samples go to later calls.
     const turns = Math.min(Math.floor(owed), disk.hasPending ? states : 1);
     owed -= turns;
     if (turns > 0) figures.cuts++;
@@ -167,7 +167,7 @@ async function checked(
   if (id <= BigInt(expected.acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
 }
 
-/** What was counted before the last sync is counted, or more is: no request is given away. */
+/** At least the requests counted before the last sync must be counted, so that none are free. */
 function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {
   const { callers } = storage.limits.versions() as Versions;
   const caller = callerWith({ quota });

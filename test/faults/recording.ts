@@ -1,4 +1,4 @@
-/** Records every call with which a service changes its files, in whichever thread, and every answer it gives meanwhile. */
+/** Records every call that changes the service's files, in all threads, and every response. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
@@ -10,13 +10,13 @@ import { changedSectors, type Sector } from './sectors.ts';
 import type { Acknowledged } from './stored.ts';
 import { callsIn, type TracedCall } from './strace.ts';
 
-/** What a traced service did, in its order. Paths are relative to the folder of the store. */
+/** An action of a traced service. Paths are relative to the store's folder. */
 export type Event =
   | { readonly kind: 'create' | 'unlink' | 'sync'; readonly path: string }
   | { readonly kind: 'rename'; readonly path: string; readonly to: string }
   | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
-  /** What was written to a file through its mapping since the last event of this kind, by sectors of the disk. */
+  /** Changes to a mapped file since the last event of this kind, by disk sectors. */
   | {
       readonly kind: 'mapped';
       readonly path: string;
@@ -24,7 +24,7 @@ export type Event =
       /** Requests answered until then. */
       readonly answered: number;
     }
-  /** 201, with the animal as it was answered. */
+  /** A 201 response with the acknowledged animal. */
   | { readonly kind: 'answer'; readonly pet: Acknowledged };
 
 /** The folder itself, which has to be synced for names in it to last. */
@@ -35,13 +35,13 @@ const calls = 'openat,unlink,rename,pwrite64,write,writev,fsync,fdatasync,ftrunc
 const longestText = 16_777_216;
 
 export interface Recording {
-  /** The files as they lay there, synced, before. */
+  /** Synced contents of the files before the first event. */
   readonly initial: ReadonlyMap<string, Buffer>;
   readonly events: readonly Event[];
 }
 
 export interface RecordOptions {
-  /** Makes the store and returns a key; without it the service makes both, and the key is of the Free plan. */
+  /** Creates the store and returns a key. Without it, the service creates both, and the key has the Free plan. */
   readonly prepare?: (folder: string) => Promise<string>;
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
 }
@@ -52,7 +52,7 @@ interface Look {
   readonly sectors: readonly Sector[];
 }
 
-/** Sees what is written to the file of limit state without a call. */
+/** Detects changes to the mapped file of limit state, which need no system call. */
 export class LimitLooks {
   readonly all: Look[] = [];
   readonly #path: string;
@@ -69,13 +69,13 @@ export class LimitLooks {
     this.#last = bytes;
   }
 
-  /** Resolves when what was written is being synced. */
+  /** Resolves when the written data is being synced. */
   async synced(): Promise<void> {
     await until(() => new Int32Array(readFileSync(this.#path).buffer)[header.changed] === 0);
   }
 }
 
-/** Starts a service under strace, puts a load on it, stops it, and tells what it did. */
+/** Runs a service with load under strace and returns its actions. */
 export async function record({ prepare, load }: RecordOptions): Promise<Recording> {
   await using folder = await temporaryFolder();
   await using out = await temporaryFolder();
@@ -103,14 +103,14 @@ function filesIn(folder: string): Map<string, Buffer> {
 }
 
 interface Timed<What> {
-  /** Which line of the trace, or between which two. */
+  /** Index of a line of the trace, or a position between two lines. */
   readonly at: number;
   readonly what: What;
 }
 
 /**
- * What was done, in the order in which it can be relied on: a change or a sync is there when its call has ended, but
- * an answer may be with its client as soon as its call has begun.
+ * Actions in an order that can be relied on. A change or sync is effective when its call has ended, but a response may reach its
+ * client as soon as its call has begun.
  */
 function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: string): Event[] {
   const done = calls
@@ -125,7 +125,7 @@ function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: 
   for (const { at, what } of done) {
     const { event, call } = what;
     if (event.kind !== 'answer') {
-      // What was written while the file was synced may not be, so that such a sync is not relied on.
+      // Data written to the file during a sync may not be synced, so that such a sync is ignored.
       if (event.kind === 'sync' && (changedAt.get(event.path) ?? -1) > call.begunAt) continue;
       changedAt.set(event.path, at);
     }
@@ -170,12 +170,12 @@ function eventOf({ name, text, result }: TracedCall, folder: string): Event | un
       return { kind: 'write', path, offset: Number(offset), data: bytesOf(data) };
     }
     default:
-      // What is not replayed must not pass unnoticed.
+      // Fail for calls that the model cannot replay.
       throw new Error(`The store is written with ${name}, which is not understood: ${text.slice(0, 200)}`);
   }
 }
 
-/** The path of the file a call is about, within the folder; undefined for other files. */
+/** Path of the file that a call affects, within the folder. Undefined for other files. */
 function pathOf(name: string, text: string, folder: string): string | undefined {
   const byName = name === 'openat' || name === 'unlink' || name === 'rename';
   const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
@@ -185,7 +185,7 @@ function pathOf(name: string, text: string, folder: string): string | undefined 
 function inFolder(hex: string, folder: string): string | undefined {
   const path = Buffer.from(bytesOf(hex)).toString();
   if (path === folder) return folderItself;
-  // The first key is shown in a file beside the store, and is no part of it.
+  // The file next to the store that shows the first key is not part of the store.
   if (path.endsWith('.first-key')) return undefined;
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }

@@ -42,7 +42,7 @@ async function reconnect({ redis, notices }: LimitInstance): Promise<void> {
   await until(() => notices.includes('Redis available again'));
 }
 
-/** As if its process were killed: it reaches nothing any more. */
+/** Simulates a killed process by cutting all its connections. */
 async function kill({ redis, postgres }: LimitInstance): Promise<void> {
   await Promise.all([redis.cut(), postgres.cut()]);
 }
@@ -122,7 +122,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await kill(other);
     await take(one.store);
     await one.postgres.cut();
-    await until(() => one.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
+    await until(() => one.notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable')));
     await ban(one, bench.clock);
     await one.postgres.heal();
     await until(() => one.notices.includes('PostgreSQL available again'));
@@ -134,7 +134,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await using _ = bench;
     await take(one.store);
     await one.postgres.cut();
-    await until(() => one.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
+    await until(() => one.notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable')));
     await ban(one, bench.clock);
     await until(() => isSaved(bench));
     expect(await other.store.limits.lift(caller.keyId)).toBe(true);
@@ -231,7 +231,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await kill(other);
     await cutOff(one);
     expect(await one.store.limits.lift(second.keyId)).toBe(true);
-    // It has applied every lift.
+    // The third instance has applied both lifts when it admits the second key.
     await until(async () => (await take(third.store, second)).refusal !== 'api_key_banned');
     expect(await isBanned(third)).toBe(true);
   });

@@ -1,4 +1,4 @@
-/** What Redis and PostgreSQL lose, delay and repeat, limits and bans survive; each through a proxy of the test's own. */
+/** Limits and bans survive data loss, delays and replays of Redis and PostgreSQL, each behind a dedicated proxy. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
@@ -7,6 +7,7 @@ import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
+import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
 import { ban, caller, limitBench, take, takes } from './limit-bench.ts';
 
@@ -34,16 +35,16 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
 
   test('are decided from what the instance knows while Redis lost them and PostgreSQL is silent', async () => {
     await using place = await bench();
-    // Also a connection is made within this time, and on a busy machine that takes a while.
+    // Includes the time to connect, which is longer on a busy machine.
     await using instance = await place.open({ statementTimeoutMs: 2_000 });
     await ban(instance, place.clock);
     instance.postgres.hold();
     await place.empty();
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
-    // Of another account nobody can tell: it comes again.
+    // The state of another account is unknown, so its caller must retry.
     const stranger = { ...caller, keyId: 9, accountId: 9 };
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
-    await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
+    await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable')));
     await instance.postgres.heal();
     await until(() => instance.notices.includes('PostgreSQL available again'));
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
@@ -66,7 +67,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     }
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
-    // What was counted alone is not lost by looking.
+    // Reading the state does not lose local counts.
     expect((await limits.standing(caller)).verdict.minute.remaining).toBe(45);
     expect((await take(instance.store)).remaining).toBe(44);
   });
@@ -110,7 +111,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).remaining).toBe(41);
   });
 
-  test('a request is charged once that reaches Redis after it was given up', async () => {
+  test('a request that reaches Redis after its time-out is charged once', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
@@ -124,7 +125,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(other.store)).remaining).toBe(40);
   });
 
-  test('are counted together however slow this process is: a Redis that answers is not taken for one that is gone', async () => {
+  test('are counted together by a slow process: it does not mistake a responsive Redis for one that is down', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
@@ -153,7 +154,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
       ),
     );
     expect(await asked.at(-1)).toBe('unavailable');
-    // Who is refused is told the state of its address all the same, without asking.
+    // A refusal includes the state of the address without a query.
     expect((await limits.peek('192.0.2.1')).limit).toBe(strictRules.failuresPerMinute);
     await instance.redis.heal();
     const answers = await Promise.all(asked);
@@ -183,7 +184,33 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     const prefix = there.makePrefix();
     await using _serving = await open(prefix, true);
     await using _beside = await open(prefix, false);
-    expect(open('mistyped:', false)).rejects.toThrow(`REDIS_PREFIX=${prefix}`);
+    await expect(open('mistyped:', false)).rejects.toThrow(`REDIS_PREFIX=${prefix}`);
+  });
+
+  test('an instance under another prefix than the running ones is refused; once they stopped, it moves the store', async () => {
+    await using schema = await there.makeSchema();
+    const clock = new FakeClock();
+    const notices: string[] = [];
+    const open = (redisPrefix: string) => {
+      const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
+      const notice = (text: string) => notices.push(text);
+      return openStore({ url: schema.url, clock, rules: strictRules, serving: true, cluster, notice });
+    };
+    const [prefix, other] = [there.makePrefix(), there.makePrefix()];
+    {
+      await using first = await open(prefix);
+      const instance = { name: 'first:1', version: '1', startedAt: clock.now(), seenAt: clock.now() };
+      const number = newReport(clock.now());
+      await first.write('recordUsage', { minutes: [], latencies: [], keys: [], number, instance });
+      await expect(open(other)).rejects.toThrow(
+        new RegExp(`Set REDIS_PREFIX=${prefix}, or stop the running instances first: first:1\\.`),
+      );
+      await using _again = await open(prefix);
+    }
+    expect(notices).toEqual([]);
+    clock.advance(31);
+    await using _moved = await open(other);
+    expect(notices).toEqual([expect.stringContaining('The store moves to this prefix')]);
   });
 
   test('bans are listed and lifted also while Redis has lost them', async () => {

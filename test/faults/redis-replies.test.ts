@@ -7,7 +7,7 @@ import { caller, limitBench, take } from './limit-bench.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** A reply that admits, up to its first number, which is the decision. */
+/** Start of a reply that admits a request: its first number is the decision. */
 const decision = /\*1[13]\r\n:0\r\n/;
 
 const replies: Readonly<Record<string, string>> = {

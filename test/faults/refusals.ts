@@ -5,13 +5,13 @@ import type { OwnServer } from '../support/servers.ts';
 export interface Refusal {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
-  /** What the log says when it begins. */
+  /** Log message at the start of the refusal. */
   readonly reason: RegExp;
 }
 
 const [role, password, name] = ['shop', 'correct horse', 'animals'];
 
-/** A database of the service's own, under a role that may do what it needs and no more. */
+/** A dedicated database with a role that has only the required privileges. */
 export class ShopDatabase {
   readonly url: string;
   readonly #server: string;
@@ -34,13 +34,13 @@ export class ShopDatabase {
     return made;
   }
 
-  /** Ends the role's sessions, and limits how many it may have from now on; -1 is no limit. */
+  /** Ends the role's sessions and limits the number of new ones. -1 removes the limit. */
   async allowConnections(count: number): Promise<void> {
     await this.#alterRole(`CONNECTION LIMIT ${count}`);
     await this.#endSessions();
   }
 
-  /** How many sessions the role has. */
+  /** Number of the role's sessions. */
   async sessions(): Promise<number> {
     const of = `FROM pg_stat_activity WHERE usename = '${role}'`;
     const [row] = await this.#admin(`SELECT count(*)::integer AS count ${of}`);

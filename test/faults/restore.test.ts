@@ -13,7 +13,7 @@ import { tracing } from './strace.ts';
 
 const testTraced = testWith(...tracing);
 
-/** A store with a backup of an earlier state, and with what came after in its log, as `kill -9` leaves it. */
+/** A store with an older backup and later changes in its log, as `kill -9` leaves it. */
 async function makePlace(folder: string): Promise<void> {
   const { key } = await makeSampleStore(folder, ['first']);
   backUp(folder, join(folder, 'made.backup'));

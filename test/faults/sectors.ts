@@ -1,4 +1,4 @@
-/** Disks write whole sectors; a write of several may end between any two, in any order. */
+/** Disks write whole sectors. A write of several sectors may be interrupted between any two, in any order. */
 export const sectorBytes = 512;
 
 /** A sector's new content. */
@@ -7,7 +7,7 @@ export interface Sector {
   readonly data: Uint8Array;
 }
 
-/** The sectors of a file that are not as they were, those it has grown by included. */
+/** Sectors of a file that changed, including new ones. */
 export function changedSectors(before: Buffer, after: Buffer): Sector[] {
   const changed: Sector[] = [];
   for (let offset = 0; offset < after.length; offset += sectorBytes) {

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { sent } from '../support/client.ts';
 
-/** An animal as it was acknowledged. */
+/** An acknowledged animal. */
 export interface Acknowledged {
   readonly id: number;
   readonly name: string;

@@ -6,28 +6,28 @@ import { temporaryFolder } from '../support/folder.ts';
 const mayAttach =
   '[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]';
 
-/** What these tests need of the machine: strace, and the right to trace other processes of the same user. */
+/** Requirements: strace, and permission to trace other processes of the same user. */
 export const tracing = [
   { name: 'strace that may trace', package: 'strace', optional: true },
   ['sh', '-c', `strace -qq -o /dev/null true && { ${mayAttach}; }`],
 ] as const;
 
-/** Which thread of a service: the one that answers (JavaScript, HTTP, reads) or the one that writes to the data file. */
+/** A thread of the service: the main thread (JavaScript, HTTP, reads) or the one that writes to the data file. */
 export type Thread = 'answering' | 'writing';
 export const threads: readonly Thread[] = ['answering', 'writing'];
 
 export interface TraceOptions {
   /** Defaults to the answering one. */
   readonly thread?: Thread;
-  /** Only calls that touch these files are seen and disturbed; all when there are none. */
+  /** Restricts the trace to calls that touch these files. Defaults to all. */
   readonly paths?: readonly string[];
   /** A fault, as strace writes it: `fsync:error=EIO:when=2`. */
   readonly inject?: string;
-  /** Which calls are stopped at, all by default; fewer are faster. */
+  /** Restricts the trace to these calls. Defaults to all. Fewer calls are faster. */
   readonly calls?: string;
 }
 
-/** A trace of one thread; the others are left alone. */
+/** A trace of one thread. Other threads are not affected. */
 export interface Trace extends AsyncDisposable {
   /** Lets go of the process, if it still lives, and returns the lines of the trace. */
   end(): Promise<string[]>;
@@ -70,13 +70,13 @@ export async function trace(
 }
 
 async function attached(stderr: ReadableStream<Uint8Array>): Promise<void> {
-  // It says so, or ends.
+  // strace reports the attachment, or ends.
   const { value } = await stderr.getReader().read();
   const text = new TextDecoder().decode(value);
   if (!/ attached/.test(text)) throw new Error(`strace did not attach: ${text}`);
 }
 
-/** The id of a thread: that of the process for its first one. The writing one has a name. */
+/** The id of a thread. The main thread has that of the process. The writer has a name. */
 function threadOf(pid: number, thread: Thread): number {
   if (thread === 'answering') return pid;
   const tasks = `/proc/${pid}/task`;
@@ -91,7 +91,7 @@ export interface TracedCall {
   /** Its arguments, as strace writes them. */
   readonly text: string;
   readonly result: number;
-  /** Where in the trace it began and ended: calls of other threads may stand in between. */
+  /** Positions of start and end in the trace. Calls of other threads may lie between them. */
   readonly begunAt: number;
   readonly endedAt: number;
 }
@@ -115,13 +115,13 @@ export function callsIn(lines: readonly string[]): TracedCall[] {
   });
 }
 
-/** How often each call was made. */
+/** Number of occurrences of each call. */
 export function countsOf(lines: readonly string[]): Map<string, number> {
   const names = lines.map((line) => /^(\w+)\(/.exec(line)?.[1]).filter((name) => name !== undefined);
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
 }
 
-/** Whether the fault came about: strace marks what it changed, and a killed process. */
+/** True if the fault was injected. strace marks calls that it changed and killed processes. */
 export function wasInjected(lines: readonly string[]): boolean {
   return lines.some((line) => line.includes('(INJECTED') || line.includes('+++ killed by'));
 }

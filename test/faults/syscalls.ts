@@ -1,4 +1,4 @@
-/** Creations with a fault at one of their system calls: every answer has to be true, and the file sound. */
+/** Creations with a fault at one of their system calls. Every answer must be true and the file must stay intact. */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
@@ -23,13 +23,13 @@ export interface SyscallFigures {
   faults: number;
   acknowledged: number;
   refused: number;
-  /** Answered 500: SQLite takes a page that cannot be read (EIO) for a damaged one, and is believed. */
+  /** Number of 500 responses. SQLite reports an unreadable page (EIO) as corruption, and the service relies on that. */
   failed: number;
-  /** How often the service had to be started again to store animals. */
+  /** Number of restarts needed to store animals again. */
   restarts: number;
 }
 
-/** A service on a store whose every animal is known, to be disturbed one call at a time. */
+/** A service on a store with known contents, for faults in single calls. */
 export class Disturbed implements AsyncDisposable {
   readonly figures: SyscallFigures = {
     faults: 0,
@@ -58,13 +58,13 @@ export class Disturbed implements AsyncDisposable {
     const folder = made.use(await temporaryFolder());
     const service = made.use(await startService(folder.path, quiet));
     const disturbed = new Disturbed(folder.path, service, await issueKey(folder.path, 'enterprise', ample));
-    // The first request reads callers and limits; those after it are alike.
+    // The first request also loads callers and limits. Later requests make the same calls.
     await disturbed.add('warm-up');
     disturbed.#stack.use(made.move());
     return disturbed;
   }
 
-  /** The files of the store; those in memory (`-shm`) are written without system calls. */
+  /** Files of the store. Mapped ones (`-shm`) are written without system calls. */
   get files(): string[] {
     const limits = limitFileIn(this.#folder);
     const data = dataFileIn(this.#folder);
@@ -75,7 +75,7 @@ export class Disturbed implements AsyncDisposable {
     return dataFileIn(this.#folder);
   }
 
-  /** Adds an animal and keeps what the answer says. Throws at an answer that is not to be expected. */
+  /** Adds an animal and records the answer. Throws if the answer is unexpected. */
   async add(what: string): Promise<Reply | undefined> {
     const name = `${what} (${this.#sent.size + 1})`;
     this.#sent.add(name);
@@ -89,7 +89,7 @@ export class Disturbed implements AsyncDisposable {
     return reply;
   }
 
-  /** A refusal after a failed sync must not say that nothing was done: a crash may bring the animal back. */
+  /** A refusal after a failed sync must not claim that nothing was stored, because the animal may reappear after a crash. */
   #refused(what: string, text: string): void {
     this.figures.refused++;
     if (/^f(data)?sync:/.test(what) && !text.includes('It is unknown whether')) {
@@ -107,7 +107,7 @@ export class Disturbed implements AsyncDisposable {
     );
   }
 
-  /** Makes a call fail, once or from then on, while animals are added; then all must be well again. */
+  /** Makes a call fail, once or permanently, while animals are added. Afterwards, the service must recover. */
   async fail(
     { thread, name, nth }: Call,
     errno: string,
@@ -139,8 +139,8 @@ export class Disturbed implements AsyncDisposable {
   }
 
   /**
-   * A lock that the system did not let go of (no local file system does that) stays with SQLite's connection: the
-   * service truthfully answers 503 until it is started again. Every other fault heals by itself.
+   * If the system does not release a lock, which no local file system does, it stays with SQLite's connection and the service
+   * responds with 503 until restarted. The service recovers from every other fault.
    */
   async #restartFor(name: string, fault: string): Promise<void> {
     if (name !== 'fcntl') throw new Error(`${fault}: animals are still refused when it is over.`);
@@ -158,13 +158,13 @@ export class Disturbed implements AsyncDisposable {
     this.#client = clientOf(this.#service.url, this.#key);
   }
 
-  /** With its log off a service writes only what nothing handled. */
+  /** With logging disabled, a service logs only unhandled errors. */
   #checkLog(fault: string): void {
     const text = this.#service.stderr();
     if (text !== '') throw new Error(`${fault}: nothing handled this:\n${text}`);
   }
 
-  /** One the service has not seen yet, whose first request also reads and writes limits; or one with ample limits. */
+  /** A caller that is new to the service, so that the first request also accesses limits, or one with ample limits. */
   async #newCaller(isAmple: boolean): Promise<void> {
     this.#key = await (isAmple
       ? issueKey(this.#folder, 'enterprise', ample)
@@ -217,7 +217,7 @@ export async function syscallFaults({
     }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
-      // A lock refused for good makes SQLite itself try for ten seconds; one refused once is tried above.
+      // If a lock fails permanently, SQLite retries for ten seconds. Single failures are tested above.
       for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
         await disturbed.fail(call, errno, true);
       }
@@ -226,7 +226,7 @@ export async function syscallFaults({
   }
   if (!checkpoints) return figures;
 
-  // Only a checkpoint touches the data file itself; its locks are the log's.
+  // Only a checkpoint writes to the data file. Its locks belong to the log.
   const onCheckpoint = await disturbed.callsOf('writing', [dataFile], addsPerCheckpoint);
   for (const call of some(onCheckpoint)) {
     for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);

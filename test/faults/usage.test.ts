@@ -59,7 +59,11 @@ describe.skipIf(servers === undefined)('a usage report whose commit was not answ
         const [day] = await reader.usage.periods({ accountId }, 'day', range);
         const minutes = await reader.usage.minutes(range);
         const inMinutes = minutes.reduce((sum, { requests }) => sum + requests, 0);
-        return [inMinutes, hour?.ok ?? 0, day?.ok ?? 0];
+        const latencies = await reader.usage.latencies({ by: 'hour', stepMs: 3_600_000, ...range });
+        const inLatencies = latencies.reduce((sum, { requests }) => sum + requests, 0);
+        const operations = await reader.usage.keyOperations(caller.keyId, range);
+        const inOperations = operations.reduce((sum, { requests }) => sum + requests, 0);
+        return [inMinutes, hour?.ok ?? 0, day?.ok ?? 0, inLatencies, inOperations];
       },
       [Symbol.asyncDispose]: () => kept.disposeAsync(),
     };
@@ -77,7 +81,7 @@ describe.skipIf(servers === undefined)('a usage report whose commit was not answ
     await under.isWorking();
     under.use(4);
     await under.recorder.record();
-    expect(await under.stored()).toEqual([7, 7, 7]);
+    expect(await under.stored()).toEqual([7, 7, 7, 7, 7]);
   });
 
   test('is counted if it was not committed', async () => {
@@ -92,6 +96,6 @@ describe.skipIf(servers === undefined)('a usage report whose commit was not answ
     await under.isWorking();
     under.use(4);
     await under.recorder.record();
-    expect(await under.stored()).toEqual([7, 7, 7]);
+    expect(await under.stored()).toEqual([7, 7, 7, 7, 7]);
   });
 });

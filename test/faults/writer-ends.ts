@@ -1,7 +1,4 @@
-/**
- * Loaded before the service: at SIGUSR2 its thread that writes ends as `WRITER_ENDS` says, which no request can bring
- * about.
- */
+/** Preloaded into the service. At SIGUSR2, the writer thread ends as `WRITER_ENDS` specifies, which no request can cause. */
 const ends: Readonly<Record<string, (thread: Worker) => void>> = {
   'it throws': (thread) => thread.postMessage({ notCalls: true }),
   'it is gone': (thread) => thread.terminate(),

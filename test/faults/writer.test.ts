@@ -102,10 +102,13 @@ testTraced(
       .split('\n')
       .map((line) => JSON.parse(line));
     const outage = lines.filter(({ part }) => part === 'animal storage');
-    expect(outage.map(({ msg, refused }) => [msg.replace(/: no commit.*/, ''), refused])).toEqual([
-      ['degraded: animal storage unavailable', undefined],
-      ['animal storage available again', 3],
-    ]);
+    // The disk of a busy machine may hang again afterwards.
+    expect(outage.slice(0, 2).map(({ msg, refused }) => [msg.replace(/: no commit.*/, ''), refused])).toEqual(
+      [
+        ['degraded: animal storage unavailable', undefined],
+        ['animal storage available again', 3],
+      ],
+    );
   },
 );
 

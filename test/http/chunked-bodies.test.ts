@@ -1,6 +1,6 @@
 /**
- * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even behind a response of
- * ours. A proxy would take that for the response to another client's request.
+ * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even after the service's response. A
+ * proxy would assign that 400 to another client's request.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
@@ -43,7 +43,7 @@ function newPetRequest(name: string) {
 
 const next = `GET /v1/pets/0 HTTP/1.1\r\nHost: animals.example\r\n${authorization}Connection: close\r\n\r\n`;
 
-/** Sends the pieces, each when the service has read the one before, and returns what comes until it closes. */
+/** Sends each piece after the service has read the previous one. Returns all responses until the connection closes. */
 function inSteps(...pieces: string[]): Promise<RawResponse[]> {
   return inStepsTo(app.url, ...pieces);
 }
@@ -55,33 +55,33 @@ async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[
   socket.on('data', (chunk: Buffer) => {
     received += chunk.toString('latin1');
   });
-  // What is sent behind the end of a connection is reset.
+  // Data sent after the connection has closed causes a reset.
   socket.on('error', () => undefined);
   const closed = once(socket, 'close').catch(() => undefined);
   for (const piece of pieces) {
     await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
-    // The service takes what comes in its order: when it has answered this, it has read the piece.
+    // The service reads in order, so that this response proves that it has read the piece.
     await fetch(`${app.url}/livez`);
   }
   await closed;
   return responsesOf(received);
 }
 
-describe.each(heads)('a request with %s and a malformed chunk gets one answer', (_, sent) => {
-  test('with the head, or behind a good chunk', async () => {
+describe.each(heads)('a request with %s and a malformed chunk gets one response', (_, sent) => {
+  test('with the head, or after a valid chunk', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(`${sent}${good}zz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
     }
   });
 
-  test('after the head, and after a good chunk', async () => {
+  test('after the head, and after a valid chunk', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(sent + good, `zz\r\n${next}`)).length).toBe(1);
     }
   });
 });
 
-test('a body too large gets one answer, also when a malformed chunk is behind the bound', async () => {
+test('an oversized body gets one response, even with a malformed chunk after the bound', async () => {
   const sent = head('POST /v1/pets', authorization + json);
   const large = `5000\r\n${' '.repeat(0x5000)}\r\n`;
   expect((await inSteps(sent + large, `zz\r\n${next}`)).length).toBe(1);
@@ -91,13 +91,13 @@ test('a body too large gets one answer, also when a malformed chunk is behind th
 describe('a trailer', () => {
   const trailer = 'X-Checksum: 1\r\n\r\n';
 
-  test.each(heads)('behind a request with %s gets no second response', async (_, sent) => {
+  test.each(heads)('after a request with %s gets no second response', async (_, sent) => {
     expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
     expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n`, trailer)).length).toBe(1);
     expect((await inSteps(sent, `2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
   });
 
-  test('that arrives with a creation leaves nothing created', async () => {
+  test('with a creation prevents the creation', async () => {
     const { body } = newPetRequest('Trailer');
     expect((await inSteps(`${body}0\r\n${trailer}`)).map(({ status }) => status)).toEqual([400]);
     expect((await app.call('GET', '/pets?limit=100')).json).not.toContainEqual(
@@ -126,7 +126,7 @@ describe('the response to a chunked request closes the connection', () => {
   });
 });
 
-describe('a refused body that does not end', () => {
+describe('a rejected endless body', () => {
   const chunks = (count: number, bytes: number) =>
     `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
   const bodies = [
@@ -139,19 +139,19 @@ describe('a refused body that does not end', () => {
       .filter(([, line]) => !line.startsWith('GET'))
       .flatMap(([name, sent]) => bodies.map(([size, body]) => [name, size, sent, body] as const)),
   )('of a request with %s, %s, is answered and closed at the bound', async (_, _size, sent, body) => {
-    // A body that is needed is read up to its own bound first.
+    // A body that the operation needs is first read up to its limit.
     const needed = chunks(1, maxBodyBytes + 1);
     const [response, ...more] = await inSteps(sent, needed + body);
     expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
   });
 });
 
-test('a request that needs no body and has one in chunks is answered, and its connection closed', async () => {
+test('a request with an unnecessary chunked body gets a response that closes the connection', async () => {
   const answers = await inSteps(`${head('GET /v1/pets', authorization)}2\r\n{}\r\n0\r\n\r\n`);
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);
 });
 
-test('clients that send as much as is read in chunks without a key all see their response', async () => {
+test('all clients without a key that send the maximum of chunks receive their response', async () => {
   const body = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {

@@ -27,7 +27,7 @@ const kinds = [
 const pipelined = (line: string, headers: string) => `${line} HTTP/1.1\r\n${host}${headers}\r\n`.repeat(100);
 
 describe('pipelined requests', () => {
-  test.each(kinds)('%s, close the connection after some responses', async (_, line, headers) => {
+  test.each(kinds)('of %s close the connection after some responses', async (_, line, headers) => {
     const responses = await exchange(app.url, pipelined(line, headers));
     expect(responses.length).toBeLessThanOrEqual(freeResponsesPerMinute + 2);
     expect(responses.at(-1)?.headers.get('connection')).toBe('close');
@@ -50,7 +50,7 @@ describe('pipelined requests', () => {
   });
 });
 
-test('a connection may have as many free responses in the next minute', async () => {
+test('a connection gets the same number of free responses in the next minute', async () => {
   using connection = await Connection.open(app.url);
   const closed: boolean[] = [];
   for (let minute = 0; minute < 2; minute++) {

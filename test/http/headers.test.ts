@@ -53,7 +53,7 @@ const kinds = [
   },
 ];
 
-test('every answer has its own headers, whatever the answer before it was', async () => {
+test('headers of a response do not leak into the next one', async () => {
   for (const { kind, send, names } of kinds) {
     for (const before of kinds) {
       await before.send();

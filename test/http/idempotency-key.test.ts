@@ -1,4 +1,4 @@
-/** What is taken for an `Idempotency-Key`, as a client's library, a person with curl and an attacker send it. */
+/** Accepted forms of `Idempotency-Key`, as sent by client libraries, curl users and attackers. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';
@@ -13,7 +13,7 @@ const app = await startTestApp();
 const { key } = await buyerOf(app);
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** What is read of a header's value; null when it is refused. */
+/** The parsed header value. Null if it is refused. */
 function read(value: string | undefined): string | null | undefined {
   const headers = new Headers(value === undefined ? {} : { 'Idempotency-Key': value });
   const checked = idempotencyKeyOf(operations.placeOrder, headers);
@@ -37,11 +37,11 @@ describe('a key is read from', () => {
     expect(read(value)).toBe(expected);
   });
 
-  test('no header at all: none', () => {
+  test('a missing header as undefined', () => {
     expect(read(undefined)).toBeUndefined();
   });
 
-  test('whatever is visible ASCII, quoted with escapes, and comes out as it was', () => {
+  test('visible ASCII, quoted with escapes, unchanged', () => {
     const visible = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
       minLength: 1,
@@ -54,7 +54,7 @@ describe('a key is read from', () => {
   });
 });
 
-describe('a key is refused', () => {
+describe('a key is rejected', () => {
   test.each([
     ['empty', ''],
     ['256 escaped characters', `"${'\\\\'.repeat(256)}"`],
@@ -83,7 +83,7 @@ describe('a key is refused', () => {
   });
 });
 
-/** What a fetch client cannot send: answers of a creation whose head has these lines. */
+/** Sends a creation with these header lines, which fetch cannot send. Returns the responses. */
 async function raw(lines: string) {
   const body = newPet();
   const [answer] = await exchange(
@@ -107,7 +107,7 @@ describe('a key on the wire', () => {
     expect(answer?.body).toContain(blamed);
   });
 
-  test('has white space around it that does not count', async () => {
+  test('is trimmed', async () => {
     expect((await raw('Idempotency-Key: \t spaced \t\r\n'))?.status).toBe(201);
     expect((await raw('idempotency-KEY:spaced\r\n'))?.headers.get('idempotent-replayed')).toBe('true');
   });

@@ -17,7 +17,7 @@ interface Line {
   readonly requestId?: string;
 }
 
-/** A real log whose lines are kept; `said` resolves with a line once it is there. */
+/** A real logger with recorded lines. `said` resolves with a line once it is logged. */
 function keptLog(level: string): { log: Logger; lines: Line[]; said: (msg: string) => Promise<Line> } {
   const lines: Line[] = [];
   const waiting = new Set<() => void>();
@@ -43,7 +43,7 @@ const refusal = (requestId: string) => {
   return { requestId, method: 'POST', route: '/v1/pets', code, err };
 };
 
-test('an outage is two lines in the log, with how long it lasted and how many requests were refused', () => {
+test('an outage is logged as two lines, with its duration and the number of rejected requests', () => {
   const { log, lines } = keptLog('info');
   using outages = new Outages(log);
   const database = new Outage('PostgreSQL', outages.notice);
@@ -75,7 +75,7 @@ test('another reason is a separate line once it persists, and does not reset the
   ]);
 });
 
-test('requests refused while every part works (a lock, a full queue) are one outage, over when none was for a while', async () => {
+test('requests rejected while every part works (a lock, a full queue) are one outage, which ends after a while without any', async () => {
   const { log, lines, said } = keptLog('info');
   using outages = new Outages(log, 10);
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
@@ -88,7 +88,7 @@ test('requests refused while every part works (a lock, a full queue) are one out
   ]);
 });
 
-test('at debug each refused request has a line with its id and reason', () => {
+test('at debug each rejected request has a line with its id and reason', () => {
   const { log, lines } = keptLog('debug');
   using outages = new Outages(log);
   outages.notice('degraded: PostgreSQL unavailable: gone', { part: 'PostgreSQL', works: false });
@@ -101,7 +101,7 @@ test('at debug each refused request has a line with its id and reason', () => {
   expect(JSON.stringify(refused)).toContain('the disk is full');
 });
 
-test('an outage that lasts until the service stops is logged with its length and count', () => {
+test('an outage that lasts until the service stops is logged with its duration and count', () => {
   const { log, lines } = keptLog('info');
   {
     using outages = new Outages(log);

@@ -23,7 +23,7 @@ class CountingOperations extends ClientOperations {
 const operations = new CountingOperations(clientParts(app));
 const context: RequestContext = { ...requestContextOf(app), operations };
 
-/** Asks for a page as the server does, and returns how many pages had to be made for it. */
+/** Requests a page as the server does. Returns the number of pages built for it. */
 async function makes(url: string): Promise<number> {
   const before = made;
   const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });
@@ -31,21 +31,21 @@ async function makes(url: string): Promise<number> {
   return made - before;
 }
 
-test('a page is cached once, whatever the Host of its requests', async () => {
+test('a page is cached once for any Host', async () => {
   expect(await makes('http://animals.example/v1/pets?limit=2')).toBe(1);
   const others = ['a', 'ANIMALS.example', 'animals.example:8080', '192.0.2.1:3000', '[2001:db8::1]'];
   for (const host of others) expect(await makes(`http://${host}/v1/pets?limit=2`)).toBe(0);
   expect(await makes('https://animals.example/v1/pets?limit=2')).toBe(0);
 });
 
-test('other queries are other pages', async () => {
+test('different queries have different pages', async () => {
   for (const query of ['', '?limit=3', '?limit=2&status=sold', '?status=sold&limit=2']) {
     expect(await makes(`http://animals.example/v1/pets${query}`)).toBe(1);
     expect(await makes(`http://other.example/v1/pets${query}`)).toBe(0);
   }
 });
 
-test('a page is made again after a change of the catalogue', async () => {
+test('a page is rendered again after a change of the catalogue', async () => {
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);
   await addPets(app, 1);
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);

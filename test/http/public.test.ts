@@ -5,7 +5,7 @@ import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const page = '/openapi.json';
 
-test('an address gets a bounded number of answers without a key per minute, then 429', async () => {
+test('an address gets a bounded number of responses without a key per minute, then 429', async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '3' });
   const get = (path: string, method = 'GET') => fetch(app.url + path, { method, redirect: 'manual' });
   expect([(await get(page)).status, (await get('/', 'HEAD')).status, (await get('/none')).status]).toEqual([
@@ -30,7 +30,7 @@ test('an address gets a bounded number of answers without a key per minute, then
   expect((await get('/docs')).status).toBe(200);
 });
 
-test('probes and requests with a key neither count against the address nor are refused for it', async () => {
+test('probes and requests with a key do not count against the address and are not rejected for it', async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '1' });
   for (let round = 0; round < 3; round++) {
     for (const path of ['/livez', '/readyz']) expect((await fetch(app.url + path)).status).toBe(200);
@@ -53,13 +53,13 @@ test('each client behind a trusted proxy has a separate minute', async () => {
   ]);
 });
 
-test('at most 1,000 refusals are delayed at once; those beyond close their connection', async () => {
+test('at most 1,000 rejections are delayed at a time, and others close their connection', async () => {
   await using app = await startTestApp();
   const options = { openapi: () => '', publicUrl: undefined, perMinute: 1, health: () => [] };
   const answer = publicRoutesOf(requestContextOf(app), options);
   const get = () => answer(incomingOf(app.url + page, {}), page);
   expect((await get()).status).toBe(200);
-  // All in one event-loop tick, so that none is over before the last one begins.
+  // All in one event-loop tick, so that they overlap.
   const refusals = await Promise.all(Array.from({ length: 1_010 }, get));
   expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([429]));
   expect(refusals.filter(({ headers }) => headers.get('connection') === 'close')).toHaveLength(10);

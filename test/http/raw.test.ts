@@ -1,6 +1,6 @@
 /**
- * What a fetch client never sends: the wire itself. However a request is broken, the service answers it at most
- * once, takes nothing in its body for another request, and goes on.
+ * Requests that fetch cannot send. The service answers a malformed request at most once, never treats bytes of its body as
+ * another request, and continues.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { adminUrl } from '../support/admin.ts';
@@ -30,12 +30,12 @@ const idsOf = (responses: readonly RawResponse[]) =>
   responses.map(({ headers }) => headers.get('x-request-id'));
 const statusesOf = (responses: readonly RawResponse[]) => responses.map(({ status }) => status);
 
-/** Sends something broken with a request behind it and one hidden in it; checks what must hold for all of them. */
+/** Sends a malformed request with another after it and one hidden in it. Checks the rules for all of them. */
 async function attack(...pieces: string[]): Promise<RawResponse[]> {
   const responses = await exchange(app.url, ...pieces, last);
   expect(responses.length).toBeLessThanOrEqual(2);
   expect(idsOf(responses)).not.toContain('hidden');
-  // 505 is how the parser calls a request line whose end is not where it should be.
+  // The parser responds with 505 to a request line with a misplaced end.
   for (const { status } of responses) expect(status < 500 || status === 505).toBe(true);
   expect((await app.call('GET', '/pets?limit=1')).status).toBe(200);
   return responses;
@@ -43,12 +43,20 @@ async function attack(...pieces: string[]): Promise<RawResponse[]> {
 
 const hidden = request('GET /v1/pets', 'hidden');
 
-test('a creation with a media type but neither length nor body lacks its body', async () => {
+test('a creation with a media type but neither length nor body gets an error for the missing body', async () => {
   const [answer] = await exchange(app.url, request('POST /v1/pets', 'a', json) + last);
   expect([answer?.status, answer?.body]).toEqual([
     400,
     expect.stringContaining('The request body is missing'),
   ]);
+});
+
+test('an empty line before a request gets a bare 400, a documented limit of the runtime', async () => {
+  for (const line of ['\r\n', '\n']) {
+    const responses = await exchange(app.url, line + request('GET /v1/pets', 'a'));
+    expect(statusesOf(responses)).toEqual([400]);
+    expect(responses[0]?.body).toBe('');
+  }
 });
 
 describe('pipelined requests', () => {
@@ -69,8 +77,8 @@ describe('pipelined requests', () => {
     expect(responses[4]?.body).toContain('method_not_allowed');
   });
 
-  test('behind one that waits for the disk are never answered out of order', async () => {
-    // The runtime serves no request behind an unanswered one: it closes, and the client sends again (RFC 9112, 9.3.2).
+  test('behind a creation that waits for the disk are never answered out of order', async () => {
+    // The runtime serves no request after an unanswered one. It closes the connection, and the client retries (RFC 9112, 9.3.2).
     const sent = request('GET /v1/pets/0', 'a') + post('b') + request('GET /v1/pets/0', 'c') + post('d');
     const responses = await exchange(app.url, sent + last);
     const ids = idsOf(responses);
@@ -92,7 +100,7 @@ describe('a body with contradictory lengths', () => {
   });
 });
 
-describe('a head that is broken', () => {
+describe('a malformed head', () => {
   test.each([
     ['no Host', `GET /v1/pets HTTP/1.1\r\n${authorization}\r\n`],
     ['a header of a megabyte', request('GET /v1/pets', 'broken', `X-Long: ${'a'.repeat(1_000_000)}\r\n`)],
@@ -110,7 +118,7 @@ describe('a head that is broken', () => {
     }
   });
 
-  test('with a request id of odd bytes gets an id of ours', async () => {
+  test('with an invalid request id gets a generated one', async () => {
     const [response] = await attack(request('GET /v1/pets/0', '\xff\xfe'));
     expect(response?.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   });
@@ -138,13 +146,13 @@ describe('a head that is broken', () => {
     expect(response?.status).toBe(400);
   });
 
-  test('with two Authorization headers has no credential that counts', async () => {
+  test('with two Authorization headers has no valid credential', async () => {
     const [response] = await attack(request('GET /v1/pets', 'twice', authorization));
     expect(response?.body).toContain('invalid_api_key');
   });
 });
 
-describe('a body nobody read', () => {
+describe('an unread body', () => {
   const length = `Content-Length: ${hidden.length}\r\n`;
   const keyless = (headers: string, body: string) =>
     `POST /v1/pets HTTP/1.1\r\n${host}X-Request-Id: refused\r\n${headers}\r\n${body}`;
@@ -161,8 +169,8 @@ describe('a body nobody read', () => {
     expect(idsOf(responses)).toEqual(['refused', 'last']);
   });
 
-  // Closing at once would reset connections while clients still write, and many would never see the answer.
-  test('that is too large by its declared length is left behind, and the next request is answered', async () => {
+  // An immediate close would reset connections while clients still write, and many would not receive the answer.
+  test('that is declared too large is skipped, and the next request is answered', async () => {
     const body = hidden.padEnd(20_000);
     const responses = await attack(
       request('POST /v1/pets', 'refused', `${json}Content-Length: ${body.length}\r\n`, body),
@@ -185,7 +193,7 @@ describe('a body nobody read', () => {
     expect(statusesOf(responses)).toEqual([status].slice(0, responses.length));
   });
 
-  test('that arrives in pieces after the answer is left behind too', async () => {
+  test('that arrives in parts after the response is also skipped', async () => {
     const sent = keyless(json + length, '');
     const responses = await attack(sent, hidden.slice(0, 10), hidden.slice(10));
     expect(idsOf(responses)).not.toContain('hidden');
@@ -194,9 +202,9 @@ describe('a body nobody read', () => {
 });
 
 describe('CONNECT', () => {
-  // Found by raw-attacks behind haproxy: the runtime keeps the connection as a tunnel, and swallows what others send on it.
+  // Found by raw-attacks behind haproxy: the runtime keeps the connection as a tunnel and discards later requests on it.
   test.each(['animals.example:80', 'animals.example', 'http://animals.example/', '/v1/pets', '/docs'])(
-    'ends its connection, so that no proxy sends anything behind it: %s',
+    'closes its connection, so that no proxy sends further requests: %s',
     async (target) => {
       const [response] = await exchange(app.url, request(`CONNECT ${target}`, 'tunnel'));
       expect([404, 405]).toContain(response?.status ?? 0);
@@ -242,7 +250,7 @@ describe('a target in another form', () => {
     expect(more).toEqual([]);
   });
 
-  test('that asks for another protocol is answered in this one', async () => {
+  test('that requests another protocol is answered in this one', async () => {
     for (const upgrade of ['websocket', 'h2c']) {
       const [response] = await attack(
         request('GET /v1/pets/0', 'odd', `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`),

@@ -6,7 +6,7 @@ import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { startTestApp } from '../support/app.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 
-test('a service that drains reports it on /readyz, still answers, and closes connections', async () => {
+test('a draining service reports it on /readyz, still responds, and closes connections', async () => {
   await using app = await startTestApp();
   let isDraining = false;
   await using server = serve({ ...requestContextOf(app), isDraining: () => isDraining });

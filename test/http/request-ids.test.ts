@@ -1,4 +1,4 @@
-/** Every response names its request, so that operators can find it; also what fails, and what is outside the version. */
+/** Every response has a request id for operators, including errors and paths outside of the version. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
@@ -22,7 +22,7 @@ describe.each(paths)('%s', (path) => {
       headers: id === undefined ? {} : { 'X-Request-Id': id },
     });
 
-  test("answers with the client's own request id, otherwise with a new one", async () => {
+  test('returns the request id of the client, or a new one', async () => {
     for (const method of ['GET', 'HEAD', 'POST']) {
       expect((await send(method, 'My-Request.7')).headers.get('x-request-id')).toBe('My-Request.7');
     }
@@ -34,7 +34,7 @@ describe.each(paths)('%s', (path) => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('has nosniff and says what caches may do', async () => {
+  test('has nosniff and Cache-Control', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, headers } = await send(method);
       // A redirection has no body.
@@ -84,7 +84,7 @@ describe('500 internal_error', () => {
     expect(await expectLogged(response, lines)).toBe('mine');
   });
 
-  test('when not even a refusal can be made, under the id of the request', async () => {
+  test('when the error response fails, under the id of the request', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     const incoming = {
@@ -94,7 +94,7 @@ describe('500 internal_error', () => {
     expect(await expectLogged(await pipeline(context, incoming), lines)).toBe('mine');
   });
 
-  test('when the server itself fails before anything else, under an id of the service', async () => {
+  test('when the server fails first, under a generated id', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     let made = 0;

@@ -1,4 +1,4 @@
-/** What operators find in the log: every request they want, and what was done to keys whether they want it or not. */
+/** The request log: all requests if enabled, and changes of keys in any case. */
 import { describe, expect, test } from 'bun:test';
 import { requestLogOf } from '../../src/http/logs/request-log.ts';
 import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
@@ -62,7 +62,7 @@ describe('LOG_REQUESTS', () => {
       'alive GET  /livez 200 ',
       'nowhere GET   404 ',
     ]);
-    // The account and key that no test exhausts are the second ones, behind those of a new store.
+    // Account and key 2 follow those of a new store, and are not exhausted by any test.
     const byId = Object.fromEntries(under.requests().map((line) => [line.requestId, line]));
     expect(byId.listed).toMatchObject({ account: 2, key: 2 });
     expect(byId.refused).toMatchObject({ account: 3, key: 3 });
@@ -142,7 +142,7 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests()).toEqual([]);
   });
 
-  test('is nothing when the level leaves it out', () => {
+  test('is silent when the level excludes it', () => {
     const { log } = keptLog();
     log.level = 'warn';
     expect(requestLogOf(log, 'all', 500)).toBeUndefined();
@@ -158,8 +158,8 @@ describe('LOG_REQUESTS', () => {
   });
 });
 
-describe('whatever LOG_REQUESTS says', () => {
-  /** What was logged since the start, but for the first key. */
+describe('with any LOG_REQUESTS', () => {
+  /** Messages logged at the start, except for that of the first key. */
   const ofStart = ['created a new store', 'created the first account and API key'];
   const told = (lines: readonly Readonly<Record<string, unknown>>[]) =>
     lines.filter(({ msg }) => !ofStart.includes(String(msg))).map(({ level: _, time: __, ...line }) => line);
@@ -182,7 +182,7 @@ describe('whatever LOG_REQUESTS says', () => {
     expect(told(lines)).toEqual([ban]);
   });
 
-  test('what an operator changed about a key or its account is logged when the key is used next', async () => {
+  test('a change of a key or its account by an operator is logged when the key is next used', async () => {
     await using under = await appWith({});
     const { app, lines } = under;
     const { key, keyId, account } = await app.tenant('free');

@@ -15,7 +15,7 @@ const countsOf = async ({ app }: TestApp) => {
   );
 };
 
-describe('every answer under the version', () => {
+describe('every response under the version', () => {
   test('is counted by its operation and outcome', async () => {
     await using app = await startTestApp({ CORS_ORIGINS: origin, AUTH_FAILURES_PER_MINUTE: '3' });
     const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
@@ -97,7 +97,7 @@ describe('every answer under the version', () => {
   });
 });
 
-test('counts are recorded before a stop in good order', async () => {
+test('counts are recorded before a clean stop', async () => {
   await using app = await startTestApp();
   await app.call('GET', '/pets');
   await app.restart();

@@ -1,12 +1,12 @@
-/** A connection with a request in flight is not idle, however long the answer takes. */
+/** A connection with a request in flight is not idle, regardless of the duration. */
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { underWay } from '../../src/http/listener/busy-connections.ts';
+import { keepOpenUntilAnswered } from '../../src/http/listener/busy-connections.ts';
 
 /** The least there is. */
 const idleSeconds = 1;
 
-/** Sends a request on a new connection; `closed` resolves with all that came back. */
+/** Sends a request on a new connection. `closed` resolves with the complete response. */
 function ask(port: number, path: string) {
   const socket: Socket = connect(port, '127.0.0.1');
   const answered = Promise.withResolvers<void>();
@@ -29,21 +29,23 @@ test('a connection outlasts the idle time-out while its request is in flight, an
     idleTimeout: idleSeconds,
     fetch: (request, its) => {
       const isKept = request.url.endsWith('/kept');
-      return isKept ? underWay(its, request, late.promise, idleSeconds) : new Promise<Response>(() => {});
+      return isKept
+        ? keepOpenUntilAnswered(its, request, late.promise, idleSeconds)
+        : new Promise<Response>(() => {});
     },
   });
   const port = server.port ?? 0;
   const kept = ask(port, '/kept');
   const other = ask(port, '/other');
-  // The runtime takes it for idle, and so it would the first one.
+  // The runtime considers it idle, as it would the first one.
   expect(await other.closed).toBe('');
   late.resolve(new Response('late'));
   await kept.answered;
   expect(await kept.closed).toEndWith('late');
 });
 
-test('an answer that is already there is passed through', () => {
+test('an available response is passed through', () => {
   const answer = new Response('now');
   const never = { timeout: () => expect.unreachable() };
-  expect(underWay(never, new Request('http://localhost/'), answer, idleSeconds)).toBe(answer);
+  expect(keepOpenUntilAnswered(never, new Request('http://localhost/'), answer, idleSeconds)).toBe(answer);
 });

@@ -26,7 +26,7 @@ async function admittedAfter(changes: number) {
   const { id } = await enterprise(storage, quota);
   const { key } = await new KeyOperations({ store: storage, clock, actor }, randomBytes).create(id, 'till');
   let left = changes;
-  /** The real limits, between whose looks somebody changes callers. */
+  /** The real limits, with changes of callers between calls. */
   const restless: LimitStore = {
     versions: () => limits.versions(),
     refund: (caller, taken) => limits.refund(caller, taken),
@@ -61,6 +61,7 @@ function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
     list: (...page) => keys.list(...page),
+    listNewest: (...page) => keys.listNewest(...page),
     find: (id) => keys.find(id),
     findBy: (...lookup) => keys.findBy(...lookup),
     findMany: (ids) => keys.findMany(ids),
@@ -97,7 +98,7 @@ for (const [name, makePlace] of Object.entries(places)) {
         const admitted = await admission.admit({ kind: 'key', key: sent }, () => '192.0.2.1');
         return admitted.caller === undefined ? admitted.refusal : 'admitted';
       };
-      // Which keys there are is read with the first one that is met.
+      // The first key seen loads the list of keys.
       expect(await admit(key)).toBe('admitted');
       await nextTurn();
       const kept = opened.move();
@@ -116,7 +117,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(bench.asked).toEqual({ lookUps, readings: 1 });
     });
 
-    test('do not keep valid keys of their address out, even one just made', async () => {
+    test('do not block valid keys of their address, even a new one', async () => {
       await using bench = await open();
       for (let failure = 0; failure < 6; failure++) await bench.admit(makeKey(randomBytes));
       const { key, id } = await bench.admin.create(bench.accountId, 'new');

@@ -1,4 +1,4 @@
-/** Each change by an operator and its entry in the audit log are written together or not at all. */
+/** An operator's change and its entry in the audit log are written in one transaction. */
 import { afterAll, expect, test } from 'bun:test';
 import { messageOf } from '../../src/cli/terminal.ts';
 import { AccountOperations } from '../../src/operations/admin/accounts.ts';
@@ -63,7 +63,7 @@ test('an entry has actor, time, operation, object, and the state before and afte
   });
 });
 
-test('a change that is refused leaves no entry', async () => {
+test('a rejected change leaves no entry', async () => {
   const before = await entries();
   await operators.create('anna', 'viewer');
   expect(await rejectionOf(operators.create('anna', 'admin'))).toMatchObject({ code: 'name_taken' });
@@ -146,7 +146,7 @@ test('a lift whose result cannot be recorded is reported as done', async () => {
   );
 });
 
-test('limits that are derived from a plan are those of the plan that the account has when they are written', async () => {
+test('limits derived from a plan are those of the plan of the account at the time of writing', async () => {
   const { id } = await accounts.create('moving', 'enterprise', { perMinute: 10, perDay: 100 });
   let reads = 0;
   /** Changes the limits behind the first read. */

@@ -45,7 +45,7 @@ function started(settings: BackupSettings = daily): BackupOperations {
 const actor = { kind: 'operator', name: 'anna' } as const;
 
 describe('backups of the service', () => {
-  test('are due at once when there is none, then when the last is as old as the interval, also after a restart', async () => {
+  test('are due immediately if there is none, and later when the latest is as old as the interval, also after a restart', async () => {
     const first = started();
     expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
     clock.advance(24 * hour - 1);
@@ -58,7 +58,7 @@ describe('backups of the service', () => {
     });
   });
 
-  test('are as many as are to be kept; the latest are', async () => {
+  test('are limited to the latest ones', async () => {
     const operations = started();
     for (let day = 0; day < 5; day++) {
       await operations.makeDue();
@@ -72,7 +72,7 @@ describe('backups of the service', () => {
     ]);
   });
 
-  test('made by hand are never removed, and do not count among those that are kept', async () => {
+  test('made manually are never deleted and do not count towards the limit', async () => {
     const operations = started({ ...daily, keep: 1 });
     const byHand = await operations.create(actor, 'before-upgrade');
     expect(byHand).toMatchObject({
@@ -90,7 +90,7 @@ describe('backups of the service', () => {
     ]);
   });
 
-  test('have the result of their last verification, also after a restart, until they are removed', async () => {
+  test('have the result of their last verification, also after a restart, until they are deleted', async () => {
     const { name } = await started().create(actor, 'manual');
     clock.advance(hour);
     const { counts } = await started().verify(name);
@@ -110,7 +110,7 @@ describe('backups of the service', () => {
     expect(readdirSync(backups).filter((file) => file.endsWith('.verified'))).toEqual([`${name}.verified`]);
   });
 
-  test('are made although there are some of a date that is still to come, and are not removed for them', async () => {
+  test('are made and kept even if there are some with a future date', async () => {
     const operations = started({ ...daily, keep: 1 });
     await operations.makeDue();
     const name = 'store-2027-01-15T100000Z.backup';
@@ -124,7 +124,7 @@ describe('backups of the service', () => {
     expect((await operations.state()).backups).toHaveLength(1);
   });
 
-  test('that fail say why until one works, and are tried again after five minutes', async () => {
+  test('that fail report the reason until one succeeds, and are retried after five minutes', async () => {
     writeFileSync(backups, 'in the way');
     const operations = started();
     expect(await operations.makeDue()).toMatchObject({
@@ -146,7 +146,7 @@ describe('backups of the service', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
-  test('are measured: the latest in the folder, also after a restart, and what this service made and failed to make', async () => {
+  test('have metrics of the latest in the folder, also after a restart, and of those made and failed by this service', async () => {
     const first = started();
     expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.figures())?.latest).toBeUndefined();
@@ -161,7 +161,7 @@ describe('backups of the service', () => {
     expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
   });
 
-  test('find what a service that was killed left behind, and remove it', async () => {
+  test('delete the files of a killed service', async () => {
     mkdirSync(backups);
     const stranger = 'store-2027-01-01.4194999.partial';
     // No process has this number.
@@ -181,7 +181,7 @@ describe('backups of the service', () => {
 });
 
 describe('createBackup', () => {
-  test('says that it was made when it cannot be recorded', async () => {
+  test('reports a backup that was made but could not be recorded', async () => {
     const data = dataFileIn(folder.path);
     const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
     const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
@@ -194,7 +194,7 @@ describe('createBackup', () => {
     ]);
   });
 
-  test('is refused while there is another one, and where there is no folder for it', async () => {
+  test('is rejected while another one is in progress, and without a folder', async () => {
     const operations = started();
     const first = operations.create(actor, 'manual');
     expect(await rejectionOf(operations.create(actor, 'manual'))).toMatchObject({
@@ -215,7 +215,7 @@ describe('verifyBackup', () => {
   const verify = (operations: BackupOperations, name: string) =>
     backupHandlers.verifyBackup({ backups: operations }, { body: { name } } as never);
 
-  test('reaches no file outside the folder, and none that is no backup of this store', async () => {
+  test('reads only backups of this store in the folder', async () => {
     const operations = started();
     const { name } = await operations.create(actor, 'manual');
     mkdirSync(join(backups, 'store-'));

@@ -1,4 +1,4 @@
-/** A copy between two files; copies between engines are tested where the servers are. */
+/** Copies between two files. Copies between engines are tested with the servers. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ async function filled(url: string): Promise<void> {
   for (const name of ['one', 'two']) await admin.keys.create(id, name);
 }
 
-test('a source that is changed while it is copied is what the message names', async () => {
+test('a source that changes during the copy is named in the message', async () => {
   await using folder = await temporaryFolder();
   const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
   await filled(`sqlite:${from}`);
@@ -24,11 +24,13 @@ test('a source that is changed while it is copied is what the message names', as
     database.run("UPDATE keys SET name = 'three' WHERE name = 'two'");
   }
   const verified = Array.fromAsync(copy.verify());
-  await expect(verified).rejects.toThrow(/"keys" differs.*The source changed during the copy/);
+  await expect(verified).rejects.toThrow(
+    /"keys" differs, first at id 2: .*The source changed during the copy/,
+  );
   await expect(verified).rejects.not.toThrow(/The target was written/);
 });
 
-test('a store in memory is neither copied nor copied to', async () => {
+test('a store in memory is rejected as source and target', async () => {
   await using folder = await temporaryFolder();
   const from = `sqlite:${join(folder.path, 'from.db')}`;
   await filled(from);

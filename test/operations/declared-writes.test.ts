@@ -15,6 +15,6 @@ test('a change by an operator writes what its unit declares', () => {
   expect(writesOf('audited', { unit: 'updatePet' })).toEqual(['pets', 'orders']);
 });
 
-test('a change by an operator whose unit declares nothing still excludes others', () => {
+test('a change by an operator whose unit declares no writes still excludes others', () => {
   expect(writesOf('audited', { unit: 'rotateOperator' })).toEqual(['callers']);
 });

@@ -58,7 +58,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       expect(await page(1n)).toEqual({ ids: [2n], next: 2n });
     });
 
-    test('behind the newest event before a gap, the oldest retained event is the next one', async (bench) => {
+    test('after the newest event before a gap, the oldest retained event is the next one', async (bench) => {
       await bench.store.write('skipEvents', null);
       await racing(bench).change();
       await bench.store.write('skipEvents', null);
@@ -67,7 +67,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       await expect(reading()).rejects.toThrow('the oldest retained id is 4.');
     });
 
-    test('an event recorded while the end of an empty feed is read is behind that end', async (bench) => {
+    test('an event recorded while the end of an empty feed is read is after that end', async (bench) => {
       const { feed, page } = racing(bench);
       const { items, next } = await feed.newest(1, wanted);
       expect([items, next]).toEqual([[], '0']);

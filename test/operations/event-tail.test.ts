@@ -41,13 +41,13 @@ class Recorder {
 const idsFrom = (first: bigint, count: number) =>
   Array.from({ length: count }, (_, at) => first + BigInt(at));
 
-test('delivers each event behind the position of each listener once, in order, wherever the others are', async () => {
+test('delivers each event after the position of each listener once and in order, independent of other listeners', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const from = await last();
   const [first, ahead, later] = [new Recorder(), new Recorder(), new Recorder()];
   expect(tail.listen(from, first)).toBe(true);
   await add(3);
-  // This listener has read two of the events in the store, before the tail delivers them.
+  // This listener has already read two of the events from the store.
   expect(tail.listen(from + 2n, ahead)).toBe(true);
   await until(() => first.ids.length === 3);
   expect(ahead.ids).toEqual([from + 3n]);
@@ -60,7 +60,7 @@ test('delivers each event behind the position of each listener once, in order, w
   expect(later.ids).toEqual(idsFrom(from + 4n, 2_500));
 });
 
-test('a listener that has left gets nothing, and the next one begins where it says', async () => {
+test('a closed listener gets no events, and the next one begins at its position', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const [gone, next] = [new Recorder(), new Recorder()];
   tail.listen(await last(), gone);
@@ -74,7 +74,7 @@ test('a listener that has left gets nothing, and the next one begins where it sa
   expect([gone.ids, next.ids]).toEqual([[], [from + 1n]]);
 });
 
-test('ends each listener when its time is over, and all when it is closed, those that come afterwards as well', async () => {
+test('ends each listener when its time is over, and all, including later ones, when it is closed', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const [short, long, late] = [new Recorder(10), new Recorder(), new Recorder()];
   const from = await last();
@@ -88,7 +88,7 @@ test('ends each listener when its time is over, and all when it is closed, those
   expect([long.reason, late.reason, tail.listeners]).toEqual(['closing', 'closing', 0]);
 });
 
-test('ends all listeners at a gap, behind the events before it', async () => {
+test('ends all listeners at a gap, after the events before it', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const listener = new Recorder();
   const from = await last();
@@ -108,7 +108,7 @@ test('ends all listeners when the store was restored to a state without events t
   expect(listener.reason).toBe('gap');
 });
 
-test('a change after which deliveries may be due makes the service look for them, without a new event', async () => {
+test('a change that may make deliveries due triggers a check without a new event', async () => {
   const parts = clientParts(app);
   using events = parts.events;
   let looks = 0;

@@ -16,14 +16,14 @@ async function open() {
   const clock = new FakeClock();
   const store = opened.use(await openStore({ url: `sqlite:${path}`, clock, rules, serving: true }));
   const { id } = await enterprise(store, { perMinute: 1, perDay: 1 });
-  // Fingerprints are hexadecimal, and their digits say where they stand in the set.
+  // Fingerprints are hexadecimal. Their digits determine the position in the set.
   const print = (index: number) => new Bun.CryptoHasher('sha256').update(`key ${index}`).digest('hex');
   const make = async (index: number) => store.write('createKey', newKey(id, print(index)));
   const kept = opened.move();
   return { path, store, print, make, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test('the known keys are all keys, over several pages, and later those made since', async () => {
+test('the known keys are all keys of several pages, and later new ones', async () => {
   await using bench = await open();
   await Promise.all(Array.from({ length: 1_001 }, (_, index) => bench.make(index)));
   const known = new KnownKeys(bench.store.keys);

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
 import { allOperations, type OperationId } from '../../src/contract/operations.ts';
+import { latencyBucketOf } from '../../src/domain/latency.ts';
 import { latencyBounds, sumOf, type Traffic } from '../../src/operations/observability/traffic.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
-import type { MinuteUsage } from '../../src/storage/admin.ts';
+import type { LatencyUsage, MinuteUsage } from '../../src/storage/admin.ts';
 import type { Caller } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { always } from '../support/property.ts';
@@ -20,15 +21,15 @@ function counterAt(instant: string) {
 /** All rows of minutes, taken a few at a time. */
 function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
   const taken: MinuteUsage[] = [];
-  for (let rows = counter.peekMinutes(most); rows.length > 0; rows = counter.peekMinutes(most)) {
-    taken.push(...rows);
-    counter.dropMinutes(rows.length);
+  for (let rows = counter.peekMinutes(most); rows.minutes.length > 0; rows = counter.peekMinutes(most)) {
+    taken.push(...rows.minutes);
+    counter.dropMinutes(rows);
   }
   return taken;
 }
 
 describe('minutes', () => {
-  test('have every request once, whenever they are taken and however the clock is stepped', () => {
+  test('have every request once, whenever they are taken and under clock changes', () => {
     const request = fc.record({
       operation: fc.constantFrom<OperationId | undefined>(
         ...allOperations.map(({ operationId }) => operationId),
@@ -60,11 +61,40 @@ describe('minutes', () => {
     });
   });
 
-  test('stay until they are dropped', () => {
+  test('have the latency of every request once, by its bucket', () => {
+    const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
+    const minute = clock.now();
+    const taken: LatencyUsage[] = [];
+    const take = () => {
+      for (let rows = counter.peekMinutes(1); rows.latencies.length > 0; rows = counter.peekMinutes(1)) {
+        taken.push(...rows.latencies);
+        counter.dropMinutes(rows);
+      }
+    };
+    const count = (ms: number) => counter.count('listPets', undefined, undefined, justNow() - ms);
+    for (const ms of [59_000, 59_000, 200_000]) count(ms);
+    take();
+    count(59_000);
+    clock.advance(60);
+    count(200_000);
+    take();
+    const [minuteLong, longest] = [latencyBucketOf(59_001), latencyBucketOf(200_000)];
+    expect(taken).toEqual([
+      { minute, bucket: minuteLong, requests: 2 },
+      { minute, bucket: longest, requests: 1 },
+      { minute, bucket: minuteLong, requests: 1 },
+      { minute: minute + 60_000, bucket: longest, requests: 1 },
+    ]);
+  });
+
+  test('remain until they are dropped', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     counter.count('listPets', undefined, undefined, justNow());
     expect(counter.peekMinutes(9)).toEqual(counter.peekMinutes(9));
-    expect(counter.peekMinutes(9).length).toBe(1);
+    expect(counter.peekMinutes(9)).toMatchObject({
+      minutes: [{ requests: 1 }],
+      latencies: [{ requests: 1 }],
+    });
   });
 });
 
@@ -77,7 +107,7 @@ describe('seconds', () => {
     clock.advance(299);
     counter.count('createPet', 'service_unavailable', undefined, justNow());
     counter.count(undefined, 'missing_api_key', undefined, justNow());
-    const of = () => counter.traffic().seconds.map(({ buckets: _, ...second }) => second);
+    const of = () => counter.traffic().seconds.map(({ latencies: _, ...second }) => second);
     const last = { at: first + 299, ok: 0, refused: 1, limited: 0, failed: 1 };
     expect(of()).toEqual([{ at: first, ok: 1, refused: 0, limited: 1, failed: 0 }, last]);
     clock.advance(1);
@@ -115,13 +145,18 @@ describe('keys', () => {
     const hour = Date.parse('2027-01-15T10:00:00Z');
     const lastUsedAt = Date.parse('2027-01-15T10:59:00Z');
     const none = { hour, ok: 0, refused: 0, limited: 0, failed: 0, deprecated: 0, lastUsedAt };
+    const ofSeven = [
+      { operation: 'listPets', requests: 2 },
+      { operation: 'getPet', requests: 1 },
+    ];
+    const ofEight = [{ operation: 'createPet', requests: 1 }];
     expect(counter.keys.peek(9)).toEqual([
-      { ...none, keyId: 7, accountId: 70, ok: 1, refused: 1, limited: 1, deprecated: 1 },
-      { ...none, keyId: 8, accountId: 80, failed: 1 },
+      { ...none, keyId: 7, accountId: 70, ok: 1, refused: 1, limited: 1, deprecated: 1, operations: ofSeven },
+      { ...none, keyId: 8, accountId: 80, failed: 1, operations: ofEight },
     ]);
   });
 
-  test('have a row for each hour, the oldest first, and each stays until it is dropped', () => {
+  test('have a row for each hour, oldest first, until it is dropped', () => {
     const { clock, counter } = counterAt('2027-01-15T10:59:59Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     clock.advance(1);
@@ -140,7 +175,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('are bounded: beyond that, others are counted as lost', () => {
+  test('are bounded, and others are counted as lost', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     let calls = 0;
     counter.keys.whenMany = () => {
@@ -179,9 +214,10 @@ test('the counters of two processes are added up by name', () => {
     latencies: one.latencies.map(({ operation, buckets, sumSeconds }) => {
       return { operation, buckets: twice(buckets), sumSeconds: 2 * sumSeconds };
     }),
-    seconds: one.seconds.map(({ at, ok, refused, limited, failed, buckets }) => {
+    seconds: one.seconds.map(({ at, ok, refused, limited, failed, latencies }) => {
       const [a = 0, b = 0, c = 0, d = 0] = twice([ok, refused, limited, failed]);
-      return { at, ok: a, refused: b, limited: c, failed: d, buckets: twice(buckets) };
+      const doubled = latencies.map(([bucket, requests]) => [bucket, 2 * requests] as const);
+      return { at, ok: a, refused: b, limited: c, failed: d, latencies: doubled };
     }),
     inFlight: 4,
     openStreams: 6,

@@ -10,7 +10,7 @@ import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 const test = storeTests(sqlitePlace);
 const keys = 1_200;
 
-/** A recorder on a real store, which a test can keep from being written, and the sizes of what was written. */
+/** A recorder on a real store whose writes a test can block, and the sizes of its writes. */
 function recording({ store, clock }: Bench) {
   const counter = new TrafficCounter(clock);
   const written: number[] = [];
@@ -40,12 +40,14 @@ function recording({ store, clock }: Bench) {
     useAll: () => {
       for (let keyId = 1; keyId <= keys; keyId++) use(keyId);
     },
-    /** Requests of all keys and of all minutes, as stored. */
+    /** Requests of all keys, of all minutes, and of all latencies, as stored. */
     stored: async () => {
       const range = { since: 0, until: clock.now() + 86_400_000 };
       const periods = await store.usage.periods({ accountId: 1 }, 'hour', range);
       const minutes = await store.usage.minutes(range);
+      const latencies = await store.usage.latencies({ by: 'minute', stepMs: 60_000, ...range });
       return {
+        ofLatencies: latencies.reduce((sum, { requests }) => sum + requests, 0),
         ofKeys: periods.reduce((sum, { ok }) => sum + ok, 0),
         ofMinutes: minutes.reduce((sum, { requests }) => sum + requests, 0),
       };
@@ -54,18 +56,21 @@ function recording({ store, clock }: Bench) {
   };
 }
 
+/** The stored sums of a number of requests. */
+const all = (requests: number) => ({ ofKeys: requests, ofMinutes: requests, ofLatencies: requests });
+
 describe('usage', () => {
   test('is written in small groups, and once', async (bench) => {
     await using under = recording(bench);
     under.useAll();
     await under.recorder.record();
     expect(under.written).toEqual([250, 250, 250, 250, 200]);
-    expect(await under.stored()).toEqual({ ofKeys: keys, ofMinutes: keys });
+    expect(await under.stored()).toEqual(all(keys));
     await under.recorder.record();
-    expect(await under.stored()).toEqual({ ofKeys: keys, ofMinutes: keys });
+    expect(await under.stored()).toEqual(all(keys));
   });
 
-  test('that cannot be written is written later', async (bench) => {
+  test('is written later after a failed write', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     under.useAll();
@@ -77,19 +82,19 @@ describe('usage', () => {
     under.state.fails = false;
     under.use(1);
     await under.recorder.record();
-    expect(await under.stored()).toEqual({ ofKeys: 2 * keys + 1, ofMinutes: 2 * keys + 1 });
+    expect(await under.stored()).toEqual(all(2 * keys + 1));
     expect(under.told).toEqual([]);
   });
 
-  test('of many keys is written before its time', async (bench) => {
+  test('of many keys is written early', async (bench) => {
     await using under = recording(bench);
     for (let keyId = 1; keyId <= 10_000; keyId++) under.use(keyId);
-    // What was begun by itself.
+    // Waits for the write that began automatically.
     await under.recorder.record();
-    expect(await under.stored()).toEqual({ ofKeys: 10_000, ofMinutes: 10_000 });
+    expect(await under.stored()).toEqual(all(10_000));
   });
 
-  test('is complete after a stop in good order', async (bench) => {
+  test('is complete after a clean stop', async (bench) => {
     const under = recording(bench);
     await under.recorder.record();
     const [alive] = await bench.store.instances.list();
@@ -101,11 +106,11 @@ describe('usage', () => {
     });
     under.use(1);
     await under[Symbol.asyncDispose]();
-    expect(await under.stored()).toEqual({ ofKeys: 1, ofMinutes: 1 });
+    expect(await under.stored()).toEqual(all(1));
     expect((await bench.store.instances.list())[0]?.seenAt).toBe(0);
   });
 
-  test('of keys that is lost because too much waits is reported', async (bench) => {
+  test('that is lost because too much is pending is reported', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     for (let keyId = 1; keyId <= 40_002; keyId++) under.use(keyId);

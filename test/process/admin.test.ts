@@ -1,4 +1,4 @@
-/** The admin listener of a service in its own process: with workers, on a terminal, and switched off. */
+/** The admin listener of a separate process: with workers, on a terminal, and disabled. */
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ test('the listener makes a backup of a service with workers in a separate proces
   expect(verified.status).toBe(200);
 });
 
-test('without a terminal the service prints the address of the console and no sign-in code', async () => {
+test('without a terminal the service prints the address of the console without a sign-in code', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const url = /^Console {12}(http:\/\/127\.0\.0\.1:\d+)$/m.exec(service.stdout())?.[1] ?? '';
@@ -82,8 +82,25 @@ test('without a terminal the service prints the address of the console and no si
   expect(service.stdout()).not.toContain('code');
 });
 
+test('without a terminal the log has a command that creates a token for the console', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path);
+  await service.logged('the console needs an operator token');
+  const line =
+    service
+      .stderr()
+      .split('\n')
+      .find((each) => each.includes('the console needs an operator token')) ?? '{}';
+  const { console: url, create } = JSON.parse(line) as { console: string; create: string };
+  const command = ['sh', '-c', create.replace('NAME', 'anna')];
+  await using pasted = start(command, { environment: settingsIn(folder.path) });
+  expect(await pasted.exited).toBe(0);
+  const [token = ''] = /aso_\w+/.exec(pasted.stdout()) ?? [];
+  expect((await sendAdmin(url, 'GET', '/session', { token })).body).toMatchObject({ role: 'admin' });
+});
+
 testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
-  'on a terminal the service prints a link with a code that signs in once and is in no log',
+  'on a terminal the service prints a link with a code that can be used once and is not logged',
   async () => {
     await using folder = await temporaryFolder();
     const quoted = serveCommand.map((word) => `'${word}'`).join(' ');
@@ -97,18 +114,18 @@ testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
       role: 'admin',
     });
     expect((await redeem()).code).toBe('sign_in_failed');
-    // A terminal shows the log, too.
+    // A terminal also shows the log.
     expect(terminal.stdout().split(code)).toHaveLength(2);
   },
 );
 
-test('ADMIN_PORT=off switches the listener off, and no console is announced', async () => {
+test('ADMIN_PORT=off disables the listener, and no console is announced', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { ADMIN_PORT: 'off' });
   expect(service.stdout()).not.toContain('Console');
 });
 
-test('an address of another machine stops the start with a message that names ADMIN_HOST', async () => {
+test('an address of another machine prevents the start with a message that names ADMIN_HOST', async () => {
   await using folder = await temporaryFolder();
   const environment = {
     ...settingsIn(folder.path),

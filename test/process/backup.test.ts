@@ -1,4 +1,4 @@
-/** Backups by the command line beside the service, and by the service itself. */
+/** Backups by the command line while the service runs, and by the service. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ async function succeed(folder: string, ...words: string[]): Promise<string> {
   return stdout;
 }
 
-test('a restored store has the animals, keys, counts and bans of the backup, and nothing later', async () => {
+test('a restored store has exactly the animals, keys, counts and bans of the backup', async () => {
   await using folder = await sampleCopy();
   const { key, bannedKey } = sample;
   let remaining = 0;
@@ -48,7 +48,7 @@ test('a restored store has the animals, keys, counts and bans of the backup, and
     await succeed(folder.path, 'bans', 'lift', '3');
     await succeed(folder.path, 'keys', 'revoke', '2');
   }
-  // The service was killed: its log has what came after, and must not reach the restored file.
+  // The service was killed. Its log has later changes, which must not reach the restored file.
   expect(existsSync(`${dataFileIn(folder.path)}-wal`)).toBe(true);
   const said = await succeed(folder.path, 'restore', 'made.backup', '--replace');
   expect(said).toContain('Restored 1 animal, 3 accounts and 3 API keys as of ');
@@ -64,7 +64,7 @@ test('a restored store has the animals, keys, counts and bans of the backup, and
   expect(service.stderr()).not.toContain('other users of this machine');
 });
 
-test('a store that a service or a command uses is not restored, and stays unchanged', async () => {
+test('a store that a service or a command uses is not replaced by a restore', async () => {
   await using folder = await sampleCopy();
   {
     await using service = await startService(folder.path, strict);
@@ -85,7 +85,7 @@ test('a store that a service or a command uses is not restored, and stays unchan
   ]);
 });
 
-test('the service makes a backup when the last is older than the interval, and removes only old backups', async () => {
+test('the service makes a backup when the latest is older than the interval, and deletes only old backups', async () => {
   await using folder = await sampleCopy();
   const { key } = sample;
   const backups = join(folder.path, 'backups');
@@ -100,7 +100,7 @@ test('the service makes a backup when the last is older than the interval, and r
   ];
   for (const name of [...old, ...others.slice(0, 2)])
     copyFileSync(join(folder.path, 'made.backup'), join(backups, name));
-  // The name alone does not make it one of ours.
+  // The name alone does not identify a backup.
   writeFileSync(join(backups, 'store-2020-01-04T000000Z.backup'), 'a letter');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', BACKUP_KEEP: '2' };
   const made = () =>
@@ -123,7 +123,7 @@ test('several workers make one backup', async () => {
   expect(readdirSync(backups)).toHaveLength(1);
 });
 
-test('a backup that fails is logged and repeated until it succeeds', async () => {
+test('a failed backup is logged and retried until it succeeds', async () => {
   await using folder = await sampleCopy();
   const obstacle = join(folder.path, 'file');
   writeFileSync(obstacle, 'in the way');

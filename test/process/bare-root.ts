@@ -1,15 +1,15 @@
-/** A root folder as the container image has it: the executable, the C library, /proc and /dev, and nothing else. */
+/** A root folder like that of the container image: only the executable, the C library, /proc and /dev. */
 import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../support/server-process.ts';
 
-/** What this needs of the machine: the right to private mounts. */
+/** Requirement: permission to create private mounts. */
 export const bareRoots = [
   { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
   ['unshare', '--map-root-user', '--mount', 'true'],
 ] as const;
 
-/** Where the service has its files: the only folder that it can write to. */
+/** The only folder that the service can write to. */
 export const dataFolder = '/data';
 
 /** Puts the root into an empty folder, and returns the command line that runs the program in it. */

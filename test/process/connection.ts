@@ -4,14 +4,11 @@ export interface RawReply {
   readonly status: number;
   readonly head: string;
   readonly body: string;
-  /** Whether the answer says that the connection ends with it. */
+  /** True if the answer announces the end of the connection. */
   readonly closes: boolean;
 }
 
-/**
- * One TCP connection that speaks HTTP/1.1 without any help: nothing is sent again, no connection is reopened, so
- * that a request the service drops shows as one.
- */
+/** One TCP connection with plain HTTP/1.1. It never retries or reconnects, so that dropped requests are visible. */
 export class Connection implements Disposable {
   readonly #socket: Socket;
   #received = '';
@@ -38,12 +35,12 @@ export class Connection implements Disposable {
     });
   }
 
-  /** Sends bytes of a request as they are. */
+  /** Sends bytes unchanged. */
   write(text: string): void {
     this.#socket.write(text);
   }
 
-  /** Takes nothing any more, so that the system's buffers fill. */
+  /** Stops reading, so that the system's buffers fill. */
   pause(): void {
     this.#socket.pause();
   }

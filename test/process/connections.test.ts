@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { mostOfOperators } from '../../src/http/listener/connection-bounds.ts';
+import { maxAdminConnections } from '../../src/http/listener/connection-bounds.ts';
 import { bodyTimeoutMs } from '../../src/http/listener/unread-body.ts';
 import { addOperatorTo } from '../support/admin.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -11,7 +11,7 @@ import { beginPost, Connection } from './connection.ts';
 const descriptors = 96;
 
 testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 'true'])(
-  'with few descriptors and more half-sent heads than those, new clients are answered, the reference included',
+  'with more incomplete heads than descriptors, new clients are served, including the reference',
   async () => {
     await using folder = await temporaryFolder();
     const command = ['prlimit', `--nofile=${descriptors}:${descriptors}`, ...serveCommand];
@@ -33,14 +33,14 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/net/tcp'])(
-  'too many half-sent heads at the admin port keep out neither operators nor clients',
+  'too many incomplete heads at the admin port block neither operators nor clients',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
     const console = await consoleOf(service);
     using held = new DisposableStack();
     const isLogged = () => service.stderr().includes('too many connections');
-    for (let count = 0; count < mostOfOperators || !isLogged(); count++) {
+    for (let count = 0; count < maxAdminConnections || !isLogged(); count++) {
       const connection = await Connection.open(console).catch(() => undefined);
       if (connection === undefined) continue;
       held.use(connection).write('GET / HTTP/1.1\r\nHost:');
@@ -83,7 +83,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
-  'uploads of authenticated clients and operators outlast a crowd of connections that send half a head',
+  'uploads of authenticated clients and operators survive many connections with incomplete heads',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '40' });
@@ -94,7 +94,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     const file = `${pet}\n`.repeat(2);
     const uploads = [
       [service.url, beginPost(await issueKey(folder.path, 'pro'), pet, 10), pet.slice(10), 201, 0],
-      [console, beginImport(token, file, 10), file.slice(10), 200, mostOfOperators],
+      [console, beginImport(token, file, 10), file.slice(10), 200, maxAdminConnections],
     ] as const;
     for (const [url, begin, rest, status, crowd] of uploads) {
       let outcome: number | undefined;
@@ -105,13 +105,13 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
   },
 );
 
-/** The status of an upload; undefined when this machine was too slow to send it before the service gives up waiting. */
+/** The status of an upload. Undefined if this machine did not send it before the service's time-out. */
 async function statusBesideCrowd(url: string, begin: string, rest: string, crowd: number) {
   using upload = await Connection.open(url);
   const beganAt = performance.now();
   upload.write(begin);
   using held = new DisposableStack();
-  // Twice: the connections that are closed first are those that were there a second before.
+  // Twice, because connections that were already open a second before are closed first.
   for (let wave = 0; wave < 2; wave++) {
     const closed: Promise<unknown>[] = [];
     for (let count = 0; count < crowd; count++) {

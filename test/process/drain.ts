@@ -32,13 +32,13 @@ export const ownService: BeginDrained = async (settings) => {
 export interface DrainFigures {
   /** Requests answered after the signal. */
   readonly answered: number;
-  /** Clients whose connection was closed by an answer, as all have to be. */
+  /** Number of clients whose connection was closed by an answer. All should be. */
   readonly closed: number;
   readonly failures: readonly string[];
   readonly exitCode: number;
 }
 
-/** Stops the service while keep-alive clients are between two requests, and returns what they saw. */
+/** Stops the service while keep-alive clients are between two requests, and returns their observations. */
 export async function drainUnder({
   clients,
   signal,

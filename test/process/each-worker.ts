@@ -1,22 +1,22 @@
-/** Connections of which each is another worker's: the system spreads them, so as many are opened as it takes. */
+/** Connections to distinct workers. The system distributes them, so that connections are opened until each worker has one. */
 import { serveWorker } from '../../src/cli/processes.ts';
 import type { Service } from '../support/process.ts';
 import { childrenOf, commandOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 
-/** What the ids of the requests that one process answers have in common. */
+/** The common prefix of request ids of one process. */
 export function processOf({ head }: RawReply): string {
   return /^x-request-id: *(\S+)-\d+$/im.exec(head)?.[1] ?? '';
 }
 
-/** A header of an answer; empty where it has none. */
+/** A header of an answer, or empty if absent. */
 export function headerOf({ head }: RawReply, name: string): string {
   return new RegExp(`^${name}: *(.*?)\r?$`, 'im').exec(head)?.[1] ?? '';
 }
 
 export class EachWorker implements Disposable {
-  /** One of each worker. */
+  /** One connection per worker. */
   readonly connections: readonly Connection[];
 
   private constructor(connections: readonly Connection[]) {
@@ -36,7 +36,7 @@ export class EachWorker implements Disposable {
     return new EachWorker([...met.values()]);
   }
 
-  /** Asks one worker after the other. */
+  /** Sends a request to each worker in turn. */
   async ask(path: string, key: string): Promise<RawReply[]> {
     const replies: RawReply[] = [];
     for (const connection of this.connections) replies.push(await connection.get(path, key));

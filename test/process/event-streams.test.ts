@@ -40,12 +40,12 @@ const streamRequest = (key: string) =>
 
 const workerOf = ({ headers }: EventSource) => headers.get('x-request-id')?.replace(/-\d+$/, '') ?? '';
 
-workersTest('every worker streams what any of them commits', async ({ operator, startInstance }) => {
+workersTest('every worker streams the commits of all workers', async ({ operator, startInstance }) => {
   await using service = await startInstance();
   const key = await readerKey(operator);
   await using stack = new AsyncDisposableStack();
   const met = new Map<string, EventSource>();
-  // The system spreads connections, so as many are opened as it takes.
+  // The system distributes connections, so that several attempts may be needed.
   await until(async () => {
     const source = await EventSource.open(service.url, { key });
     if (met.has(workerOf(source))) await source[Symbol.asyncDispose]();
@@ -64,7 +64,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 describe.skipIf(cluster === undefined)('two instances', () => {
   const { instances, operator } = cluster ?? ({} as NonNullable<typeof cluster>);
 
-  test('stream what the other commits, resume each other, and end when a key is revoked', async () => {
+  test('stream the commits of each other, resume streams of each other, and end them when a key is revoked', async () => {
     const [one, other] = instances as [Service, Service];
     const { id } = await operator.accounts.create('reader', 'enterprise', ample);
     const { key, id: keyId } = await operator.keys.create(id, 'reader', undefined, scopes);
@@ -83,7 +83,7 @@ describe.skipIf(cluster === undefined)('two instances', () => {
   });
 });
 
-test('a stop ends streams at once, also those of readers that take nothing', async () => {
+test('a stop ends streams immediately, even those of readers that do not read', async () => {
   await using own = await serving({ DRAIN_SECONDS: '1' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
@@ -99,7 +99,7 @@ test('a stream is not idle: IDLE_TIMEOUT_SECONDS does not close it', async () =>
   await using own = await serving({ IDLE_TIMEOUT_SECONDS: '1' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
-  // Twice as long as an idle connection is kept.
+  // Twice the idle time-out of connections.
   for (let round = 0; round < 2; round++) {
     using idle = await Connection.open(service.url);
     idle.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -111,7 +111,7 @@ test('a stream is not idle: IDLE_TIMEOUT_SECONDS does not close it', async () =>
   expect(source.hasEnded).toBe(false);
 });
 
-test('a stream outlasts a crowd of connections at MAX_CONNECTIONS', async () => {
+test('a stream survives many connections at MAX_CONNECTIONS', async () => {
   await using own = await serving({ MAX_CONNECTIONS: '20' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
@@ -143,7 +143,7 @@ const rssOf = ({ pid }: Pick<Service, 'pid'>) =>
   1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
 
 test.skipIf(process.platform !== 'linux')(
-  'readers that take nothing of a long past cost the service little memory',
+  'readers that start in the past without reading need little memory',
   async () => {
     await using own = await serving({});
     const { service, operator, key } = own;
@@ -159,7 +159,7 @@ test.skipIf(process.platform !== 'linux')(
       await using source = await EventSource.open(service.url, { key, query: '?after=0' });
       await until(() => source.events.length === 3_000);
     };
-    // The memory that a reader of everything takes is not returned to the system at once.
+    // Memory used by a reader of all events is not immediately returned to the system.
     await readAll();
     const readers = 8;
     const before = rssOf(service);

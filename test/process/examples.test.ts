@@ -1,4 +1,4 @@
-/** The programs in examples/, run as their README says, against the real service. */
+/** Runs the programs in examples/ as their README describes, with the real service. */
 import { expect, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -8,7 +8,7 @@ const day = [
   'Categories: Dogs, Cats',
   'Arrived, each sent twice and added once: Ozzy, Pepper, Mia',
   'Two buyers of Ozzy: 201, 409 pet_not_available',
-  'Removing Ozzy meanwhile: 409 pet_reserved',
+  'Deleting the reserved Ozzy: 409 pet_reserved',
   "The winner's order: delivered",
   'Delivering it again: 409 order_transition_not_allowed',
   "The other buyer's order of Pepper: cancelled",
@@ -19,7 +19,7 @@ const day = [
   '  Mia, the quiet one: sold',
 ];
 
-/** What the shop day prints at a service; its last line is a count that changes. */
+/** Output of the shop day with a service. Its last line is a count that varies. */
 async function dayAt(url: string, key: string): Promise<string[]> {
   const environment = { API: `${url}/v1`, KEY: key };
   await using program = start([process.execPath, 'examples/shop-day.ts'], { environment });

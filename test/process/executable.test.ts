@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
+import { memoryOptions } from '../../src/cli/memory-options.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, root, type Service, settingsIn, start, startService } from '../support/process.ts';
@@ -23,7 +24,7 @@ afterAll(() => executable[Symbol.asyncDispose]());
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Runs a command that has to succeed, and returns what it says. */
+/** Runs a command that must succeed, and returns its output. */
 async function said(place: EmptyPlace, words: readonly string[], environment = {}): Promise<string> {
   await using running = place.run(words, { environment: { ...settingsIn(place.folder), ...environment } });
   expect([await running.exited, running.stderr()]).toEqual([0, '']);
@@ -47,12 +48,12 @@ async function statusAndType(url: string): Promise<string> {
   return bytes.length === 0 ? 'empty' : `${response.status} ${response.headers.get('content-type')}`;
 }
 
-test('the build says where the file is, how large, and how long it took, and leaves nothing else there', () => {
+test('the build prints the path, size and duration, and leaves no other files', () => {
   expect(executable.said).toMatch(/^\/.*\/animal-store {3}\d+\.\d MB {3}built in \d+\.\d s\n$/);
   expect(readdirSync(join(executable.path, '..'))).toEqual(['animal-store']);
 });
 
-test('nothing in the file tells of the machine that built it', () => {
+test('the file contains no traces of the build machine', () => {
   expect(readFileSync(executable.path).includes(root)).toBe(false);
 });
 
@@ -63,6 +64,9 @@ test('in an empty folder, without Node or any other program, it serves the API, 
     await using service = await place.serve();
     key = service.firstKey ?? '';
     expect((await clientOf(service.url, key).add('Ozzy')).status).toBe(201);
+    const environment = readFileSync(`/proc/${service.pid}/environ`, 'utf8').split('\0');
+    for (const [name, value] of Object.entries(memoryOptions))
+      expect(environment).toContain(`${name}=${value}`);
     const pages = {
       '/livez': '200 application/json',
       '/readyz': '200 application/json',
@@ -92,7 +96,7 @@ test('in an empty folder, without Node or any other program, it serves the API, 
   expect(files.filter((name) => !name.startsWith('store.'))).toEqual([]);
 });
 
-testBareRoot('it runs where there is nothing but it and a C library, and writes to one folder', async () => {
+testBareRoot('it runs with only a C library and one writable folder', async () => {
   await using folder = await temporaryFolder();
   const command = await bareRoot(folder.path, executable.path);
   const environment = { PATH: process.env.PATH ?? '', WORKERS: '2', DRAIN_SECONDS: '0' };
@@ -101,7 +105,7 @@ testBareRoot('it runs where there is nothing but it and a C library, and writes 
   await stop(service);
 });
 
-test('its workers are the same file, serve and write, and end with it', async () => {
+test('its workers run the same file, serve and write, and end with it', async () => {
   await using place = await EmptyPlace.make(executable);
   await using service = await place.serve({ WORKERS: '2' });
   const workers = childrenOf(service.pid);
@@ -115,7 +119,7 @@ test('its workers are the same file, serve and write, and end with it', async ()
   await until(() => !workers.some(isRunning));
 });
 
-test('it starts a sandbox, which leaves nothing behind', async () => {
+test('it starts a sandbox that leaves no files', async () => {
   await using place = await EmptyPlace.make(executable);
   const environment = { TMPDIR: place.folder };
   await using sandbox = place.run(['sandbox', '--port', '0', '--json'], { environment });
@@ -127,7 +131,7 @@ test('it starts a sandbox, which leaves nothing behind', async () => {
   expect(readdirSync(place.folder)).toEqual([]);
 });
 
-test('it says its version and its help, and refuses what it does not know', async () => {
+test('it prints its version and help, and rejects unknown commands', async () => {
   await using place = await EmptyPlace.make(executable);
   expect(await said(place, ['--version'])).toBe(`${packageJson.version}\n`);
   expect(await said(place, ['--help'])).toContain('Usage: animal-store [options] [command]');
@@ -136,7 +140,7 @@ test('it says its version and its help, and refuses what it does not know', asyn
   expect(wrong.stderr()).toContain("unknown command 'sreve'");
 });
 
-test('its commands work beside the service, and the one it names to manage keys does as it stands', async () => {
+test('its commands work while the service runs, including the printed one', async () => {
   await using place = await EmptyPlace.make(executable);
   await using service = await place.serve();
   const line = /^ {2}(cd .* --help)$/m.exec(service.stdout())?.[1] ?? '';
@@ -152,15 +156,15 @@ test('its commands work beside the service, and the one it names to manage keys 
   expect(await said(place, ['ready'], { PORT: new URL(service.url).port })).toBe('{"status":"ready"}\n');
 });
 
-test('`ready` fails with the reason where nothing listens', async () => {
+test('`ready` fails with the reason when the service is not running', async () => {
   await using place = await EmptyPlace.make(executable);
   const port = 1;
   await using asking = place.run(['ready'], { environment: { PORT: String(port) } });
   expect([await asking.exited, asking.stdout()]).toEqual([1, '']);
-  expect(asking.stderr()).toStartWith(`animal-store: No answer from http://127.0.0.1:${port}/readyz: `);
+  expect(asking.stderr()).toStartWith(`animal-store: No response from http://127.0.0.1:${port}/readyz: `);
 });
 
-test('it reads a .env of its folder, and runs nothing that a bunfig.toml there names', async () => {
+test('it reads a .env in the working directory, and ignores a bunfig.toml', async () => {
   await using place = await EmptyPlace.make(executable);
   await Bun.write(join(place.folder, '.env'), 'LOG_LEVEL=loud\n');
   await Bun.write(join(place.folder, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');

@@ -1,4 +1,4 @@
-/** The service as the one file that `npm run build` makes, and empty places to run it in. */
+/** The service as the single file built by `npm run build`, and empty folders to run it in. */
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
@@ -14,11 +14,11 @@ import { asServerUser, serverUser } from '../support/server-process.ts';
 
 export interface Executable extends AsyncDisposable {
   readonly path: string;
-  /** What the build said. */
+  /** Output of the build. */
   readonly said: string;
 }
 
-/** Builds the file, in a folder in which nothing else is. */
+/** Builds the file in an otherwise empty folder. */
 export async function buildExecutable(): Promise<Executable> {
   await using made = new AsyncDisposableStack();
   const folder = made.use(await temporaryFolder());
@@ -30,7 +30,7 @@ export async function buildExecutable(): Promise<Executable> {
   return { path, said: building.stdout(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** An empty folder of another user, if this one may become another; the path of programs leads to nothing. */
+/** An empty folder of another user, if this user may switch. PATH leads to no programs. */
 export class EmptyPlace implements AsyncDisposable {
   readonly folder: string;
   readonly #executable: string;

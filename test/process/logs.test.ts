@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, startService } from '../support/process.ts';
 import { breakOff, exchange } from '../support/raw.ts';
 
-test('a failure is logged with its route, and not with the address, where a key may stand', async () => {
+test('a failure is logged with its route instead of its URL, which may contain a key', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   {
@@ -14,7 +14,7 @@ test('a failure is logged with its route, and not with the address, where a key 
   }
   const client = clientOf(service.url, service.firstKey ?? '');
   const secret = service.firstKey?.slice('ask_'.length, -6) ?? '';
-  // What is the client's mistake is no failure.
+  // A client error is not logged as a failure.
   expect((await fetch(`${service.url}/v1/pets`)).status).toBe(401);
   for (const target of [`/pets?api_key=${secret}`, `/pets/${secret}`, `/${secret}`]) {
     expect((await client.get(target)).status).toBe(500);
@@ -32,7 +32,7 @@ test('a failure is logged with its route, and not with the address, where a key 
   expect(service.stderr()).not.toContain(secret);
 });
 
-test('a client whose body breaks off or is garbled leaves nothing in the log: it is no failure of the service', async () => {
+test('an incomplete or malformed body is not logged, because it is no failure of the service', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   const key = await issueKey(folder.path, 'pro');
@@ -41,7 +41,7 @@ test('a client whose body breaks off or is garbled leaves nothing in the log: it
     'Content-Type: application/json\r\n';
   await exchange(service.url, `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
   await breakOff(service.url, `${head}Content-Length: 50\r\n\r\n{"name"`);
-  // What was logged is read once the process has ended, so that nothing comes after the look.
+  // Read the log after the process has ended, so that it is complete.
   service.signal('SIGTERM');
   await service.exited;
   expect(service.stderr()).toContain('"msg":"stopping"');

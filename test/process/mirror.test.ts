@@ -43,7 +43,7 @@ const places: Readonly<Record<string, () => Promise<Place | undefined>>> = {
   },
 };
 
-/** Passes requests on, to one instance after the other, and calls `arrived` with each address. */
+/** Forwards requests to the instances in turn, and calls `arrived` with each address. */
 function proxyOf(urls: readonly string[], arrived: (address: string) => void) {
   let count = 0;
   const server = Bun.serve({
@@ -59,7 +59,7 @@ function proxyOf(urls: readonly string[], arrived: (address: string) => void) {
   return { url: server.url.origin, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
-/** Changes a part of everything at random until it is stopped. What the service refuses, such as an order for a sold animal, changes nothing. */
+/** Changes random resources until stopped. Refused requests, such as an order for a sold animal, change nothing. */
 async function write(store: AnimalStore, seed: number, isStopped: () => boolean): Promise<void> {
   const random = randomFrom(seed);
   const some = (most: number) => 1 + Math.floor(random() * most);
@@ -107,7 +107,7 @@ const runs = [
 ] as const;
 
 describe.each(Object.entries(places))('a copy of a store in %s', (name, open) => {
-  test('equals it byte for byte, whenever the program is killed and whatever others write', async () => {
+  test('equals it byte for byte, under kills and concurrent writes', async () => {
     await using place = await open();
     if (place === undefined) return;
     const account = await place.operator.accounts.create('mirror', 'enterprise', ample);
@@ -152,7 +152,7 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     await reading.said('Read everything');
     expect(await differenceOf(part, original, ['pet', 'category'])).toBeUndefined();
 
-    // A position that the store does not know, as after a restore.
+    // A position unknown to the store, as after a restore.
     last.signal('SIGKILL');
     await last.exited;
     using file = new Database(copy);

@@ -3,8 +3,8 @@ import { startService } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 
 /**
- * Two ways in which one wish to stop reaches the service twice: a terminal signals every process of the group, and a
- * supervisor every process it started; npm passes what it got on in either case.
+ * Two ways in which one stop request reaches the service twice. A terminal signals every process of the group, and a supervisor
+ * every process it started. In both cases, npm also forwards its signal.
  */
 export const doubledStops = {
   'Ctrl-C to the process group of npm start': ({ npm }) => process.kill(-npm, 'SIGINT'),
@@ -17,12 +17,12 @@ export const doubledStops = {
 export type DoubledStop = keyof typeof doubledStops;
 
 /**
- * A busy machine may let npm pass the signal on more than a second later, which is a second wish to stop. If that happens
+ * On a busy machine npm may forward the signal more than a second later, and the service then takes it for a second one. If that happens
  * to every other stop, 40 in a row happen once in 10^12 runs.
  */
 const mostTries = 40;
 
-/** Starts the service with `npm start` and stops it so. Throws unless it drains, stops in good order and is gone. */
+/** Starts the service with `npm start` and stops it in this way. Throws unless it drains, exits cleanly and is gone. */
 export async function stopNpm(how: DoubledStop): Promise<void> {
   let log = '';
   for (let tries = 0; tries < mostTries; tries++) {
@@ -45,7 +45,7 @@ async function logOfStop(how: DoubledStop): Promise<string> {
   return npm.stderr();
 }
 
-/** Ends what a test that failed left behind. */
+/** Kills processes that a failed test left behind. */
 export function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');

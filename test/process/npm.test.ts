@@ -12,7 +12,7 @@ const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, 
   '--version',
 ]);
 
-npmTest('npm start passes SIGTERM on: the service drains and ends, and npm with it', async () => {
+npmTest('npm start forwards SIGTERM, so that the service drains and npm ends', async () => {
   await using folder = await temporaryFolder();
   // A separate process group, so that a service that npm left behind does not outlive the test.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
@@ -25,11 +25,11 @@ npmTest('npm start passes SIGTERM on: the service drains and ends, and npm with 
 });
 
 for (const how of Object.keys(doubledStops) as DoubledStop[]) {
-  npmTest(`${how} is one signal: the service drains and stops in good order`, () => stopNpm(how));
+  npmTest(`${how} counts as one signal, and the service drains and stops cleanly`, () => stopNpm(how));
 }
 
 testWith({ name: 'env -S', package: 'coreutils' }, ['env', '-S', 'true'])(
-  'the command runs nothing that a bunfig.toml of the working directory names',
+  'the command ignores a bunfig.toml in the working directory',
   async () => {
     await using folder = await temporaryFolder();
     await Bun.write(join(folder.path, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');

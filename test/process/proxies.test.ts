@@ -23,7 +23,7 @@ describe('behind nginx that compresses', () => {
   const gzip = 'gzip on; gzip_types application/json; gzip_min_length 0;';
 
   nginxTest(
-    'a change with the weakened ETag of a response is made, and with an older one is not',
+    'a change with the weakened ETag of a response succeeds, and one with an older tag fails',
     async () => {
       await using proxy = await deliveredProxy('nginx', [app.url, app.url], gzip);
       if (proxy === undefined) throw new Error('nginx is missing.');
@@ -50,7 +50,7 @@ describe('behind nginx that compresses', () => {
 });
 
 describe('behind haproxy', () => {
-  haproxyTest('refused chunked requests with trailers leave no response to other clients', async () => {
+  haproxyTest('rejected chunked requests with trailers send no response to other clients', async () => {
     await using proxy = await deliveredProxy('haproxy', [app.url, app.url]);
     if (proxy === undefined) throw new Error('haproxy is missing.');
     const { url } = proxy;

@@ -3,9 +3,9 @@ import { type BeginDrained, ownService } from './drain.ts';
 
 export interface ReconnectingFigures {
   readonly answered: number;
-  /** Clients whose connection was refused before they had sent anything, as of a service that is not there. */
+  /** Number of clients whose connection was refused before they sent data, as if no service were running. */
   readonly refused: number;
-  /** What befell requests that were sent and not answered. */
+  /** Errors of requests that were sent but not answered. */
   readonly failures: readonly string[];
   readonly exitCode: number;
 }

@@ -40,12 +40,12 @@ test('the commands back up a running service and restore its animals, keys and c
     key = service.firstKey ?? '';
     const client = clientOf(service.url, key);
     expect((await client.add('Before')).status).toBe(201);
-    expect(await run('Make one now', folder.path)).toContain('Backed up 1 animal ');
+    expect(await run('Create a backup', folder.path)).toContain('Backed up 1 animal ');
     expect((await client.add('After')).status).toBe(201);
   }
   expect(await run('Verify', folder.path)).toContain('friday.backup is sound.');
   expect(await run('Restore', folder.path)).toContain('Restored 1 animal,');
-  expect(await run('Practise', folder.path)).toContain('1');
+  expect(await run('Restore drills', folder.path)).toContain('1');
   expect(existsSync(join(folder.path, 'drill/animal-store.db'))).toBe(true);
 
   await using service = await startService(folder.path);
@@ -53,7 +53,7 @@ test('the commands back up a running service and restore its animals, keys and c
   expect(JSON.parse((await client.get('/pets')).text)).toMatchObject([{ id: 1, name: 'Before' }]);
   const { day } = JSON.parse((await client.get('/rate-limit')).text);
   expect(day.limit - day.remaining).toBe(2);
-  // A reader of the former store is behind its second event, whose id no other event gets.
+  // A reader of the former store has read its second event, whose id is never reused.
   expect((await client.add('Later')).status).toBe(201);
   expect((await client.get('/events?after=2')).status).toBe(410);
 });
@@ -62,7 +62,7 @@ test('the service makes backups as the page says', async () => {
   await using folder = await temporaryFolder();
   const backups = join(folder.path, 'backups');
   await mkdir(backups);
-  const [commands = ''] = await commandsOf('Let the service make them');
+  const [commands = ''] = await commandsOf('Scheduled backups');
   const settings = Object.fromEntries(
     [...commands.matchAll(/(BACKUP_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
   );

@@ -22,12 +22,12 @@ function blockBelow(marker: string, markdown: string): string {
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Where the TypeScript client is installed. */
+/** Project with the TypeScript client installed. */
 const project = await temporaryFolder();
 beforeAll(() => installClient(project.path));
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** Runs a program in a new folder, with the address and the key a reader sets; returns its output. */
+/** Runs a program in a new folder with the address and the key that readers set. Returns its output. */
 async function outputOf(
   file: string,
   text: string,
@@ -72,7 +72,7 @@ for (const { name, file, command, testIt } of samples) {
     const before = await count();
     const output = await outputOf(file, blockBelow(`sample: ${name}`, await guide('quickstart')), command);
     expect(await count()).toBe(before + 1);
-    // Once as it was added, and once in the list; the client's sample shows the list alone.
+    // Once when added and once in the list. The client's sample shows only the list.
     const least = name === 'client' ? 1 : 2;
     expect(output.match(/Ozzy/g)?.length).toBeGreaterThanOrEqual(least);
   });
@@ -90,7 +90,7 @@ test('the samples for pages count every animal, over several pages', async () =>
   }
 });
 
-test('the samples for retries add one animal, however often it is sent', async () => {
+test('the samples for retries add one animal, even if sent repeatedly', async () => {
   await using own = await startTestApp();
   const markdown = await guide('errors-and-retries');
   const client = blockBelow('sample: client-retries', markdown);

@@ -10,7 +10,7 @@ interface StartedByShell extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** The service, started by a shell that is told to stop and passes nothing on, as npx does. */
+/** The service started by a shell that receives the signal and does not forward it, as npx does. */
 async function startedByShell(place: Workplace, npmCommand: string): Promise<StartedByShell> {
   const [bun, main] = commandLine;
   const shell = start(['sh', '-c', '"$0" "$1" serve & echo "pid $!"; wait', bun, main], {
@@ -23,7 +23,7 @@ async function startedByShell(place: Workplace, npmCommand: string): Promise<Sta
     shell,
     url: /(http:\S+)\/docs\n/.exec(shell.stdout())?.[1] ?? '',
     pid,
-    // A service that wrongly goes on must not outlive its test.
+    // A service that fails to stop must not outlive its test.
     [Symbol.asyncDispose]: async () => {
       await shell[Symbol.asyncDispose]();
       if (isAlive(pid)) process.kill(pid, 'SIGKILL');
@@ -31,7 +31,7 @@ async function startedByShell(place: Workplace, npmCommand: string): Promise<Sta
   };
 }
 
-/** Resolves when the service has stopped in good order, though the shell that started it is gone. */
+/** Resolves when the service has stopped cleanly although the shell that started it has ended. */
 async function stopped(shell: Running): Promise<void> {
   await until(() => /"msg":"stopping"[\s\S]*"msg":"stopped"/.test(shell.stderr()));
 }
@@ -60,7 +60,7 @@ describe('when the process that started it is gone', () => {
     const { shell, url, pid } = started;
     shell.signal('SIGTERM');
     await until(() => !isAlive(shell.pid));
-    // When one of npx that was started later has noticed, this one would have, too.
+    // Once a service started later by npx has noticed, this one would have noticed as well.
     await using otherPlace = await newWorkplace();
     await using ofNpx = await startedByShell(otherPlace, 'exec');
     ofNpx.shell.signal('SIGTERM');

@@ -31,9 +31,9 @@ test('without a terminal the first key goes to no log: only its owner can read i
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('a first key that cannot be written is not printed; the command that issues another one is, and works as it stands', async () => {
+test('if the first key cannot be written, the key is not printed, but a working command that issues another one is', async () => {
   await using folder = await temporaryFolder();
-  // A folder where the file has to be.
+  // A folder in place of the file.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
   await using service = await startService(folder.path);
   expect(service.stdout()).toContain('could not write its first API key');

@@ -45,7 +45,7 @@ describe('draining', () => {
     await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
     await service.logged(stopping);
-    // Longer than requests get that are not waited for; the rest of the 10 s is left for a slow machine.
+    // Longer than the grace period of requests that are not waited for. The rest of the 10 s is for slow machines.
     await Bun.sleep(3_000);
     slow.write(body.slice(10));
     expect((await slow.reply()).status).toBe(201);

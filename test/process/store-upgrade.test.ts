@@ -1,4 +1,4 @@
-/** A store and several versions of the service: what is being served is left alone. */
+/** Several versions of the service with one store. A store in use is not changed. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
 
-/** What a newer version has to leave alone: the data, its format and tables. The service itself writes to the log what was used. */
+/** State that a newer version must not change: data, format and tables. The service itself writes usage to the log. */
 function stateOf(folder: string) {
   const data = dataFileIn(folder);
   return [
@@ -55,7 +55,7 @@ test('a store that is being served is not touched by a newer start that is refus
   const before = stateOf(folder.path);
   expect(() => openLater(path, true)).toThrow(/^Another process is serving the store /);
   expect(() => openLater(path, false)).toThrow(
-    /is in use by a service with format \d; this version is newer and needs format \d\. Upgrade or stop the service first/,
+    /is in use by a service with format \d+; this version is newer and needs format \d+\. Upgrade or stop the service first/,
   );
   expect(stateOf(folder.path)).toEqual(before);
   expect((await client.add('and one more')).status).toBe(201);
@@ -100,7 +100,7 @@ test('a service whose data file is upgraded under it answers 503, says so once a
   const client = clientOf(service.url, service.firstKey ?? '');
   expect((await client.add('Ozzy')).status).toBe(201);
   {
-    // As a version does that does not ask whether the store is being served.
+    // Like a version that does not check whether the store is in use.
     using other = new Database(dataFileIn(folder.path));
     other.run(
       `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${known + 1}; COMMIT`,

@@ -25,7 +25,7 @@ interface Delivery {
   readonly event: number;
   readonly secret?: string;
   readonly ageSeconds?: number;
-  /** What arrives instead of the signed body. */
+  /** Replaces the signed body. */
   readonly body?: string;
 }
 
@@ -58,7 +58,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
     await running.said(/port (\d+)\./);
     const url = `http://127.0.0.1:${/port (\d+)\./.exec(running.stdout())?.[1]}`;
     const kept = () => running.stdout().trimEnd().split('\n').slice(1);
-    /** The events that it kept, once there are `count` of them. */
+    /** The recorded events, once there are `count`. */
     const events = async (count: number) => {
       await until(() => kept().length >= count);
       return kept().sort();
@@ -67,7 +67,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
   }
   const test = testWith(requirement, [...command, '--version']);
 
-  test('takes each event once, however often it is delivered, also at once and after a crash', async () => {
+  test('stores each event once, for repeated and concurrent deliveries and after a crash', async () => {
     const inbox = `${file}.inbox`;
     {
       await using receiver = await startReceiver(inbox);
@@ -85,7 +85,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
     expect(await receiver.events(1)).toEqual(['evt_4 pet.created']);
   });
 
-  test('rejects what is not signed with its secret, or was signed long ago, with 400', async () => {
+  test('rejects deliveries with a wrong signature or an old timestamp with 400', async () => {
     await using receiver = await startReceiver(`${file}.rejected`);
     const foreign = `whsec_${btoa('c'.repeat(24))}`;
     const wrong = [{ secret: foreign }, { ageSeconds: 330 }, { ageSeconds: -330 }, { body: bodyOf(2) }];

@@ -1,4 +1,4 @@
-/** One worker after the other is killed under load; only what was on its own connections may fail. */
+/** Kills workers one after the other under load. Only requests on their connections may fail. */
 import { clientOf } from '../support/client.ts';
 import { allNames } from '../support/load.ts';
 import { ample, type Service } from '../support/process.ts';
@@ -22,14 +22,14 @@ export interface WorkerKillFigures {
   readonly acknowledged: number;
   /** Requests in flight on connections of workers that were killed. */
   readonly cutOff: number;
-  /** How many of these the account was charged for. */
+  /** Number of unanswered requests that the account was charged for. */
   readonly chargedUnanswered: number;
-  /** Everything else that went wrong. */
+  /** All other failures. */
   readonly failures: readonly string[];
 }
 
 const clients = 8;
-/** What a connection asks for, over and over. */
+/** Requests that a connection repeats. */
 const kinds = ['creation', 'list', 'animal'] as const;
 type Kind = (typeof kinds)[number];
 
@@ -41,12 +41,12 @@ class WorkerLoad {
   kills = 0;
   /** Of the animal that was acknowledged last. */
   lastId = 0;
-  /** Kills whose process is gone: until then it still takes connections. */
+  /** Number of kills whose process has ended. Until then, it still accepts connections. */
   over = 0;
   #stopped = false;
   readonly #service: Service;
   readonly #key: string;
-  /** By the part of the request ids that is of one process: it was cut off, so it answers nothing that is sent later. */
+  /** By the process part of the request ids. The process was cut off, so that it does not answer later requests. */
   readonly #gone = new Set<string>();
 
   constructor(service: Service, key: string) {
@@ -59,7 +59,8 @@ class WorkerLoad {
       const overBefore = this.over;
       const opened = await Connection.open(this.#service.url).catch((error: Error) => error);
       if (opened instanceof Connection) await this.#use(opened, `${name} ${turn}`, overBefore);
-      // Its own worker may go between the system's acceptance and the first answer; a refusal says that no one listens.
+      // The worker may be killed between the system's accept and the first response. A refused connection means that no worker
+      // listens.
       else if (/REFUSED/i.test(String(opened)) || this.kills === overBefore)
         this.failures.push(String(opened));
     }
@@ -108,8 +109,8 @@ class WorkerLoad {
 }
 
 /**
- * Kills a worker again and again, each time when the one before is replaced. Throws when an acknowledged animal is missing,
- * or when other requests were counted than those answered and perhaps those cut off.
+ * Kills workers repeatedly, each after the previous one was replaced. Throws if an acknowledged animal is missing, or if the
+ * counted requests differ from the answered ones, with a tolerance for those cut off.
  */
 export async function killWorkers({
   service,

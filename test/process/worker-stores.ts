@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string>>;
 /** A store with an operator, where services with two workers can be started, or as many as the settings say. */
 export interface WorkerStores extends AsyncDisposable {
   readonly operator: AdminServices;
-  /** `command` defaults to the one that serves. */
+  /** `command` defaults to the serving command. */
   startInstance(environment?: Environment, command?: readonly string[]): Promise<Service>;
   /** Does not wait until they serve. */
   begin(environment?: Environment): Running;
@@ -53,7 +53,7 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
   };
 }
 
-/** A store on new servers; undefined when this machine has none. Operators share the environment. */
+/** A store on new servers. Undefined if this machine has none. The operators' commands use the same environment. */
 export async function serverStores(environment: Environment = {}): Promise<WorkerStores | undefined> {
   const cluster = await startCluster({ instances: 0, environment });
   if (cluster === undefined) return undefined;
@@ -100,7 +100,7 @@ export function embeddedTests(define: typeof test = test): StoresTest<EmbeddedSt
     });
 }
 
-/** A test on every kind of store there is; those of a file share their servers. */
+/** A test on every available kind of store. Tests of one file share the servers. */
 export function workersTests(define: typeof test = test): StoresTest<WorkerStores> {
   const onEmbedded = embeddedTests(define);
   let servers: WorkerStores | undefined;

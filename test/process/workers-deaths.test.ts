@@ -15,7 +15,7 @@ const embeddedTest = embeddedTests();
 
 const quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-embeddedTest('an account that a worker had locked when it was killed is still served', async (stores) => {
+embeddedTest('an account locked by a killed worker is still served', async (stores) => {
   await using service = await stores.startInstance({ WORKERS: '3' });
   const { key, accountId } = await stores.issueKey(quota);
   using each = await EachWorker.meet(service, key, 3);
@@ -35,7 +35,7 @@ embeddedTest('an account that a worker had locked when it was killed is still se
   expect(await again.statuses(key)).toEqual([200, 200, 200]);
 });
 
-embeddedTest('a worker is replaced while another process has the data file locked', async (stores) => {
+embeddedTest('a worker is replaced while another process locks the data file', async (stores) => {
   await using service = await stores.startInstance();
   const { key } = await stores.issueKey();
   using writing = lock(dataFileIn(stores.folder));
@@ -47,9 +47,9 @@ embeddedTest('a worker is replaced while another process has the data file locke
   expect((await created).map(({ status }) => status)).toEqual([201, 201]);
 });
 
-embeddedTest('a stop leaves clean files, and the next start continues the counts', async (stores) => {
+embeddedTest('a stop leaves consistent files, and the next start continues the counts', async (stores) => {
   const { key } = await stores.issueKey(quota);
-  // The last connection to close cleans up, and that has to be one of the service.
+  // The last connection to close cleans up. It must belong to the service.
   await stores.operator[Symbol.asyncDispose]();
   const remainingOf = (reply: RawReply) => Number(headerOf(reply, 'x-ratelimit-remaining'));
   let remaining: number;
@@ -81,27 +81,24 @@ embeddedTest('a second service on the same store is refused, with and without wo
 
 const limitedTest = embeddedTests(testWith(...fileSizeLimits));
 
-limitedTest(
-  '/readyz of every worker reports when nothing can be written, and when it recovers',
-  async (stores) => {
-    await using service = await stores.startInstance({ WORKERS: '3' });
-    const { key } = await stores.issueKey();
-    using each = await EachWorker.meet(service, key, 3);
-    const says = async (status: string) =>
-      (await each.ask('/readyz', key)).every(({ body }) => body.includes(`"status":"${status}"`));
-    expect(await says('ready')).toBe(true);
-    // The supervisor writes for all.
-    limitFileSize(service.pid, statSync(`${dataFileIn(stores.folder)}-wal`).size);
-    expect((await (each.connections[0] as Connection).add('refused', key)).status).toBe(503);
-    await until(() => says('degraded'));
-    // A worker that starts meanwhile learns of it as well.
-    process.kill(workerPid(service, 3), 'SIGKILL');
-    await service.logged('"msg":"worker serving"');
-    using again = await EachWorker.meet(service, key, 3);
-    const bodies = async () => (await again.ask('/readyz', key)).map(({ body }) => body);
-    await until(async () => (await bodies()).every((body) => body.includes('degraded')));
-    limitFileSize(service.pid, 'unlimited');
-    expect((await (again.connections[1] as Connection).add('stored', key)).status).toBe(201);
-    await until(async () => (await bodies()).every((body) => body.includes('"ready"')));
-  },
-);
+limitedTest('/readyz of every worker reports failing writes and their recovery', async (stores) => {
+  await using service = await stores.startInstance({ WORKERS: '3' });
+  const { key } = await stores.issueKey();
+  using each = await EachWorker.meet(service, key, 3);
+  const says = async (status: string) =>
+    (await each.ask('/readyz', key)).every(({ body }) => body.includes(`"status":"${status}"`));
+  expect(await says('ready')).toBe(true);
+  // The supervisor writes for all.
+  limitFileSize(service.pid, statSync(`${dataFileIn(stores.folder)}-wal`).size);
+  expect((await (each.connections[0] as Connection).add('refused', key)).status).toBe(503);
+  await until(() => says('degraded'));
+  // A worker that starts during the change also receives it.
+  process.kill(workerPid(service, 3), 'SIGKILL');
+  await service.logged('"msg":"worker serving"');
+  using again = await EachWorker.meet(service, key, 3);
+  const bodies = async () => (await again.ask('/readyz', key)).map(({ body }) => body);
+  await until(async () => (await bodies()).every((body) => body.includes('degraded')));
+  limitFileSize(service.pid, 'unlimited');
+  expect((await (again.connections[1] as Connection).add('stored', key)).status).toBe(201);
+  await until(async () => (await bodies()).every((body) => body.includes('"ready"')));
+});

@@ -1,4 +1,4 @@
-/** Workers on the embedded store: what one of them or an operator does applies on all with the next request. */
+/** Workers on the embedded store. A change by one worker or an operator applies to the next request of all. */
 import { expect } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { until } from '../support/wait.ts';
@@ -30,27 +30,30 @@ embeddedTest(
   },
 );
 
-embeddedTest('changes of keys and accounts by an operator apply on every worker at once', async (stores) => {
-  const { operator, issueKey } = stores;
-  await using service = await stores.startInstance(settings);
-  using each = await EachWorker.meet(service, (await issueKey()).key, workers);
+embeddedTest(
+  'changes of keys and accounts by an operator apply on every worker immediately',
+  async (stores) => {
+    const { operator, issueKey } = stores;
+    await using service = await stores.startInstance(settings);
+    using each = await EachWorker.meet(service, (await issueKey()).key, workers);
 
-  const { key, keyId, accountId } = await issueKey();
-  expect(await each.statuses(key)).toEqual(all(200));
-  const successor = await operator.keys.rotate(keyId, 0);
-  expect(await each.statuses(key)).toEqual(all(401));
-  expect(await each.statuses(successor.key)).toEqual(all(200));
+    const { key, keyId, accountId } = await issueKey();
+    expect(await each.statuses(key)).toEqual(all(200));
+    const successor = await operator.keys.rotate(keyId, 0);
+    expect(await each.statuses(key)).toEqual(all(401));
+    expect(await each.statuses(successor.key)).toEqual(all(200));
 
-  await operator.accounts.update(accountId, {
-    plan: 'enterprise',
-    custom: { perMinute: 777, perDay: 1_000_000_000 },
-  });
-  for (const reply of await each.ask('/v1/pets', successor.key)) {
-    expect([reply.status, headerOf(reply, 'x-ratelimit-limit')]).toEqual([200, '777']);
-  }
-  await operator.keys.revoke(successor.id);
-  expect(await each.statuses(successor.key)).toEqual(all(401));
-});
+    await operator.accounts.update(accountId, {
+      plan: 'enterprise',
+      custom: { perMinute: 777, perDay: 1_000_000_000 },
+    });
+    for (const reply of await each.ask('/v1/pets', successor.key)) {
+      expect([reply.status, headerOf(reply, 'x-ratelimit-limit')]).toEqual([200, '777']);
+    }
+    await operator.keys.revoke(successor.id);
+    expect(await each.statuses(successor.key)).toEqual(all(401));
+  },
+);
 
 embeddedTest('a ban earned on one worker applies on all until it is lifted', async (stores) => {
   await using service = await stores.startInstance({
@@ -104,7 +107,7 @@ embeddedTest('failed authentications of an address count together on all workers
 });
 
 embeddedTest(
-  'creations by all workers at once get ids without a gap, rising for every client',
+  'concurrent creations by all workers get contiguous ids that ascend for every client',
   async (stores) => {
     await using service = await stores.startInstance(settings);
     const { key } = await stores.issueKey();

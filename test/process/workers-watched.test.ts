@@ -1,4 +1,4 @@
-/** What operators see and set of several workers, through the supervisor. */
+/** Status and settings of several workers, through the supervisor. */
 import { expect } from 'bun:test';
 import { addOperatorTo } from '../support/admin.ts';
 import type { Service } from '../support/process.ts';
@@ -20,6 +20,13 @@ async function operatorOf(service: Service, { operator }: WorkerStores) {
     metrics: async () => samplesIn(await (await fetch(`${url}/metrics`, { headers })).text()),
     system: async () =>
       (await (await fetch(`${url}/admin/v1/system`, { headers })).json()) as { workers: number },
+    failed: async (keyId: number) =>
+      (await (
+        await fetch(`${url}/admin/v1/usage/failed-requests?keyId=${keyId}&limit=100`, { headers })
+      ).json()) as {
+        readonly at: string;
+        readonly code: string;
+      }[],
     setLogging: async (patch: unknown) => {
       const body = JSON.stringify(patch);
       const { status } = await fetch(`${url}/admin/v1/system/logging`, { method: 'PATCH', headers, body });
@@ -30,7 +37,7 @@ async function operatorOf(service: Service, { operator }: WorkerStores) {
 
 const listed = 'animal_store_requests_total{operation="listPets",code="ok"}';
 
-/** Asks on new connections until the condition holds; returns how often. */
+/** Sends requests on new connections until the condition holds. Returns their number. */
 async function ask({ url }: Service, key: string, enough: (asked: number) => boolean): Promise<number> {
   let asked = 0;
   await until(async () => {
@@ -56,7 +63,7 @@ test('metrics sum up all workers, including those that have ended', async (store
   await using service = await stores.startInstance({ ADMIN_PORT: '0' });
   const { key } = await stores.issueKey();
   const operator = await operatorOf(service, stores);
-  // A worker that takes longer than a second to answer is left out of the metrics.
+  // The metrics omit a worker that takes longer than a second to respond.
   const counted = (requests: number) =>
     until(async () => {
       const metrics = await operator.metrics();
@@ -97,4 +104,21 @@ test('the usage of all workers is recorded when they stop', async (stores) => {
   const range = { since: Date.now() - 7_200_000, until: Date.now() + 1 };
   const periods = await stores.operator.storage.usage.periods({ accountId }, 'hour', range);
   expect(periods.reduce((sum, { ok }) => sum + ok, 0)).toBe(asked);
+});
+
+test('failed requests are those of all workers, the newest first', async (stores) => {
+  await using service = await stores.startInstance({ ADMIN_PORT: '0', LOG_REQUESTS: 'errors' });
+  const { key, keyId } = await stores.issueKey();
+  const operator = await operatorOf(service, stores);
+  let sent = 0;
+  await until(async () => {
+    using connection = await Connection.open(service.url);
+    expect((await connection.get('/v1/pets/999999', key)).status).toBe(404);
+    sent++;
+    return logging(service).size === 2;
+  });
+  const failed = await operator.failed(keyId);
+  expect(failed.map(({ code }) => code)).toEqual(Array(sent).fill('pet_not_found'));
+  const times = failed.map(({ at }) => at);
+  expect(times).toEqual(times.toSorted().toReversed());
 });

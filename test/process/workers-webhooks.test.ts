@@ -1,4 +1,4 @@
-/** What operators send to webhooks where a supervisor has the admin listener. */
+/** Deliveries sent by operators when the supervisor has the admin listener. */
 import { expect } from 'bun:test';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { consoleOf } from '../support/process.ts';
@@ -24,7 +24,7 @@ async function createWebhook(
   });
 }
 
-test('test events and events that are sent again reach the receiver', async (stores) => {
+test('test events and redelivered events reach the receiver', async (stores) => {
   await using receiver = await startReceiver((socket) => socket.write(response('202 Accepted', 'secret')));
   const { storage, accounts, keys } = stores.operator;
   const { id: accountId } = await accounts.create('shop', 'enterprise', { perMinute: 100, perDay: 100 });
@@ -54,7 +54,7 @@ test('test events and events that are sent again reach the receiver', async (sto
   expect(receiver.requests).toHaveLength(4);
 });
 
-test('secrets that no key decrypts are reported once', async (stores) => {
+test('secrets that cannot be decrypted are reported once', async (stores) => {
   const { accountId } = await stores.issueKey();
   await createWebhook(stores, accountId, 'https://shop.example/', 'enc1:c2VhbGVk');
   await using service = await stores.startInstance();

@@ -20,7 +20,7 @@ const linesOf = (service: Pick<Service, 'stderr'>) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 workersTest(
-  'a start is reported once, every worker answers, and each log line of a worker names it',
+  'a start is reported once, every worker serves, and each log line of a worker has its number',
   async (stores) => {
     await using service = await stores.startInstance({ WORKERS: '3', LOG_REQUESTS: 'all' });
     const { key } = await stores.issueKey();
@@ -44,7 +44,7 @@ workersTest(
 );
 
 workersTest(
-  'a port that a service with workers serves is taken for another service, with and without workers',
+  'the port of a service with workers is in use for other services, with and without workers',
   async (stores) => {
     await using folder = await temporaryFolder();
     await using first = await stores.startInstance();
@@ -58,7 +58,7 @@ workersTest(
   },
 );
 
-embeddedTest('a port that another program has is reported once, with exit code 1', async (stores) => {
+embeddedTest('a port in use by another program is reported once, with exit code 1', async (stores) => {
   // Even one that would share it.
   using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
   await using service = stores.begin({ PORT: String(taken.port) });
@@ -68,7 +68,7 @@ embeddedTest('a port that another program has is reported once, with exit code 1
 });
 
 embeddedTest(
-  'of two services started at once on one port, one serves and the other reports that it is taken',
+  'of two services started at once on one port, one serves and the other reports that it is in use',
   async (stores) => {
     let refused: string[] = [];
     // Both are refused where another process has the port. With 100 of the 20,000 ports taken, all of five tries meet one
@@ -83,7 +83,7 @@ embeddedTest(
 );
 
 workersTest(
-  'a worker that is killed is replaced: its signal is logged, and only its own connections are cut off',
+  'a killed worker is replaced, its signal is logged, and only its connections are aborted',
   async (stores) => {
     await using service = await stores.startInstance();
     const kills = 3;

@@ -49,13 +49,13 @@ test.each([
   expect(answer.text.length).toBeLessThan(1_000);
 });
 
-test('21 mistakes are one too many, and 20 are all named', async () => {
+test('of 21 mistakes, 20 are listed', async () => {
   const exactly = async (count: number) => (await app.call('GET', `/pets?${names(count).join('&')}`)).error;
   expect((await exactly(20)).message).not.toContain('more mistake');
   expect((await exactly(21)).message).toEndWith('; and 1 more mistake.');
 });
 
-test('a body that is no JSON is refused without being repeated', async () => {
+test('a body that is not JSON is rejected without quoting it', async () => {
   const answer = await app.call('POST', '/pets', { body: `secret${'x'.repeat(16_000)}` });
   expect(answer.status).toBe(400);
   expect(answer.text).not.toContain('secret');

@@ -10,7 +10,7 @@ import { testWith } from '../support/requirements.ts';
 const seed = 20_301_205;
 const progress = () => undefined;
 
-test('attacks on the framing of HTTP count as many requests as are answered, and mix up no keys', async () => {
+test('attacks on the framing of HTTP do not confuse counts or keys', async () => {
   const { attacks } = await rawAttacks({ rounds: 1, seed, progress }, []);
   expect(attacks).toBeGreaterThanOrEqual(250);
 });
@@ -20,11 +20,11 @@ test('hostile JSON is rejected or read exactly', async () => {
   expect(bodies).toBeGreaterThanOrEqual(400);
 });
 
-test('slow connections keep nobody else waiting', async () => {
+test('slow connections do not delay others', async () => {
   const figures = await slowClients({ rounds: 100, seed, progress }, false);
   expect(figures['at most at once']).toBeGreaterThan(80);
 });
 
-testWith(...fileSizeLimits)('no part of a key is in a log, a file or an answer', async () => {
+testWith(...fileSizeLimits)('no part of a key is in a log, a file or a response', async () => {
   expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(600);
 });

@@ -16,7 +16,7 @@ interface Ready {
   readonly pid: number;
 }
 
-/** Its folders are made in this one. */
+/** Parent of the folders that the command creates. */
 function startIn(
   folder: string,
   args: readonly string[] = [],
@@ -28,7 +28,7 @@ function startIn(
   });
 }
 
-/** What is in a folder, but for the runtime's own cache, which it keeps with other temporary files where there is no HOME. */
+/** Contents of a folder, except for the runtime's cache, which is among temporary files if HOME is unset. */
 async function madeIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name !== '.bun');
 }
@@ -38,7 +38,7 @@ async function readyOf(running: Running): Promise<Ready> {
   return JSON.parse(running.stdout());
 }
 
-test('a sandbox reports its address as one line of JSON, reads no settings and leaves nothing behind', async () => {
+test('a sandbox prints its address as one line of JSON, reads no settings and leaves no files', async () => {
   await using folder = await temporaryFolder();
   const settings = {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/real',
@@ -77,7 +77,7 @@ test('a sandbox reports its address as one line of JSON, reads no settings and l
   expect(running.stderr()).toBe('');
 });
 
-test('a sandbox removes the folder of one that was killed, but not of one that runs', async () => {
+test('a sandbox deletes the folder of a killed sandbox, but not of a running one', async () => {
   await using folder = await temporaryFolder();
   await using killed = startIn(folder.path, ['--json']);
   await readyOf(killed);
@@ -117,7 +117,7 @@ test('a sandbox starts with the animals of a file, also after a reset', async ()
   expect(await inventory.json()).toEqual({ available: 1, pending: 0, sold: 1 });
 });
 
-test('an impossible start reports a remedy and leaves nothing behind', async () => {
+test('a failed start reports a remedy and leaves no files', async () => {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, 'wrong.csv'), 'name,categoryId\nOzzy,one\n');
   using taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });

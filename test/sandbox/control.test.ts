@@ -37,7 +37,7 @@ describe('the clock', () => {
     expect((await user.call('GET', '/pets')).error.code).toBe('invalid_api_key');
   });
 
-  test('reaches the sunset of getPet, and answers have its date', async () => {
+  test('can be advanced to the sunset of getPet, which the Date of responses shows', async () => {
     const user = await sandbox.account();
     await user.call('POST', '/pets', ozzy);
     expect((await user.call('GET', '/pets/1')).status).toBe(200);
@@ -47,7 +47,7 @@ describe('the clock', () => {
     expect(removed.header('date')).toStartWith('Thu, 05 Dec 2030 00:00:');
   });
 
-  test('goes forward only', async () => {
+  test('only advances', async () => {
     for (const body of [
       { advanceSeconds: -1 },
       { to: '2020-01-01T00:00:00Z' },
@@ -56,7 +56,7 @@ describe('the clock', () => {
       const response = await sandbox.steer('POST', '/clock', body);
       expect(response.status).toBe(400);
       expect(((await response.json()) as { message: string }).message).toContain(
-        'The clock only goes forward',
+        'The clock can only be advanced',
       );
     }
   });
@@ -147,7 +147,7 @@ describe('requests', () => {
 
 describe('accounts', () => {
   test.each(['free', 'pro', 'business', 'enterprise'])(
-    'there is one of plan %s, and a fresh one is made',
+    'exist for plan %s, and can be created',
     async (plan) => {
       const accounts = await sandbox.steered<SandboxAccount[]>('GET', '/accounts');
       const first = accounts.find((account) => account.plan === plan);
@@ -157,7 +157,7 @@ describe('accounts', () => {
     },
   );
 
-  test('a key has the scopes that are asked for, and all by default', async () => {
+  test('have keys with the requested scopes, or all by default', async () => {
     const reader = await sandbox.account({ scopes: ['pets:read'] });
     expect((await reader.call('GET', '/pets')).status).toBe(200);
     expect((await reader.call('POST', '/pets', ozzy)).error.code).toBe('insufficient_scope');
@@ -208,7 +208,7 @@ describe('the index', () => {
   });
 });
 
-describe('a page cannot control it', () => {
+describe('a web page cannot control it', () => {
   test.each<Record<string, string>>([
     { Origin: 'https://evil.example' },
     { Origin: 'null' },
@@ -223,7 +223,7 @@ describe('a page cannot control it', () => {
   });
 
   test.each(['evil.example', 'evil.example:4010', '127.0.0.1.evil.example', 'localhost.example'])(
-    'whose name was made to lead here: %s',
+    'with a rebound name: %s',
     async (host) => {
       const [answer] = await exchange(
         sandbox.url,

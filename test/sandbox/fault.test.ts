@@ -24,20 +24,17 @@ test.each<[string, Partial<Fault>]>([
   expect(parseFault(text)).toMatchObject({ text, ...meant });
 });
 
-test.each(Object.entries(faultNames))(
-  'the example of %s is understood, with an effect where it has none',
-  (_name, { example }) => {
-    const complete = [example, `${example}; status=429`, `${example}; status=503; rate=0.5`];
-    const understood = complete.filter((text) => {
-      try {
-        return parseFault(text) !== undefined;
-      } catch {
-        return false;
-      }
-    });
-    expect(understood).not.toEqual([]);
-  },
-);
+test.each(Object.entries(faultNames))('the example of %s can be parsed', (_name, { example }) => {
+  const complete = [example, `${example}; status=429`, `${example}; status=503; rate=0.5`];
+  const understood = complete.filter((text) => {
+    try {
+      return parseFault(text) !== undefined;
+    } catch {
+      return false;
+    }
+  });
+  expect(understood).not.toEqual([]);
+});
 
 describe('an invalid fault is rejected with the mistake and a remedy', () => {
   test.each<[string, RegExp]>([
@@ -96,13 +93,13 @@ describe('a rate', () => {
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('applies to a part of the requests, the same after every start', () => {
+  test('applies to a part of the requests, which is the same after every start', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);
   });
 
-  test('applies to other requests with another seed', () => {
+  test('applies to different requests with a different seed', () => {
     expect(drawn('status=503; rate=0.2; seed=7')).not.toEqual(drawn('status=503; rate=0.2; seed=8'));
   });
 

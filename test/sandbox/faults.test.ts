@@ -1,4 +1,4 @@
-/** Each fault as a client meets it; every answer is checked against the contract. */
+/** Each fault as a client sees it. Every answer is checked against the contract. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, errorsOf } from '../../src/contract/operations.ts';
@@ -29,19 +29,22 @@ describe('status', () => {
   const codes = operation === undefined ? [] : errorsOf(operation);
   const plain = codes.filter((code) => !code.endsWith('_exceeded') && code !== 'api_key_banned');
 
-  test.each(plain)('%s is returned as in the contract, and nothing is done', async (code) => {
-    const user = await sandbox.account();
-    const body = `{"name":"${code}","categoryId":1}`;
-    const answer = await user.call('POST', '/pets', { body, fault: `code=${code}` });
-    expect(answer.error).toMatchObject({
-      code,
-      status: clientErrors[code as keyof typeof clientErrors].status,
-    });
-    expect(answer.status).toBe(answer.error.status);
-    expect(await names(user)).not.toContain(code);
-  });
+  test.each(plain)(
+    '%s is returned according to the contract, without performing the request',
+    async (code) => {
+      const user = await sandbox.account();
+      const body = `{"name":"${code}","categoryId":1}`;
+      const answer = await user.call('POST', '/pets', { body, fault: `code=${code}` });
+      expect(answer.error).toMatchObject({
+        code,
+        status: clientErrors[code as keyof typeof clientErrors].status,
+      });
+      expect(answer.status).toBe(answer.error.status);
+      expect(await names(user)).not.toContain(code);
+    },
+  );
 
-  test('a 503 costs nothing and says when to retry; other errors cost a request', async () => {
+  test('a 503 is free and has Retry-After, and other errors count as a request', async () => {
     const user = await sandbox.account();
     const unavailable = await user.call('GET', '/pets', { fault: 'status=503' });
     expect(unavailable.number('retry-after')).toBe(5);
@@ -75,7 +78,7 @@ describe('status', () => {
     expect((await user.call('GET', '/pets')).error.code).toBe('daily_quota_exceeded');
   });
 
-  test('a status that the operation never returns is rejected with those it does', async () => {
+  test('a status that the operation never returns is rejected with the possible ones', async () => {
     const user = await sandbox.account();
     const answer = await user.call('GET', '/pets', { fault: 'status=409' });
     expect(answer.error).toMatchObject({
@@ -89,14 +92,14 @@ describe('status', () => {
 });
 
 describe('cut', () => {
-  test('before: the connection breaks, and nothing is done', async () => {
+  test('before: the connection breaks, and the request is not performed', async () => {
     const user = await sandbox.account();
     const body = '{"name":"cut before","categoryId":1}';
     await expect(user.call('POST', '/pets', { body, fault: 'cut=before' })).rejects.toThrow();
     expect(await names(user)).not.toContain('cut before');
   });
 
-  test('after: the connection breaks although the work is done, and an Idempotency-Key returns the answer', async () => {
+  test('after: the connection breaks after the request is performed, and an Idempotency-Key returns the response', async () => {
     const user = await sandbox.account();
     const headers = { 'Idempotency-Key': '"cut-after"' };
     const body = '{"name":"cut after","categoryId":1}';
@@ -140,7 +143,7 @@ describe('limits', () => {
 });
 
 describe('slow answers', () => {
-  test('delay: the work is done before the client has the answer', async () => {
+  test('delay: the request is performed before the client gets the response', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const aborted = new AbortController();
     const sent = fetch(`${sandbox.url}/v1/pets`, {
@@ -158,7 +161,7 @@ describe('slow answers', () => {
     await expect(sent).rejects.toThrow();
   });
 
-  test('slow-body: the body arrives whole', async () => {
+  test('slow-body: the body arrives complete', async () => {
     const user = await sandbox.account();
     const whole = await user.call('POST', '/pets', ozzy);
     const slow = await user.call('POST', '/pets', { ...ozzy, fault: 'slow-body=1ms' });
@@ -226,7 +229,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([503, 503, 200]);
   });
 
-  test('at a rate let a client through that repeats, with each write done once', async () => {
+  test('at a rate let a client that retries succeed, with each write performed once', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const faults = ['cut=after; rate=0.3; seed=7', 'cut=before; rate=0.3; seed=8', 'status=503; rate=0.2'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });

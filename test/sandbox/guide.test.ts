@@ -31,12 +31,12 @@ function blockBelow(comment: string): string {
   return text;
 }
 
-/** What stands between two comments. */
+/** The text between two comments. */
 function between(name: string): string {
   return page.slice(page.indexOf(`<!-- ${name}`), page.indexOf(`<!-- /${name.replace(/:.*/, '')} -->`));
 }
 
-/** Runs a program in the folder; it has to succeed. Returns what it prints. */
+/** Runs a program that must succeed in the folder. Returns its output. */
 async function run(command: readonly string[]): Promise<string> {
   const environment = { SANDBOX: sandbox.url, KEY: sandbox.accounts[0]?.key ?? '', HOME: folder.path };
   await using program = start(command, { environment, cwd: folder.path });
@@ -61,7 +61,7 @@ function steps(text: string, language: string): { code: string; output: string }
 }
 
 testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}', '--version'])(
-  'the commands print what is printed below them',
+  'the commands print the documented output',
   async () => {
     const [settings, ...commands] = steps(between('tour'), 'sh');
     expect(settings?.code).toContain('export SANDBOX=');
@@ -72,7 +72,7 @@ testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}',
   },
 );
 
-test('the program of the walk-through prints what is printed below its parts', async () => {
+test('the program of the walk-through prints the documented output', async () => {
   const parts = steps(between('program: robust'), 'ts');
   expect(parts).toHaveLength(8);
   await Bun.write(join(folder.path, 'robust.ts'), parts.map(({ code }) => code).join('\n'));

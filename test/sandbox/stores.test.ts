@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import type { Refusal } from '../../src/contract/refusal.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
-import { mostStores, type StoreEntry, Stores } from '../../src/sandbox/stores.ts';
+import { maxStores, type StoreEntry, Stores } from '../../src/sandbox/stores.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -44,7 +44,7 @@ test('an isolated store shares nothing: animals, limits, faults, clock and reque
   expect((await steer('/stores')).status).toBe(404);
 });
 
-test('a removed store is gone, and unknown ones are 404', async () => {
+test('a removed store and unknown ones get 404', async () => {
   const { id, url } = await sandbox.steered<StoreEntry>('POST', '/stores');
   expect(await sandbox.steered<StoreEntry[]>('GET', '/stores')).toContainEqual(
     expect.objectContaining({ id, url }),
@@ -71,17 +71,17 @@ describe('the number of stores', () => {
     return { stores, removed, time, uses };
   }
 
-  test('is bounded, those that are being opened included', async () => {
+  test('is bounded, including stores that are being opened', async () => {
     const { stores, removed } = countedStores();
-    await Promise.all(Array.from({ length: mostStores }, () => stores.create()));
+    await Promise.all(Array.from({ length: maxStores }, () => stores.create()));
     expect(((await rejectionOf(stores.create())) as Refusal).code).toBe('service_unavailable');
     await stores.remove(1);
     await stores.create();
     await stores[Symbol.asyncDispose]();
-    expect(removed).toHaveLength(mostStores + 1);
+    expect(removed).toHaveLength(maxStores + 1);
   });
 
-  test('falls by those without a request for ten minutes', async () => {
+  test('excludes stores without a request for ten minutes', async () => {
     const { stores, removed, time, uses } = countedStores();
     await stores.create();
     await stores.create();

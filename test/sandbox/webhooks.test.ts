@@ -37,7 +37,7 @@ interface Received {
 const addPet = ({ call }: Caller, name: string) =>
   call('POST', '/pets', { body: `{"name":"${name}","categoryId":1}` });
 
-/** A webhook of an account, with a receiver that rejects with 400 what it cannot verify. */
+/** A webhook of an account with a receiver that rejects unverifiable requests with 400. */
 async function subscribe({ call }: Caller, scheme = 'http', host = '127.0.0.1') {
   const received: Received[] = [];
   let secret = '';
@@ -97,7 +97,7 @@ describe('webhooks', () => {
     expect(hook.received).toMatchObject([{ pet: 'Ozzy', mistake: undefined }]);
   });
 
-  test('to https on loopback are accepted, and those to other inward addresses are not', async () => {
+  test('to https on loopback are accepted, and those to other private addresses are not', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user, 'https');
     expect(hook.made.status).toBe(201);
@@ -135,7 +135,7 @@ describe('a receiver meets', () => {
     expect(one?.mistake).toBeUndefined();
   });
 
-  test('events out of order: one arrives behind the next one', async () => {
+  test('events out of order: one arrives after the next one', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=out-of-order');
@@ -184,7 +184,7 @@ describe('a receiver meets', () => {
 });
 
 describe('faults of webhooks', () => {
-  test('can be those of one account, leave its requests alone, and are counted', async () => {
+  test('can be limited to one account, do not affect its requests, and are counted', async () => {
     const [user, other] = [await newAccount(), await newAccount()];
     await using hook = await subscribe(user);
     await using beside = await subscribe(other);
@@ -209,7 +209,7 @@ describe('faults of webhooks', () => {
   });
 });
 
-test('an attempt in flight is made once, however far the clock is advanced', async () => {
+test('an attempt in flight is made once, even if the clock is advanced', async () => {
   const user = await newAccount();
   await using hook = await subscribe(user);
   await misbehave('webhook=out-of-order; times=1');
@@ -221,7 +221,7 @@ test('an attempt in flight is made once, however far the clock is advanced', asy
   expect(hook.pets()).toEqual(['next', 'held']);
 });
 
-test('a reset drops deliveries that were taken ahead', async () => {
+test('a reset drops leased deliveries', async () => {
   const user = await newAccount();
   await using hook = await subscribe(user);
   await addPet(user, 'first');
@@ -238,7 +238,7 @@ test('a reset drops deliveries that were taken ahead', async () => {
   expect(hook.pets()).toEqual(['first']);
 });
 
-test('a reset removes webhooks, and what is held for them', async () => {
+test('a reset removes webhooks and their delayed messages', async () => {
   const user = await newAccount();
   await using hook = await subscribe(user);
   await misbehave('webhook=out-of-order');

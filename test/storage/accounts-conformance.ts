@@ -19,7 +19,7 @@ function make(store: Store, name: string): Promise<Account> {
   });
 }
 
-/** In pages of this length, each behind the last account of the one before. */
+/** Reads all accounts in pages of this length. */
 async function walk({ accounts }: Store, limit: number, filter: AccountFilter = {}): Promise<Account[]> {
   const found: Account[] = [];
   for (;;) {
@@ -30,7 +30,7 @@ async function walk({ accounts }: Store, limit: number, filter: AccountFilter = 
   }
 }
 
-/** What a filter selects, worked out by hand: by name, then by id. */
+/** Expected result of a filter, computed independently and sorted by name, then id. */
 function selected(all: readonly Account[], { name, isClosed }: AccountFilter): Account[] {
   const fits = all
     .filter((account) => name === undefined || folded(account.name).startsWith(folded(name)))
@@ -40,7 +40,7 @@ function selected(all: readonly Account[], { name, isClosed }: AccountFilter): A
   return fits.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)) || one.id - other.id);
 }
 
-/** Names of all kinds, some of them alike, some alike but for upper and lower case. */
+/** Names of all kinds. Some are equal, some differ only in case. */
 const names = [
   'Shop',
   'shop',
@@ -108,7 +108,7 @@ export function accountPagesConform(check: StoreTest): void {
     },
   );
 
-  check('an account is found by its new name and no more by the old one', async ({ store }) => {
+  check('a renamed account is found by its new name only', async ({ store }) => {
     const account = await make(store, 'Old name');
     const renamed = { ...account, name: 'NEW name' };
     expect(await store.write('updateAccount', { id: account.id, name: 'NEW name' })).toEqual(renamed);

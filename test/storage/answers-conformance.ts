@@ -19,7 +19,7 @@ const found = ({ write }: Shop, accountId: number, key: string, since = 0) =>
   write('findAnswer', { accountId, key, since });
 
 export function answersConform(check: StoreTest): void {
-  check('what is kept comes back as it was, for that account and key alone', async ({ besideWith }) => {
+  check('a stored response is returned unchanged, only for its account and key', async ({ besideWith }) => {
     const shop = await besideWith(shopUnits);
     expect(await found(shop, 1, 'order-1042')).toBeUndefined();
     await shop.write('keepAnswer', { answer, since: 0 });
@@ -66,7 +66,7 @@ export function answersConform(check: StoreTest): void {
         old.slice(old.length - (left[index] ?? 0)),
       );
     }
-    // More go than come, so that what is kept does not grow without end.
+    // More answers are deleted than added, so that the table shrinks.
     expect(left[0]).toBeLessThan(old.length - 1);
     expect(left[3]).toBe(0);
     for (let index = 0; index < 4; index++) expect(await found(shop, 1, `new ${index}`)).toBeDefined();

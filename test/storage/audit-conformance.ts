@@ -19,7 +19,7 @@ function entry(at: number, given: Partial<NewAuditEntry> = {}): NewAuditEntry {
   };
 }
 
-/** In pages of this length, each behind the last entry of the one before. */
+/** Reads all entries in pages of this length. */
 async function walk({ audit }: Store, limit: number, filter: AuditFilter): Promise<AuditEntry[]> {
   const found: AuditEntry[] = [];
   for (;;) {
@@ -40,7 +40,7 @@ function fits(found: AuditEntry, { since, until, actor, object }: AuditFilter): 
 }
 
 export function auditConforms(check: StoreTest): void {
-  check('an entry comes back as it was appended', async ({ store, beside }) => {
+  check('an entry is returned as it was appended', async ({ store, beside }) => {
     const whole = entry(0, { before: '{"name":"Käthe"}', after: '{"name":"\\u0000 猫"}' });
     const bare = entry(1);
     await store.write('recordAudit', whole);
@@ -95,7 +95,7 @@ export function auditConforms(check: StoreTest): void {
     const { id } = await enterprise(store, { perMinute: 1, perDay: 2 }, 'old');
     const change = { unit: 'updateAccount', actor: 'cli:root', at: start } as const;
     await store.write('audited', { ...change, input: { id, name: 'new' } });
-    // What changes nothing is not recorded.
+    // Changes without effect are not recorded.
     await store.write('audited', { ...change, input: { id, name: 'new' } });
     const failing = { ...change, input: { id, name: null as unknown as string, limits: { plan: 'none' } } };
     // The log takes no entry without an actor.

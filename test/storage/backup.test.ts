@@ -37,7 +37,7 @@ function faultOf(path: string): { fault: string; message: string } {
 }
 
 describe('a backup', () => {
-  test('is one file that only its owner can read, with every row, the limit state and when it was made', () => {
+  test('is one file that only its owner can read, with every row, the limit state and its time', () => {
     expect(verifyFile(backup)).toMatchObject({
       kind: 'backup',
       createdAt: 1_795_000_000_000,
@@ -49,7 +49,7 @@ describe('a backup', () => {
     expect(statSync(backup).mode & 0o777).toBe(0o600);
   });
 
-  test('leaves nothing beside it, and the store as it was', () => {
+  test('leaves no other files and does not change the store', () => {
     const before = readFileSync(dataFileIn(folder.path));
     const other = join(folder.path, 'other.backup');
     backUp(folder.path, other);
@@ -66,7 +66,7 @@ describe('a backup', () => {
     expect(verifyFile(join(place.path, 'new.backup'))).toMatchObject({ limitBytes: 0, counts: { pets: 0 } });
   });
 
-  test('of a damaged store is refused with advice', async () => {
+  test('of a damaged store is rejected with advice', async () => {
     await using own = await temporaryFolder();
     const data = dataFileIn(own.path);
     copyFileSync(backup, data);
@@ -79,14 +79,14 @@ describe('a backup', () => {
   });
 });
 
-describe('damage is noticed:', () => {
-  test('one bit, wherever it is', () => {
+describe('damage is detected:', () => {
+  test('one changed bit anywhere', () => {
     const path = copy('bit.backup');
     const sound = readFileSync(path);
     const random = randomFrom(7);
     for (let round = 0; round < 100; round++) {
       const bytes = Buffer.from(sound);
-      // The first rounds are in the header, where most of what SQLite believes is.
+      // The first rounds damage the header, which SQLite mostly trusts.
       const at = Math.floor(random() * (round < 50 ? 100 : bytes.length));
       bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8));
       writeFileSync(path, bytes);
@@ -94,7 +94,7 @@ describe('damage is noticed:', () => {
     }
   });
 
-  test('an end that is missing, be it a byte, a page or nearly all', () => {
+  test('a truncation by a byte, a page or almost everything', () => {
     const { size } = statSync(backup);
     for (const length of [size - 1, size - 4_096, Math.floor(size / 2), 5_000, 4_096, 100]) {
       const path = copy('short.backup');
@@ -103,13 +103,13 @@ describe('damage is noticed:', () => {
     }
   });
 
-  test('bytes that were added', () => {
+  test('added bytes', () => {
     const path = copy('long.backup');
     writeFileSync(path, 'x', { flag: 'a' });
     expect(faultOf(path).fault).toBe('damaged');
   });
 
-  test('rows that somebody changed, added or removed', () => {
+  test('changed, added or removed rows', () => {
     for (const statement of [
       `UPDATE pets SET name = 'another' WHERE id = 1`,
       'DELETE FROM pets WHERE id = 1',
@@ -125,7 +125,7 @@ describe('damage is noticed:', () => {
   });
 });
 
-describe('what is no backup is told from what is damaged:', () => {
+describe('other files are distinguished from damaged backups:', () => {
   test('nothing, an empty file, a folder, a text, and the database of another program', () => {
     const at = (name: string) => join(folder.path, name);
     writeFileSync(at('empty'), '');
@@ -137,14 +137,14 @@ describe('what is no backup is told from what is damaged:', () => {
     expect(faults.map(({ fault }) => fault)).toEqual(['missing', 'damaged', 'foreign', 'foreign', 'foreign']);
   });
 
-  test('a store that is not a backup is read, too', () => {
+  test('a store that is not a backup is also read', () => {
     expect(verifyFile(dataFileIn(folder.path))).toMatchObject({
       kind: 'store',
       counts: { pets: animals.length },
     });
   });
 
-  test('a backup of a format that is yet to come is sound, and says which', async () => {
+  test('a backup of a future format is intact and reports it', async () => {
     await using own = await temporaryFolder();
     copyFileSync(dataFileIn(folder.path), dataFileIn(own.path));
     change(dataFileIn(own.path), 'PRAGMA user_version = 9999');

@@ -40,7 +40,7 @@ export function keysConform(check: StoreTest): void {
     expect(await keys.fingerprints((made[2]?.id ?? 0) + 1, 9)).toEqual([]);
   });
 
-  check('a revoked key calls no more, and keeps its first instant', async ({ store }) => {
+  check('a revoked key is rejected, and keeps the time of its first revocation', async ({ store }) => {
     const { keys } = store;
     const { id: accountId } = await enterprise(store, tiny);
     const key = await store.write('createKey', newKey(accountId, 'one'));
@@ -125,7 +125,9 @@ export function firstStartConforms(check: StoreTest): void {
     const other = await beside();
     const made = await Promise.all([store, other].map((by) => by.write('createFirstKey', { account, key })));
     const [accounts, keys] = [await store.accounts.list(undefined, many), await store.keys.list(0, many)];
-    expect(accounts).toEqual([{ id: accounts[0]?.id ?? 0, ...account, quota: plans.free, closedAt: null }]);
+    expect(accounts).toEqual([
+      { id: accounts[0]?.id ?? 0, ...account, quota: plans.free, closedAt: null, note: null },
+    ]);
     expect(keys.length).toBe(1);
     expect(made.filter((one) => one !== undefined)).toEqual(keys);
     expect(keys[0]?.accountId).toBe(accounts[0]?.id ?? 0);

@@ -16,10 +16,13 @@ export async function openCatalogue<All extends Units>(
   makeSchema: TestServers['makeSchema'],
   registry: All,
   instances = 2,
+  announced?: (index: number) => Promise<void>,
 ) {
   await using made = new AsyncDisposableStack();
   const schema = made.use(await makeSchema());
-  const store = made.use(await openWriters(schema.url, { ...units, ...registry }, instances));
+  const store = made.use(
+    await openWriters(schema.url, { ...units, ...registry }, instances, undefined, announced),
+  );
   const session = made.use(openSession(schema.url));
   const database = made.use(openDatabase(schema.url));
   const [first, second = first] = store.writers;
@@ -41,7 +44,7 @@ export async function openCatalogue<All extends Units>(
   };
 }
 
-/** A unit that waits between what it reads and what it changes, the first time it runs. */
+/** A unit that waits between its reads and its changes in its first run. */
 export function pausing<Input>(
   run: (by: Transaction, input: Input, pause: () => Promise<void>) => Promise<unknown>,
 ) {

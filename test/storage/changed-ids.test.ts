@@ -1,4 +1,4 @@
-/** Cached pages on PostgreSQL: a change discards those that could show it, and no page that it leaves as it was. */
+/** Cached pages on PostgreSQL. A change discards the pages that could show it, and no others. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { NewPet, Pet, PetStatus } from '../../src/contract/pets.ts';
 import type { IdSpan } from '../../src/domain/changed-ids.ts';
@@ -6,6 +6,7 @@ import { versionsFrom } from '../../src/domain/resources.ts';
 import { petReaders } from '../../src/operations/resources/pets.ts';
 import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresChangedIds } from '../../src/storage/postgres/changed-ids.ts';
+import { RequiredVersions } from '../../src/storage/required-versions.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { randomFrom } from '../support/random.ts';
 import { testServers } from '../support/servers.ts';
@@ -37,7 +38,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A store whose animals have ids in several ranges, and what a process knows of its changes. */
+  /** A store whose animals have ids in several ranges, and a process's record of its changes. */
   async function opened() {
     await using made = new AsyncDisposableStack();
     const schema = made.use(await makeSchema());
@@ -49,7 +50,8 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     const runner = { run: (statement: never) => database.read(statement) } as never;
     let heard = 1;
     const versions = () => versionsFrom(() => heard);
-    const changed = new PostgresChangedIds(runner, versions);
+    const required = new RequiredVersions();
+    const changed = new PostgresChangedIds(runner, versions, required);
     const addAt = async (last: number, ...names: string[]): Promise<void> => {
       await session`UPDATE counters SET last = ${last} WHERE name = 'pets'`;
       for (const name of names) await writer.write('add', newPet(name));
@@ -60,9 +62,10 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
       session,
       addAt,
       changed,
+      required,
       pets: readsOf(runner).pets,
       mark: () => changed.mark('pets'),
-      /** Whether a page is unchanged, after the process has heard of all changes. */
+      /** True if a page is unchanged after the process has received all changes. */
       isUnchanged(span: IdSpan, mark: number) {
         heard++;
         return changed.isUnchanged('pets', span, mark, versions());
@@ -71,12 +74,12 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     };
   }
 
-  test('a page stays while animals of other ranges change, and is read again when one of its own does', async () => {
+  test('a page stays valid while animals of other ranges change, and is read again when one of its animals changes', async () => {
     await using store = await opened();
     await store.addAt(0, 'one', 'two');
     await store.addAt(5_000, 'far');
     const span = { from: 1n, to: 2n };
-    // What was read before the first look counts as changed.
+    // Pages that were read before the first check count as changed.
     expect(await store.isUnchanged(span, store.mark())).toBe(false);
     const mark = store.mark();
     expect(await store.isUnchanged(span, mark)).toBe(true);
@@ -90,7 +93,16 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, mark)).toBe(false);
   });
 
-  test('the last page is read again when an animal is added behind it', async () => {
+  test('what a replica must have is at least what is known of changed ranges: they do not discard a page again', async () => {
+    await using store = await opened();
+    await store.addAt(0, 'one');
+    store.required.settle('pets', 0, Number.POSITIVE_INFINITY);
+    await store.isUnchanged({ from: 1n, to: 1n }, 0);
+    const [counter] = await store.session`SELECT version FROM counters WHERE name = 'pets'`;
+    expect(store.required.of('pets')).toBe(Number(counter.version));
+  });
+
+  test('the last page is read again when an animal is added', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     await store.isUnchanged({ from: 1n, to: undefined }, 0);
@@ -131,13 +143,13 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged({ from: 1n, to: 70_000n }, store.mark())).toBe(false);
   });
 
-  test('no page that differs from what was read counts as unchanged, whatever changes', async () => {
+  test('a changed page never counts as unchanged', async () => {
     await using store = await opened();
     const random = randomFrom(20_261_123);
     const below = (end: number) => Math.floor(random() * end);
     const statuses: readonly PetStatus[] = ['available', 'pending', 'sold'];
     const statusOf = () => statuses[below(3)];
-    for (let range = 0; range < 6; range++) await store.addAt(range * 2_000, 'a', 'b', 'c', 'd');
+    for (let range = 0; range < 6; range++) await store.addAt(range * 2_000 + 13, 'a', 'b', 'c', 'd');
     const ids = (await store.pets.list()).map(({ id }) => id);
     const read = async (cursor: string | undefined, status: PetStatus | undefined) => {
       const mark = store.mark();

@@ -27,7 +27,7 @@ export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSc
   };
 }
 
-/** The stores on PostgreSQL and Redis, by their name; none when this machine has no servers. */
+/** Stores on PostgreSQL and Redis, by name. Empty if this machine has no servers. */
 export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
   const servers = await testServers();
   if (servers === undefined) return {};
@@ -50,7 +50,7 @@ class ReusedSchemas implements AsyncDisposable {
     this.#servers = servers;
   }
 
-  /** An empty schema; the migrations may have run in it. */
+  /** An empty schema, either new or already migrated. */
   async take(): Promise<Schema> {
     const schema = this.#free.pop() ?? (await this.#servers.makeSchema());
     const giveBack = async () => {
@@ -65,7 +65,7 @@ class ReusedSchemas implements AsyncDisposable {
   }
 }
 
-/** Makes a store what it was after its migrations. It deletes, since to truncate tables costs as much as to make them. */
+/** Resets a store to its state after the migrations. Deletes rows, because truncating tables costs as much as creating them. */
 async function makeEmpty(url: string): Promise<void> {
   await using sql = new SQL(url, { max: 1 });
   const tables: { name: string }[] = await sql`
@@ -73,7 +73,7 @@ async function makeEmpty(url: string): Promise<void> {
     WHERE schemaname = current_schema()
       AND tablename NOT IN ('animal_store_format', 'counters', 'inventory', 'store')`;
   if (tables.length === 0) return;
-  // In one statement, at whose end references are checked.
+  // In one statement, because references are checked at its end.
   const deletions = tables.map(({ name }, index) => `deletion${index} AS (DELETE FROM ${name})`);
   await sql.unsafe(`
     WITH ${deletions} SELECT;

@@ -3,7 +3,7 @@ import { ConcurrencyLimit, Overloaded } from '../../src/storage/redis/concurrenc
 
 const patientMs = 60_000;
 
-/** Work that is done when it is told to be. */
+/** Tasks that a test completes explicitly. */
 function works(limit: ConcurrencyLimit) {
   const started: number[] = [];
   const done = new Map<number, () => void>();
@@ -16,7 +16,7 @@ function works(limit: ConcurrencyLimit) {
 }
 
 describe('a limit of concurrency', () => {
-  test('starts as many as it may at once, and the others in their order', async () => {
+  test('starts the maximum at once, and the others in order', async () => {
     const { started, run, finish } = works(
       new ConcurrencyLimit({ inFlight: 2, waiting: 10, waitMs: patientMs }),
     );
@@ -31,7 +31,7 @@ describe('a limit of concurrency', () => {
     expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
   });
 
-  test('refuses what too many wait before, and starts none of it', async () => {
+  test('rejects entries beyond the maximum queue, without starting them', async () => {
     const { started, run, finish } = works(
       new ConcurrencyLimit({ inFlight: 1, waiting: 1, waitMs: patientMs }),
     );
@@ -44,7 +44,7 @@ describe('a limit of concurrency', () => {
     expect(started).toEqual([1, 2]);
   });
 
-  test('refuses what waited too long when its turn comes', async () => {
+  test('rejects entries that have waited too long', async () => {
     const { started, run, finish } = works(new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: -1 }));
     const [first, second] = [run(1), run(2).catch((error) => error)];
     finish(1);
@@ -53,7 +53,7 @@ describe('a limit of concurrency', () => {
     expect(started).toEqual([1]);
   });
 
-  test('a failure makes room, too', async () => {
+  test('a failure also makes room', async () => {
     const limit = new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: patientMs });
     const failing = limit.run(() => Promise.reject(new Error('no')));
     const next = limit.run(async () => 'done');

@@ -1,4 +1,4 @@
-/** What every store has to do, whatever engine is behind it. `storage.test.ts` lists the stores. */
+/** Guarantees of every store, regardless of the engine. `storage.test.ts` lists the stores. */
 import { describe } from 'bun:test';
 import { accountPagesConform, closingConforms } from './accounts-conformance.ts';
 import { answersConform } from './answers-conformance.ts';
@@ -7,7 +7,9 @@ import { firstStartConforms, keysConform, scopesConform } from './callers-confor
 import { entitiesConform } from './entities-conformance.ts';
 import { eventsConform } from './events-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
+import { historyConforms } from './history-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
+import { instancesConform } from './instances-conformance.ts';
 import { inventoryConforms } from './inventory-conformance.ts';
 import { limitStoreConforms } from './limit-store-conformance.ts';
 import { onceConforms } from './once-conformance.ts';
@@ -16,8 +18,9 @@ import { operatorsConform, sessionsConform } from './operators-conformance.ts';
 import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
+import { searchConforms } from './search-conformance.ts';
 import { unitsConform } from './units-conformance.ts';
-import { instancesConform, usageConforms } from './usage-conformance.ts';
+import { usageConforms } from './usage-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
 import { webhooksConform } from './webhooks-conformance.ts';
 
@@ -45,7 +48,9 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('operators', () => operatorsConform(check));
     describe('sessions', () => sessionsConform(check));
     describe('the audit log', () => auditConforms(check));
+    describe('searches', () => searchConforms(check));
     describe('usage', () => usageConforms(check));
+    describe('history', () => historyConforms(check));
     describe('instances', () => instancesConform(check));
     describe('versions', () => versionsConform(check));
   });

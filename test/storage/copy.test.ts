@@ -58,7 +58,7 @@ async function filled(): Promise<string> {
 const from = await filled();
 const range = { since: 0, until: Number.MAX_SAFE_INTEGER };
 
-/** What a store answers; sessions and instances do not move. */
+/** All reads of a store. Sessions and instances are not copied. */
 const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
   pets: {
     list: [
@@ -92,7 +92,7 @@ const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
 const contents = (store: Store) =>
   Promise.all(answers.map(async ({ name, call }) => [name, await call(store)]));
 
-/** Copies, up to so many rows, and compares. */
+/** Copies a store in batches of at most this many rows, and compares. */
 async function copy(
   from: string,
   to: string,
@@ -128,7 +128,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     }
   });
 
-  test('that is interrupted resumes, and counts each animal once', async () => {
+  test('resumes after an interruption and counts each animal once', async () => {
     const target = await makeTarget();
     for (const stopAfter of [0, 1_000, 2_000]) await copy(from, target, stopAfter);
     const whole = await copy(from, target);
@@ -140,17 +140,27 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     expect(await contents(store)).toEqual(await contents(original));
   });
 
+  test('is opened by nothing else until it is verified', async () => {
+    const to = await makeTarget();
+    await copy(from, to, 1_000);
+    const refusal =
+      /is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or/;
+    for (const serving of [true, false]) await expect(open(to, serving)).rejects.toThrow(refusal);
+    await expect(openCopy(to, await sqliteUrl())).rejects.toThrow(refusal);
+    await copy(from, to);
+    await using _opened = await open(to);
+  });
+
   test('names the target that was written to during the copy, with the remedy', async () => {
     const to = await makeTarget();
+    // Opened before the copy begins: later it would be refused.
+    await using target = await open(to);
     await using copying = await openCopy(from, to);
     const copied = copying.copy();
     // The first rows are in the target when it reports more than none.
     while (((await copied.next()).value ?? 1) === 0);
-    {
-      await using target = await open(to);
-      // Its id is above all that are copied, and so no conflict.
-      await target.write('createPet', { now: 0, body: newPet('somebody else') });
-    }
+    // Its id is above all that are copied, and so no conflict.
+    await target.write('createPet', { now: 0, body: newPet('somebody else') });
     for await (const _ of copied);
     const verified = Array.fromAsync(copying.verify());
     await expect(verified).rejects.toThrow(CopyError);
@@ -159,7 +169,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     );
   });
 
-  test('leaves a target with other data as it is', async () => {
+  test('does not change a target with other data', async () => {
     const to = await makeTarget();
     const contentsOf = async (change = async (_: Store) => {}) => {
       await using target = await open(to);
@@ -169,12 +179,14 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     const before = await contentsOf(async (target) => {
       await target.write('createPet', { now: 0, body: newPet('somebody else') });
     });
-    await expect(copy(from, to)).rejects.toThrow(CopyError);
+    const copied = copy(from, to);
+    await expect(copied).rejects.toThrow(CopyError);
+    await expect(copied).rejects.toThrow(/its table "\w+" does not match the source/);
     expect(await contentsOf()).toEqual(before);
   });
 });
 
-test('a copy of a store that is served, or of none, is refused', async () => {
+test('a copy of a served or missing store is rejected', async () => {
   await using _served = await open(from, true);
   await expect(copy(from, await sqliteUrl())).rejects.toThrow(StorageUnusable);
   await expect(copy(`${from}.missing`, await sqliteUrl())).rejects.toThrow(StorageUnusable);

@@ -8,7 +8,7 @@ interface Entry extends Pending {
 /** A queue of entries that are due at their id, and the ids of those that were rejected. */
 function queueOf(most: number, ...ids: number[]) {
   const rejected: number[] = [];
-  const queue = new DeadlineQueue<Entry>({ most, overload: (size) => new Error(`${size} wait`) });
+  const queue = new DeadlineQueue<Entry>({ maxEntries: most, overload: (size) => new Error(`${size} wait`) });
   const entry = (id: number): Entry => ({ id, dueAt: id, reject: () => rejected.push(id) });
   const numbers = ids.map((id) => queue.add(entry(id)));
   return { queue, entry, numbers, rejected };
@@ -26,7 +26,7 @@ describe('a queue with deadlines', () => {
     expect([queue.oldest, queue.size]).toEqual([undefined, 0]);
   });
 
-  test('refuses an entry beyond its bound, and accepts one when another has left', () => {
+  test('rejects an entry beyond its bound, and accepts one after another has left', () => {
     const { queue, entry, numbers } = queueOf(2, 1, 2);
     expect(() => queue.add(entry(3))).toThrow('2 wait');
     queue.remove(numbers[1] ?? 0);
@@ -45,12 +45,12 @@ describe('a queue with deadlines', () => {
   test('puts entries back before all others', () => {
     const { queue } = queueOf(9, 1, 2, 3, 4);
     const [, second, third] = queue.take(3);
-    queue.putBack([second as Entry, third as Entry]);
+    queue.requeue([second as Entry, third as Entry]);
     expect(queue.size).toBe(3);
     expect(idsOf(queue.take(9))).toEqual([2, 3, 4]);
   });
 
-  test('rejects the entries that are due in any order of deadlines, and in the end all', () => {
+  test('rejects expired entries for any order of deadlines, and eventually all', () => {
     const { queue, rejected } = queueOf(9, 5, 1, 9, 3);
     expect(queue.expire('late', 3)).toBe(2);
     expect([rejected, queue.oldest?.id]).toEqual([[1, 3], 5]);
@@ -72,8 +72,8 @@ describe('a queue with deadlines', () => {
     expect(queue.size).toBe(0);
   });
 
-  test('looks for entries that are due for as long as there are some', async () => {
-    const queue = new DeadlineQueue({ look: { everyMs: 1, work: () => queue.expire('late') } });
+  test('checks for expired entries while it has entries', async () => {
+    const queue = new DeadlineQueue({ expiry: { intervalMs: 1, run: () => queue.expire('late') } });
     for (let round = 0; round < 2; round++) {
       const error = await new Promise((_, reject) => queue.add({ dueAt: 0, reject })).catch((late) => late);
       expect([error, queue.size]).toEqual(['late', 0]);

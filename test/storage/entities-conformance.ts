@@ -45,7 +45,7 @@ const entityUnits = {
   },
 } as const satisfies Units;
 
-/** A value of a column, few enough different ones that rows share them, but for text, which may have to be unique. */
+/** A value of a column. There are few different ones, so that rows share them, except for text, which may have to be unique. */
 function columnValue(
   { type, values, read, is }: Column,
   isReference: boolean,
@@ -77,7 +77,7 @@ function rowOf({ columns, key, isCounted, references }: Table, at: number, rando
   return Object.fromEntries(made);
 }
 
-/** What is read of a row: its secrets are not. */
+/** The columns of a row that reads return, without secrets. */
 function readOf({ columns }: Table, row: Row): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => columns[name]?.is !== 'secret'));
 }
@@ -120,7 +120,7 @@ function isBehind(table: Table, row: Row, other: Row): boolean {
 export function entitiesConform(check: StoreTest): void {
   for (const [name, described] of Object.entries(entities)) {
     const table = described as unknown as Table;
-    check(`${name}: a row comes back as it was added, until it is changed or removed`, async (bench) => {
+    check(`${name}: a row is returned as added until it is changed or removed`, async (bench) => {
       const { rows, write, added } = await filled(name, table, bench);
       for (const row of added) expect(await rows.find(keyOf(table, row))).toEqual(row as never);
       expect(listed(table, await rows.findMany(added.map((row) => keyOf(table, row))))).toEqual(
@@ -152,6 +152,10 @@ export function entitiesConform(check: StoreTest): void {
               const behind = expected.filter((row) => isBehind(table, row, after));
               expect(await rows.list(keyOf(table, after), 3, filter)).toEqual(behind.slice(0, 3) as never);
             }
+            const newest = table.isNewestFirst ? expected : expected.toReversed();
+            const before = keyOf(table, newest[0] as Row);
+            expect(await rows.listNewest(undefined, 1_000, filter)).toEqual(newest as never);
+            expect(await rows.listNewest(before, 3, filter)).toEqual(newest.slice(1, 4) as never);
           }
         }
       },
@@ -165,7 +169,7 @@ function filtersBy(names: readonly string[], rows: readonly Row[]) {
     rows.flatMap((row) => {
       const filter = Object.fromEntries(names.map((name) => [name, row[name]]));
       const values = Object.values(filter);
-      // A filter without a value is none.
+      // A filter without a value selects everything.
       return values.some((value) => value === undefined || value === null)
         ? []
         : [[values.join(' '), filter]];

@@ -106,7 +106,7 @@ export function eventsConform(check: StoreTest): void {
     const [seen = [], also] = await Promise.all([read(store), read(await beside()), ...written]);
     expect(seen.map(({ id }) => Number(id))).toEqual(seen.map((_, index) => index + 1));
     expect(also).toEqual(seen);
-    // Those of one writer are in its order.
+    // Events of one writer keep its order.
     const ids = seen.map(({ data }) => Number(/^\{"id":(\d+)/.exec(data)?.[1]));
     for (const index of writers.keys()) {
       const own = ids.filter((id) => Math.floor(id / count) === index);

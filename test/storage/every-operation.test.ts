@@ -1,6 +1,6 @@
 /**
- * Every operation on every kind of store. The ways in which an operation has to be answered follow from its row: each status
- * and error, each filter alone and beside each other one, the cursors of other lists, replays, conditions and scopes.
+ * Every operation on every kind of store. The required outcomes of an operation are derived from its row: each status and error,
+ * each filter alone and in pairs, cursors of other lists, replays, conditions and scopes.
  */
 import { afterAll, test } from 'bun:test';
 import { walkAlike } from '../stress/walk/alike.ts';
@@ -9,7 +9,7 @@ import { testServers } from '../support/servers.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-test('every operation is answered as the model expects in each of its ways, and alike by every store', async () => {
+test('every operation has each of its responses as the model expects, on every store', async () => {
   // With other seeds it takes 5,000 to 30,000 requests, until the rarest way is met.
   await walkAlike(servers, { seed: 20_301_210, steps: 500, mostSteps: 50_000, progress: () => {} });
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
 import { GroupQueue } from '../../src/storage/group-queue.ts';
-import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 
-/** What became of each write: its result, or the reason it was refused for. */
+/** The outcome of each write: its result or the reason of its rejection. */
 async function outcomes(writes: readonly Promise<number>[]): Promise<(number | string)[]> {
   const settled = await Promise.allSettled(writes);
   return settled.map((one) => {
@@ -11,7 +11,7 @@ async function outcomes(writes: readonly Promise<number>[]): Promise<(number | s
   });
 }
 
-/** Time passes when a test says so. */
+/** A clock that only the tests advance. */
 let now = 0;
 beforeEach(() => {
   now = 0;
@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => mock.restore());
 
-test('the time of a write counts from its arrival: no group begins that has none left', async () => {
+test('the time-out of a write counts from its arrival, and expired writes are not started', async () => {
   const left: number[] = [];
   const queue = new GroupQueue<number, number>(1_000, (_, dueAt) => {
     left.push(dueAt - now);
@@ -45,7 +45,44 @@ test('a commit is due with the oldest write of its group', async () => {
   expect(due).toEqual([1_000]);
 });
 
-/** A queue whose commits take these times, the last one again and again; and when each began. */
+test('a write that conflicts until its time-out does not shorten the time of later writes', async () => {
+  const groups: (readonly number[])[] = [];
+  const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
+    groups.push(items);
+    if (groups.length === 1) {
+      now = 850;
+      for (const later of [2, 3]) writes.push(queue.add(later));
+      return [undefined];
+    }
+    // Waits for a lock until some time after the deadline of the first write.
+    if (groups.length === 2) {
+      now = dueAt;
+      throw new StorageUnavailable('the lock was not granted');
+    }
+    return items.map((outcome) => ({ outcome }));
+  });
+  const writes = [queue.add(1)];
+  const first = await outcomes(writes);
+  expect([first, await outcomes(writes)]).toEqual([['unavailable'], ['unavailable', 2, 3]]);
+  expect(groups).toEqual([[1], [1, 2, 3], [2, 3]]);
+});
+
+test('a group whose outcome is unknown does not come again', async () => {
+  const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
+    if (items.length === 1) {
+      now = 850;
+      writes.push(queue.add(2));
+      return [undefined];
+    }
+    now = dueAt;
+    throw new WriteUncertain('no response');
+  });
+  const writes = [queue.add(1)];
+  await outcomes(writes);
+  expect(await outcomes(writes)).toEqual(['unavailable', 'unavailable']);
+});
+
+/** A queue whose commits take these times, repeating the last one. Records the start of each. */
 function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   const begun: number[] = [];
   const queue = new GroupQueue<number, number>(timeoutMs, (items, dueAt) => {
@@ -58,7 +95,7 @@ function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   return { queue, begun };
 }
 
-test('after one stall, writes that have waited for it are committed', async () => {
+test('writes that waited during a single stall are committed', async () => {
   const { queue, begun } = timedQueue(2_000, [5, 5, 1_300, 5]);
   for (const one of [1, 2]) expect(await queue.add(one)).toBe(one);
   // More than one group: the second is committed 700 ms before its end.
@@ -67,7 +104,7 @@ test('after one stall, writes that have waited for it are committed', async () =
   expect(begun).toEqual([0, 5, 10, 1_310]);
 });
 
-test('on a server that stays slow, no group begins that would be given up', async () => {
+test('on a slow server, no group is started that would time out', async () => {
   const { queue, begun } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) expect(await queue.add(one)).toBe(one);
   const writes = Array.from({ length: 3_000 }, (_, index) => queue.add(index));
@@ -77,12 +114,12 @@ test('on a server that stays slow, no group begins that would be given up', asyn
   expect(begun).toEqual([0, 900, 1_800, 2_700, 3_600]);
 });
 
-test('after commits that took nearly all the time, writes are accepted again', async () => {
+test('writes are accepted after commits that almost timed out', async () => {
   const { queue } = timedQueue(500, [490, 490, 490, 490, 5]);
   for (const one of [1, 2, 3, 4, 5]) expect(await queue.add(one)).toBe(one);
 });
 
-test('the reason of a refused write is the time that was left, not the time-out', async () => {
+test('the reason of a rejected write is its remaining time, not the time-out', async () => {
   const { queue } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) await queue.add(one);
   const [, , last] = Array.from({ length: 3 }, (_, group) =>
@@ -94,7 +131,7 @@ test('the reason of a refused write is the time that was left, not the time-out'
   });
 });
 
-test('beyond the longest queue writes are refused at once', async () => {
+test('writes beyond the maximum queue are rejected immediately', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const queue = new GroupQueue<number, number>(60_000, async (items) => {
     await promise;
@@ -109,7 +146,7 @@ test('beyond the longest queue writes are refused at once', async () => {
   await Promise.all([first, ...waiting]);
 });
 
-test('what a commit stops before comes again with the next group, in its order and before what came later', async () => {
+test('writes left over by a commit are in the next group, in order and before later ones', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(60_000, (items) => {
     groups.push(items);

@@ -22,6 +22,11 @@ async function expectExact(pets: PetStore): Promise<void> {
     for (const pet of all) if ((categoryId ?? pet.categoryId) === pet.categoryId) counts[pet.status] += 1;
     expect({ categoryId, counts: await pets.inventory(categoryId) }).toEqual({ categoryId, counts });
   }
+  const used = [];
+  for (const id of categories) used.push({ id, ...(await pets.inventory(id)) });
+  const inUse = used.filter(({ available, pending, sold }) => available + pending + sold > 0);
+  expect(await pets.categoriesInUse(undefined, 9)).toEqual(inUse);
+  expect(await pets.categoriesInUse(-1n, 2)).toEqual(inUse.filter(({ id }) => id > -1n).slice(0, 2));
 }
 
 /** One change, which a seed chooses. */

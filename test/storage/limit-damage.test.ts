@@ -1,4 +1,4 @@
-/** A file of limit state that is not as it was written: noticed, put right towards strictness, and never a crash. */
+/** A damaged file of limit state is detected and repaired towards stricter limits, without a crash. */
 import { expect, test } from 'bun:test';
 import {
   closeSync,
@@ -27,7 +27,7 @@ import { strictRules } from './place.ts';
 
 const small = { perMinute: 2, perDay: 100 };
 
-/** Spends, is refused, and after a second of grace strikes so many times. */
+/** Uses up the limit, then sends this many refused requests after the grace period of a second. */
 function strike(limits: ReturnType<typeof openAlone>['limits'], clock: FakeClock, strikes: number): void {
   for (let request = 0; request < 3; request++) limits.take(callerOf(small));
   clock.advance(1);
@@ -49,13 +49,13 @@ const keyRecordOf = (path: string, keyId: number): number => {
   using file = new LimitFile(path);
   return new KeyPenalties(file).table.find(keyId);
 };
-/** Where the extents of a table are. */
+/** Offsets of a table's extents. */
 const extentsOf = (path: string, { directory }: { directory: number }): number[] => {
   using file = new LimitFile(path);
   return [...file.i32.subarray(directory, directory + 8)].filter((extent) => extent > 0);
 };
 
-test('of a count torn by a power failure the one before it counts; of two torn ones all is used up, and told', async () => {
+test('the previous copy replaces a torn count, and two torn copies count as used up and are reported', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const { limits, notices } = serving;
@@ -76,7 +76,7 @@ test('of a count torn by a power failure the one before it counts; of two torn o
   expect(notices).toEqual(['limit state is damaged, such as that of account 1: its limits count as used up']);
 });
 
-test('a key whose record is torn is banned as long as any ban lasts, can be lifted, and is told', async () => {
+test('a key with a torn record is banned for the maximum time, is reported, and can be lifted', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -93,7 +93,7 @@ test('a key whose record is torn is banned as long as any ban lasts, can be lift
   expect(limits.take(callerOf(small)).refusal).toBe('rate_limit_exceeded');
 });
 
-test('a damaged header costs no count and no ban: the file is rebuilt, and windows begin anew with their counts', async () => {
+test('a damaged header loses no counts or bans: the file is rebuilt, and windows restart with their counts', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -115,7 +115,7 @@ test('a damaged header costs no count and no ban: the file is rebuilt, and windo
   expect([minute.remaining, minute.secondsLeft]).toEqual([58, 60]);
 });
 
-test('where counts of unknown accounts are lost, who has none left is refused for a day, and then is not', async () => {
+test('accounts with lost counts are rejected for a day', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -133,7 +133,7 @@ test('where counts of unknown accounts are lost, who has none left is refused fo
   expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(59);
 });
 
-test('a file that lost its end, or all of it, opens, and what is gone is told', async () => {
+test('a truncated or empty file opens, and the loss is reported', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -154,7 +154,7 @@ test('a file that lost its end, or all of it, opens, and what is gone is told', 
   expect(serving.notices.length).toBe(1);
 });
 
-test('whatever sectors of the file are overwritten, it opens, and every request gets an answer', async () => {
+test('the file opens with any sectors overwritten, and every request gets a decision', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const random = randomFrom(5);
@@ -187,7 +187,7 @@ test('whatever sectors of the file are overwritten, it opens, and every request 
   }
 });
 
-test('another number of strikes for a ban keeps counts, strikes and bans', async () => {
+test('a change of BAN_STRIKES keeps counts, strikes and bans', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const rules = (strikes: number) => ({ ...strictRules, ban: { ...strictRules.ban, strikes } });
@@ -216,7 +216,7 @@ test('another number of strikes for a ban keeps counts, strikes and bans', async
   }
 });
 
-test('a file of a newer version is refused in words, and left alone', async () => {
+test('a file of a newer version is rejected with a message and unchanged', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await openAlone(folder.path, clock)[Symbol.asyncDispose]();
@@ -232,7 +232,7 @@ test('a file of a newer version is refused in words, and left alone', async () =
   expect(readFileSync(limitFile(folder.path))).toEqual(bytes);
 });
 
-test('a file that is deleted or replaced while it is in use is told, and limits go on being enforced', async () => {
+test('a file deleted or replaced while in use is reported, and limits are still enforced', async () => {
   for (const how of ['deleted', 'replaced'] as const) {
     await using folder = await temporaryFolder();
     await using serving = openAlone(folder.path, new FakeClock());

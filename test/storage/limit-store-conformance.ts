@@ -97,7 +97,7 @@ export function limitStoreConforms(check: StoreTest): void {
       clock.advance(1);
       for (let strike = 1; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
       const struck = await restart();
-      // The episode itself is short and may be forgotten: the first refusal may open it anew.
+      // The episode is short and may be lost. The first refusal may reopen it.
       await take(struck.limits, caller);
       clock.advance(1);
       await take(struck.limits, caller);
@@ -126,7 +126,7 @@ export function limitStoreConforms(check: StoreTest): void {
         }
         clock.step(stepSeconds);
         clock.advance(0.001);
-        // The minute opened 60 s ago; its day and the ban go on, also in another process.
+        // The minute began 60 s ago. Its day and the ban continue, in other processes as well.
         const { minute, day } = await take(store.limits, two);
         expect([minute.remaining, day.remaining]).toEqual([
           quota.perMinute - 1,

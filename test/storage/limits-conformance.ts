@@ -52,7 +52,7 @@ const ms = fc.oneof(
   fc.integer({ min: 1_000, max: 70_000 }),
   fc.constantFrom(1_000, 59_999, 60_000, 600_000, 3_600_000, 86_400_000),
 );
-/** In whole seconds: parts of one are not told from a clock that is read a little late. */
+/** In whole seconds, because fractions cannot be distinguished from a late clock reading. */
 const stepMs = fc
   .oneof(fc.constantFrom(-3_600, -1, 1, 3_600, 90_000), fc.integer({ min: -70, max: 70 }))
   .map((seconds) => seconds * 1_000);
@@ -69,7 +69,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('plan' as const), account: fc.nat(1), quota }) },
 );
 
-/** The rules with their state in plain maps: what every store has to answer. */
+/** Reference implementation of the rules, with its state in plain maps. */
 class PlainLimits {
   readonly #usage = new Map<number, Usage>();
   readonly #penalty = new Map<number, KeyPenalty>();
@@ -145,10 +145,10 @@ export interface Limiter {
   readonly rules: LimitRules;
 }
 
-/** How often each kind of answer was compared, so that a test can tell whether the sequences reached it. */
+/** Number of comparisons by kind of answer, so that a test can check that the sequences reached it. */
 export type Tally = Record<string, number>;
 
-/** One sequence, on callers and addresses of its own. */
+/** One sequence, with separate callers and addresses. */
 class Sequence {
   readonly #limiter: Limiter;
   readonly #expected: PlainLimits;
@@ -258,20 +258,26 @@ export interface SequenceOptions {
   /** Commands in the longest sequence. */
   readonly length: number;
   readonly seed: number;
+  /** Number of server clocks of the store. Defaults to 1. */
+  readonly serverClocks?: number;
 }
 
 /** Throws at the first answer that differs, with the shortest sequence found that leads to it. */
 export async function compareWithLaw(limiter: Limiter, options: SequenceOptions): Promise<Tally> {
   const tally: Tally = {};
   const { clock } = limiter;
-  let number = 0;
-  // A store that goes by a server's clock first has to hear of it.
-  await new Sequence(limiter, {}, number++, []).run({ kind: 'take', key: 0, times: 1 });
+  const { serverClocks = 1 } = options;
+  // A store that uses a server's clock must first read it. A store on several servers must read each clock.
+  for (let id = 1; id <= serverClocks; id++) {
+    const caller = callerWith({ keyId: id, accountId: id, quota: { perMinute: 1, perDay: 1 } });
+    await limiter.limits.take(caller, (await limiter.limits.versions()).callers);
+  }
+  let number = serverClocks;
   const sequence = fc.asyncProperty(
     fc.tuple(quota, quota),
     fc.array(command, { maxLength: options.length, size: 'max' }),
     async (quotas, commands) => {
-      // Every sequence begins at a whole second, for where in a second it begins decides what it meets.
+      // Every sequence begins at a whole second, because the outcome depends on the position within a second.
       clock.advance(1 - (clock.steady() % 1_000) / 1_000);
       const run = new Sequence(limiter, tally, number++, quotas);
       for (const next of commands) await run.run(next);

@@ -7,7 +7,7 @@ import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
 /** Every store of limits there is. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
-/** What the sequences of the seed lead to; others would prove less. */
+/** Answers that the sequences of the seed must produce, so that they prove enough. */
 const answers = [
   'admitted',
   'rate_limit_exceeded',
@@ -25,7 +25,7 @@ const answers = [
 ];
 
 for (const [name, makePlace] of Object.entries(stores)) {
-  test(`${name} answers every request as the rules do`, async () => {
+  test(`${name} decides every request according to the rules`, async () => {
     const clock = new FakeClock();
     await using place = await makePlace(clock, strictRules);
     await using store = await place.open(true);

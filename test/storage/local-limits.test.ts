@@ -5,7 +5,7 @@ import { FakeClock } from '../support/clock.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 
-test('what an instance remembers of accounts has a bound, however many come while Redis is away', () => {
+test('the local state of accounts is bounded while Redis is unreachable', () => {
   const localLimits = new LocalLimits(strictRules);
   const nowMs = new FakeClock().now();
   for (let accountId = 1; accountId <= 100_500; accountId++) {
@@ -15,6 +15,6 @@ test('what an instance remembers of accounts has a bound, however many come whil
   expect(localLimits.unreported().length).toBe(100_000);
   const changed = localLimits.takeChanged(Number.POSITIVE_INFINITY).map(({ accountId }) => accountId);
   expect(changed.length).toBe(100_000);
-  localLimits.putBackChanged([...changed, 1]);
+  localLimits.requeueChanged([...changed, 1]);
   expect(localLimits.takeChanged(Number.POSITIVE_INFINITY).length).toBe(100_000);
 });

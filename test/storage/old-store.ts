@@ -1,4 +1,4 @@
-/** A store that version 1.0.0 left behind, and a later version of the service as far as its store goes. */
+/** A store created by version 1.0.0, and the storage part of a later version. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { systemClock } from '../../src/domain/clock.ts';
@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { strictRules } from './place.ts';
 
-/** Its key of the account "default" (plan free). Four animals are in it; key 2 was banned. */
+/** A key of the account "default" on the Free plan. The store has four animals. Key 2 is banned. */
 export const oldKey = 'ask_70Gd1x2zwUZE1Azq06AlzdRy5iTFHawg2XP63r';
 
 /** Writes the store's two files, byte for byte a database as 1.0.0 made it, under the names it gave them. */
@@ -23,7 +23,7 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
   }
 }
 
-/** How a later version might change the data file. */
+/** Example of a migration by a later version. */
 export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
 /** Opens a store as a later version does: its service, or its command line. */

@@ -20,7 +20,7 @@ function newSession(fingerprint: string, given: Partial<Session> = {}): Session 
   };
 }
 
-/** What a session is added with: of the token that operators have here. */
+/** Input of a new session for the operator's token. */
 const added = { idleMs: 500, lastFour: 'wxyz' };
 
 export function operatorsConform(check: StoreTest): void {
@@ -45,7 +45,7 @@ export function operatorsConform(check: StoreTest): void {
 }
 
 export function sessionsConform(check: StoreTest): void {
-  check('a session comes back as it was made, and is gone when it is removed', async ({ store, beside }) => {
+  check('a session is returned unchanged until it is removed', async ({ store, beside }) => {
     const { id } = await store.write('createOperator', newOperator('anna'));
     const whole = newSession('one', { operatorId: id, actor: 'operator:anna', role: 'admin' });
     const bare = newSession('two');

@@ -48,7 +48,7 @@ export function petsConform(check: StoreTest): void {
     expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => `${index}`));
   });
 
-  check('names come back byte for byte', async ({ store }) => {
+  check('names are returned byte for byte', async ({ store }) => {
     const { pets } = store;
     for (const name of names) {
       const { id } = await store.write('createPet', { now: 0, body: newPet(name) });

@@ -25,7 +25,7 @@ export const strictRules: LimitRules = {
   failuresPerMinute: 5,
 };
 
-/** Places whose store is written in the thread that reads it: another one takes longer to start than most tests. */
+/** Stores that write in the reading thread, because a separate thread takes longer to start than most tests. */
 export const sqlitePlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStorage);
 
 /** Places whose store is written in another thread, as a service does it. */
@@ -45,7 +45,7 @@ async function sqlitePlaceWith(
   };
 }
 
-/** What a conformance test works with. */
+/** Resources of a conformance test. */
 export interface Bench {
   /** The store as the service has it. */
   readonly store: Store;
@@ -60,7 +60,7 @@ export interface Bench {
 
 export type StoreTest = (title: string, run: (bench: Bench) => Promise<void>) => void;
 
-/** Tests that each get an empty store of their own. */
+/** Tests with a separate empty store each. */
 export function storeTests(makePlace: MakePlace): StoreTest {
   return (title, run) =>
     test(title, async () => {
@@ -80,7 +80,7 @@ export function storeTests(makePlace: MakePlace): StoreTest {
     });
 }
 
-/** The next request comes in a later turn of the event loop; stores may look for changes once per turn. */
+/** Waits for the next event-loop tick, because stores may check for changes once per tick. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** What becomes of a request whose time is over: it ends then, whatever the server does, and says whether it changed something. */
+/** Requests that exceed their deadline end on time, whatever the server does, and report whether they changed data. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { total } from '../../src/contract/inventory.ts';
@@ -18,7 +18,7 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const timeoutMs = 2_000;
-/** That of the looks for statements whose time is over. */
+/** Interval of checks for expired statements. */
 const stepMs = timeoutMs / 40;
 
 describe.skipIf(servers === undefined)('the time-out', () => {
@@ -91,7 +91,7 @@ describe.skipIf(servers === undefined)('the time-out', () => {
       });
       const passed = await store.clock.until(() => outcome !== undefined);
       expect(outcome).toBe(expected);
-      // The tenth that the server may take to confirm, and two looks.
+      // The tenth that the server may take to confirm, plus two check intervals.
       expect(passed).toBeLessThanOrEqual(timeoutMs * 1.15);
       expect(store.notices).toEqual([]);
       await store.proxy.heal();
@@ -152,7 +152,7 @@ describe.skipIf(servers === undefined)('the time-out', () => {
 
 type Store = Awaited<ReturnType<typeof opened>>;
 
-/** A store behind a proxy, with a clock of its process, and a session beside it. */
+/** A store behind a proxy, with the process's clock, and an additional session. */
 async function opened() {
   await using made = new AsyncDisposableStack();
   const schema = made.use(await (servers as NonNullable<typeof servers>).makeSchema());

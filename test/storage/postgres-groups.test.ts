@@ -17,7 +17,7 @@ import { newPet } from './samples.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** How many processes of the server wait for the lock of a resource. */
+/** Number of server processes that wait for the lock of a resource. */
 async function waitingForCounters(session: SQL): Promise<number> {
   const rows: unknown[] = await session`
     SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE OF counters%'`;
@@ -53,7 +53,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     ]);
   });
 
-  test('a unit that leaves a rejected statement behind lets no neighbour report what is not stored', async () => {
+  test('after a unit with a rejected statement, no unit of its group reports a change that is not stored', async () => {
     const add = ({ pets }: Transaction, name: string) => pets.add([newPet(name)]);
     const leaveBehind = async ({ pets }: Transaction) => {
       void Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
@@ -98,15 +98,24 @@ const keys = 300;
 const rounds = 8;
 const reporters = 3;
 
-/** A report of every key, in an order of its own. */
+/** A usage report of every key, in an order that depends on the reporter. */
 function reportOf(reporter: number, round: number): UsageReport {
   const first = (reporter * 167 + round * 31) % keys;
   const step = [1, keys - 1, 7][reporter] ?? 1;
   const ids = Array.from({ length: keys }, (_, index) => ((first + index * step) % keys) + 1);
   const counts = { ok: 1, refused: 2, limited: 3, failed: 4, deprecated: 5 };
+  const operations = [{ operation: 'listPets', requests: 15 }];
   return {
     minutes: ids.map((id) => ({ minute: 60_000 * id, operation: 'listPets', code: 'ok', requests: 1 })),
-    keys: ids.map((keyId) => ({ keyId, accountId: 1, hour: hourMs, lastUsedAt: hourMs + round, ...counts })),
+    keys: ids.map((keyId) => ({
+      keyId,
+      accountId: 1,
+      hour: hourMs,
+      lastUsedAt: hourMs + round,
+      operations,
+      ...counts,
+    })),
+    latencies: ids.map((bucket) => ({ minute: 60_000, bucket, requests: 1 })),
     number: newReport(round),
     instance: { name: 'shared', version: '1', startedAt: 0, seenAt: round },
   };

@@ -40,7 +40,7 @@ export async function alive(session: SQL, pids: readonly number[]): Promise<numb
   return rows.map(({ pid }) => pid).sort();
 }
 
-/** How a write or a read ended. */
+/** The outcome of a write or a read. */
 export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
   done.then(
     () => 'done',
@@ -55,12 +55,16 @@ export async function untilDone(run: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(run())) === 'done');
 }
 
-/** Instances of a store that write, each on its own; `told` is what they announced. */
+/**
+ * Separate writers of one store. The result records their announcements. `announced` can delay the announcements of one, by its
+ * index.
+ */
 export async function openWriters<All extends Units>(
   url: string,
   units: All,
   count: number,
   statementTimeoutMs?: number,
+  announced: (index: number) => Promise<void> = async () => undefined,
 ) {
   await using made = new AsyncDisposableStack();
   const told: [string, number][] = [];
@@ -68,7 +72,10 @@ export async function openWriters<All extends Units>(
   for (let index = 0; index < count; index++) {
     const database = made.use(openDatabase(url, statementTimeoutMs));
     await database.migrate();
-    const announce = async (resource: string, version: number) => void told.push([resource, version]);
+    const announce = async (resource: string, version: number) => {
+      await announced(index);
+      told.push([resource, version]);
+    };
     const writer = new PostgresWriter(database, units, announce, { secret: 'c2VjcmV0' });
     made.defer(() => writer.idle());
     writers.push(writer as Writer<All>);
@@ -77,12 +84,12 @@ export async function openWriters<All extends Units>(
   return { writers, told, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Makes the store that a version before the shop left behind. */
+/** Creates a store of the last version without the shop. */
 export async function writeOldStore(session: SQL): Promise<void> {
   await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
 }
 
-/** Makes the store that a version of this format left behind: steps are never changed. */
+/** Creates a store of this format version. Possible because migrations never change. */
 export async function writeStoreOfFormat(session: SQL, format: number): Promise<void> {
   await session.unsafe(`
     CREATE TABLE animal_store_format (version integer NOT NULL);
@@ -92,7 +99,7 @@ export async function writeStoreOfFormat(session: SQL, format: number): Promise<
   }
 }
 
-/** The counts that are kept, and those of the animals that are there: in total and by category. */
+/** The stored counts and those computed from the animals, in total and by category. */
 export async function inventories(session: SQL): Promise<{ kept: unknown; counted: unknown }> {
   const counts = `count(*) FILTER (WHERE status = 'available') AS available,
     count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'sold') AS sold`;

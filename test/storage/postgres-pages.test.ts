@@ -1,7 +1,7 @@
-/** Reads of PostgreSQL cost the same at any depth and size, whatever is filtered and whatever the tables are filled with. */
+/** The cost of reads on PostgreSQL does not depend on depth, size, filters or contents of the tables. */
 import { afterAll, describe, test } from 'bun:test';
 import type { SQL } from 'bun';
-import { mostCountedPending } from '../../src/domain/delivery.ts';
+import { maxCountedPending } from '../../src/domain/delivery.ts';
 import { readsOf } from '../../src/storage/cluster.ts';
 import type { Runner } from '../../src/storage/postgres/statements.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
@@ -17,12 +17,12 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /**
- * A page may merge as many ranges as orders have statuses, and read one row beyond each; or find as many ids. For a custom
- * plan the server also reads the rows at both ends of indexes.
+ * A page may merge as many ranges as there are order statuses, and read one row beyond each, or look up as many ids. For a custom
+ * plan, the server also reads the rows at both ends of indexes.
  */
 const mostRows = 5 * (limit + 1) + 2 * 10;
 /** Reads of metrics, which count up to a bound. */
-const mostCounted: Readonly<Record<string, number>> = { 'deliveries.backlog()': 2 * mostCountedPending };
+const mostCounted: Readonly<Record<string, number>> = { 'deliveries.backlog()': 2 * maxCountedPending };
 
 /** Tables that may be read whole, since they stay small and no request reads them. */
 const small = new Set(['imports', 'operators', 'instances', 'inventory', 'counters', 'unnumbered_events']);
@@ -32,7 +32,7 @@ const either = (one: string, other: string) => `CASE WHEN id <= ${common} THEN $
 const outcomes = 'ok, refused, limited, failed, last_used_at, deprecated';
 const counts = `1, 1, 1, 1, 0, CASE WHEN id > ${rows - 10} THEN 1 ELSE 0 END`;
 
-/** What each table is filled with. A filter by what is common must not walk the rest of the table. */
+/** Contents of each table. A filter by a frequent value must not scan the rest of the table. */
 const contents: Readonly<Record<string, readonly [columns: string, values: string]>> = {
   pets: [
     'id, name, category_id, status',
@@ -59,6 +59,10 @@ const contents: Readonly<Record<string, readonly [columns: string, values: strin
   events: ['id, type, data, created_at', "id, 'pet.created', '{}', id"],
   idempotent_answers: ['id, request, status, kept_at', "'1:' || id, 'request', 201, id"],
   usage_minutes: ['minute, operation, code, requests', "id, 'listPets', 'ok', 1"],
+  usage_operation_hours: ['hour, operation, code, requests', "id, 'listPets', 'ok', 1"],
+  latency_minutes: ['minute, bucket, requests', 'id, 1, 1'],
+  latency_hours: ['hour, bucket, requests', 'id, 1, 1'],
+  usage_key_operations: ['day, key_id, operation, requests', `id, ${either('1', 'id')}, 'listPets', 1`],
   usage_hours: [
     `hour, key_id, account_id, ${outcomes}`,
     `id * 3600000::bigint, ${either('1', 'id')}, ${either('1', 'id')}, ${counts}`,
@@ -69,7 +73,7 @@ const contents: Readonly<Record<string, readonly [columns: string, values: strin
   ],
 };
 
-/** What any other described table is filled with. */
+/** Contents of all other described tables. */
 function contentOf({ columns, key }: Table): readonly [columns: string, values: string] {
   const filled = Object.entries(columns).map(([name, { type, values = [] }]) => {
     if (key.includes(name)) return [sqlName(name), 'id'] as const;
@@ -109,7 +113,7 @@ async function usesIn(sql: SQL): Promise<Use[]> {
     FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname <> 'store'`;
 }
 
-/** How many tables were scanned by a read, how many rows it read, and the tables. */
+/** Number of tables scanned by a read, number of rows read, and the tables. */
 async function costOf(session: SQL, read: (runner: Runner) => unknown) {
   return session.begin(async (sql) => {
     const before = new Map((await usesIn(sql)).map((use) => [use.table, use]));
@@ -127,7 +131,7 @@ async function costOf(session: SQL, read: (runner: Runner) => unknown) {
   });
 }
 
-/** Those of the tables that have so few rows that nothing is known of reads of many. */
+/** Tables with too few rows to measure reads of many. */
 async function empty(session: SQL, tables: ReadonlySet<string>): Promise<string[]> {
   const found: string[] = [];
   for (const table of tables) {

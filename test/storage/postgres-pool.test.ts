@@ -1,4 +1,4 @@
-/** The connections of one process to PostgreSQL: what a lock, a lost session and a slow statement do to them. */
+/** The connection pool of a process to PostgreSQL: effects of locks, lost sessions and slow statements. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import type { Pet } from '../../src/contract/pets.ts';
@@ -65,7 +65,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('refuses creations behind a lock when their time is over, and does none of them', async () => {
+  test('rejects creations that wait for a lock until their time-out, and stores none of them', async () => {
     await using store = await opened(2_000);
     const { pets, add, other } = store;
     await other`BEGIN`;
@@ -74,7 +74,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     await lockAwaited(other);
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['unavailable']));
     await other`COMMIT`;
-    // No gap: what was refused took no number.
+    // Rejected writes leave no gap in the ids.
     let next: Pet | undefined;
     await untilDone(async () => {
       next = await add('next');

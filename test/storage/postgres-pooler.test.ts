@@ -1,4 +1,4 @@
-/** The store behind PgBouncer in transaction mode, where a transaction gets any session of the server. */
+/** The store behind PgBouncer in transaction mode, which assigns any server session to a transaction. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import { units } from '../../src/operations/units.ts';
@@ -100,7 +100,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     });
   }
 
-  /** Whether the sessions of PgBouncer have the time-outs; else each transaction asks for them. */
+  /** True if PgBouncer's sessions have the time-outs. Otherwise each transaction sets them. */
   const sessionKinds = {
     'that have no time-outs': () => ({}),
     'that have the time-outs of the service': (ms: number) => ({

@@ -1,4 +1,4 @@
-/** A service with few connections to PostgreSQL under many kinds of requests at once: none waits for one that waits for it. */
+/** A service with few connections to PostgreSQL under concurrent requests of many kinds, without deadlocks. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { patientSettings } from '../support/cluster.ts';
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('with few connections', () => {
           REDIS_URL: redisUrl,
           REDIS_PREFIX: makePrefix(),
           POSTGRES_POOL_SIZE: String(poolSize),
-          // Nothing but a deadlock takes as long.
+          // Only a deadlock takes this long.
           ...patientSettings,
         });
         const statuses: number[] = [];
@@ -58,7 +58,10 @@ describe.skipIf(servers === undefined)('with few connections', () => {
   }
 });
 
-/** What one client does, and an operator beside the first one: reads, changes of the catalogue and transactions. Returns the number of orders. */
+/**
+ * Requests of one client, plus those of an operator beside the first client: reads, catalogue changes and transactions. Returns
+ * the number of orders.
+ */
 async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: number[]): Promise<number> {
   const send = async (...request: Parameters<Buyer['call']>) => {
     const answer = await buyer.call(...request);

@@ -25,14 +25,14 @@ const account = {
 /** Units that write more than the catalogue run in a transaction. */
 const writes = ['pets', 'callers'] as const;
 
-/** What every test has, besides units of its own. */
+/** Shared by all tests, in addition to their units. */
 const common = {
   addPet: { writes, all: (by: Transaction, given: readonly NewPet[]) => by.pets.add(given) },
   addAlone: { writes, run: (by: Transaction, pet: NewPet) => by.pets.add([pet]) },
   refuse: { writes: [], run: () => Promise.reject(new Refusal('pet_not_found')) },
 } as const satisfies Units;
 
-/** Says not what it writes, and so locks as it goes. */
+/** A unit without a declaration of its writes. It locks rows as it changes them. */
 const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) => Awaitable<Outcome>) =>
   ({ writes: [], run }) as const;
 
@@ -83,7 +83,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   test('of two that lock in opposite orders, the one that the server aborts runs again', async () => {
     const [one, two, over] = [0, 1, 2].map(() => Promise.withResolvers<void>());
     let runs = 0;
-    // Who is run again waits for the other, in whose way it might be once more.
+    // The repeated unit waits for the other one, to avoid a second conflict.
     const begin = () => (++runs > 2 ? over?.promise : undefined);
     const petsFirst = async ({ pets, accounts }: Transaction) => {
       await begin();
@@ -154,13 +154,13 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     const group = [store.write('addPet', newPet('one')), store.write('never')];
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     await untilDone(() => store.write('addAlone', newPet('two')));
-    // What goes on all the same can do no harm.
+    // A statement that continues anyway can do no harm.
     expect(await over.promise).toBeInstanceOf(Error);
     expect(await store.names()).toEqual(['two']);
     expect(store.database.trouble).toBeUndefined();
   });
 
-  test('a group behind a lock is refused when its time is over, and none of it is done', async () => {
+  test('a group that waits for a lock until its time-out is rejected, and changes nothing', async () => {
     const openShop = async ({ pets, accounts }: Transaction) => {
       await accounts.add(account);
       await pets.add([newPet('mascot')]);
@@ -228,7 +228,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await store.names()).toEqual(['done']);
   });
 
-  test('a commit that fails rejects the whole group, and nothing of it is done', async () => {
+  test('a failed commit rejects the whole group, which changes nothing', async () => {
     await using store = await opened([{}]);
     await store.other.unsafe(`
       CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -242,7 +242,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told).toEqual([]);
   });
 
-  test('committed versions are announced, and none of what was undone', async () => {
+  test('only committed versions are announced', async () => {
     const undone = async ({ pets }: Transaction) => {
       await pets.add([newPet('undone')]);
       throw new Refusal('pet_not_found');

@@ -29,7 +29,7 @@ async function addAsBefore(session: SQL, name: string): Promise<void> {
 /** The format before operators. */
 const before = 5;
 
-/** Makes an account as instances did that knew nothing of folded names. */
+/** Creates an account in the way of instances without folded names. */
 async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
@@ -86,7 +86,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
     await writeOldStore(older);
-    // Its last step waits for who reads keys.
+    // Its last migration waits for readers of keys.
     await older`BEGIN`;
     await older`SELECT FROM keys`;
     {
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await addKeyAsBefore(older, 1, 'first');
     const migrated = database.migrate();
     await lockAwaited(observer);
-    // It has what this waits for not yet, so that none waits for the other in a circle.
+    // Does not yet hold the lock that this one waits for, which avoids a deadlock.
     await addAccountAsBefore(older, 'Meanwhile too');
     await older`COMMIT`;
     await migrated;

@@ -1,4 +1,4 @@
-/** What PostgreSQL does beyond what every store does. */
+/** Guarantees of PostgreSQL beyond those of every store. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { verifyServer } from '../../src/app/backups.ts';
@@ -60,7 +60,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual([]);
   });
 
-  test('a migration waits for that of another process however long it takes, not as long as a statement may', async () => {
+  test('a migration waits for that of another process without the time-out of statements', async () => {
     await using schema = await makeSchema();
     await using other = new SQL(schema.url, { max: 1 });
     await using observer = new SQL(schema.url, { max: 1 });
@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     );
     const ids = added.map((pet) => Number(pet.id)).sort((one, other) => one - other);
     expect(ids).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
-    // Those that arrive at a writer together are one statement.
+    // Writes that reach a writer together become one statement.
     expect(announced).toBe(3);
   });
 
@@ -252,7 +252,7 @@ describe.skipIf(servers === undefined)('facts of a store on PostgreSQL and Redis
       const { redisTrouble, postgresTrouble } = await store.facts();
       return redisTrouble !== null && postgresTrouble !== null;
     });
-    // What is away is not waited for: by now it is known.
+    // A server known to be unavailable is not waited for.
     expect(await store.facts()).toMatchObject({
       postgresVersion: null,
       postgresTrouble: expect.stringContaining('PostgreSQL'),

@@ -1,7 +1,8 @@
 /**
- * A call of every read that a store offers, with every filter. The compiler reports a read or a filter without one: what
- * `postgres-pages.test.ts` and `sqlite-plans.test.ts` measure is complete.
+ * A call of every read of a store, with every filter. The compiler reports missing reads and filters, so that the measurements of
+ * `postgres-pages.test.ts` and `sqlite-plans.test.ts` are complete.
  */
+import { orderStatuses } from '../../src/domain/order-status.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import type { AuditFilter } from '../../src/storage/admin.ts';
 import type { EntityReads } from '../../src/storage/entity.ts';
@@ -21,7 +22,7 @@ export const rows = 12_000;
 /** Rows of a page. */
 export const limit = 21;
 
-/** What answers from memory, or reads no table. */
+/** Methods that respond from memory or read no table. */
 type NoReader =
   | 'created'
   | 'encryption'
@@ -29,7 +30,7 @@ type NoReader =
   | 'facts'
   | 'health'
   | 'lost'
-  | 'staleAtMostMs'
+  | 'maxStaleMs'
   | 'serveWorker';
 
 export type Readers = Omit<Storage, NoReader | 'write' | typeof Symbol.asyncDispose>;
@@ -40,7 +41,7 @@ type Calls<Part> = {
     : never;
 };
 
-/** What units find within their transaction. */
+/** Reads available to units within their transaction. */
 export type Finders = {
   readonly [Name in keyof Transaction as keyof FindersOf<Transaction[Name]> extends never
     ? never
@@ -97,10 +98,11 @@ function readsOf<T>(
     ...findsOf(described, some, looked),
     findMany: [[some]],
     list: pages([undefined, ...some], all),
+    listNewest: pages([undefined, ...some], all),
   } as Calls<EntityReads<T>>;
 }
 
-/** Values of a column's type: those that it names, those of the first rows, and those of one row alone. */
+/** Values of a column's type: the ones it names, those of the first rows, and those of a single row. */
 function valuesOf({ type, values, read }: Column): readonly unknown[] {
   if (values !== undefined) return values;
   const some = [1, last];
@@ -128,6 +130,10 @@ const ids = positions.map(BigInt);
 const owners = [1, last].flatMap((id) => [{ keyId: id }, { accountId: id }]);
 const ranges = [0, common - 50, last].map((since) => ({ since, until: since + 60 }));
 
+const steps = ranges.flatMap((range) =>
+  (['minute', 'hour'] as const).map((by) => ({ by, stepMs: 10, ...range })),
+);
+
 export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } = {
   ...ofEntities((table, some, looked) => readsOf(table, some, filterValues(table), looked)),
   pets: {
@@ -137,6 +143,7 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
       filters<PetFilter>({ ids: [many.map(BigInt)], status: petStatuses, categoryId: [1n, BigInt(last)] }),
     ),
     inventory: [[], [1n], [BigInt(last)]],
+    categoriesInUse: [undefined, 1n, BigInt(last)].map((after) => [after, limit]),
   },
   accounts: {
     ...readsOf(accounts, many, {}),
@@ -146,7 +153,7 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
     ),
   },
   keys: {
-    ...readsOf(keys, many, { accountId: [1, last] }),
+    ...readsOf(keys, many, { accountId: [1, last] }, last),
     findCaller: [[`${last}`]],
     fingerprints: [[last, limit]],
   },
@@ -167,11 +174,16 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
         until: [common],
         actor: ['many', `actor ${last}`],
         object: ['many', `object ${last}`],
+        operation: ['updateAccount', `operation ${last}`],
       }),
     ),
   },
   usage: {
     minutes: ranges.map((range) => [range]),
+    counts: steps.map((each) => [each]),
+    latencies: steps.map((each) => [each]),
+    operations: steps.map((each) => [each]),
+    keyOperations: [1, last].map((keyId) => [keyId, { since: last - 10, until: last + 10 }]),
     periods: owners.flatMap((owner) =>
       ranges.flatMap(({ since, until }) => [
         [owner, 'hour', { since: since * hour, until: until * hour }],
@@ -182,7 +194,19 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
       ['all', { since: last * day, until: rows * day }, 10],
       ['deprecated', { since: 0, until: rows * day }, 10],
     ],
+    keysOn: [[last * day, 0, limit]],
     lastUses: [[[1, last, 40_000], (common - 10) * day]],
+  },
+  search: {
+    containing: (['accounts', 'keys', 'pets'] as const).map((of) => [
+      of,
+      'a',
+      { after: BigInt(last - limit), until: BigInt(last) },
+      limit,
+    ]),
+    ordersReferring: [['cart', limit]],
+    countOrders: orderStatuses.map((status) => [status, limit]),
+    countClosedAccounts: [[limit]],
   },
 };
 
@@ -191,13 +215,13 @@ export const finds: { readonly [Name in keyof Finders]: Calls<Finders[Name]> } =
   pets: { find: [[7n]] },
   answers: { find: [[[{ accountId: 1, key: 'key' }], 0]] },
   accounts: findsOf(accounts, positions),
-  keys: findsOf(keys, positions),
+  keys: findsOf(keys, positions, last),
   imports: findsOf(imports, ['7']),
   audit: findsOf(audit, ids),
   sessions: findsOf(sessions, [`${last}`]),
 };
 
-/** The calls with their names, as functions of what has the methods. */
+/** Calls by name, as functions of an object with these methods. */
 export function callsOf<Parts extends object>(
   all: object,
 ): { readonly name: string; readonly call: (parts: Parts) => unknown }[] {

@@ -1,4 +1,4 @@
-/** How instances and Redis agree on what a step of its date is; each instance has a clock of its own here. */
+/** Agreement of instances and Redis on steps of the date. Each instance has a separate clock here. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
@@ -18,7 +18,7 @@ const quota = { perMinute: 2, perDay: 100 };
 const caller = callerWith({ quota });
 
 interface Instance {
-  /** Its date passes for Redis', its steady time is its own. */
+  /** Its date serves as Redis' date. Its steady time is the instance's. */
   readonly clock: FakeClock;
   take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
 }
@@ -57,7 +57,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
     };
   }
 
-  test('what an instance that stood still takes for a step is put right by the next one that did not', async () => {
+  test('a clock change wrongly detected by a suspended instance is corrected by the next instance', async () => {
     await using bench = await open(2);
     const [still, going] = bench.instances as [Instance, Instance];
     // Both have been admitted once: the minute is full from here on.
@@ -76,7 +76,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
     expect((await going.take()).refusal).toBeUndefined();
   });
 
-  test('a step is taken back once, whichever instance meets it first', async () => {
+  test('a clock change is corrected once, by the first instance that detects it', async () => {
     await using bench = await open(2);
     const [one, other] = bench.instances as [Instance, Instance];
     for (const [seconds, first, second] of [
@@ -101,7 +101,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
     expect((await other.take()).refusal).toBeUndefined();
   });
 
-  test('after Redis lost its memory nobody goes by what was stepped before', async () => {
+  test('after Redis lost its data, earlier clock changes are ignored', async () => {
     await using bench = await open(2);
     const [one, other] = bench.instances as [Instance, Instance];
     for (const { clock } of bench.instances) clock.step(-3_600);

@@ -1,10 +1,11 @@
-/** What Redis does besides what every store of limits does. */
+/** Guarantees of Redis beyond those of every store of limits. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
+import { troubles } from '../../src/domain/trouble.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -15,7 +16,7 @@ import { callerWith, enterprise, newKey, newPet } from './samples.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** What stands between the prefix and a key's own name. */
+/** Length of the part between a key's prefix and its name. */
 const storeIdLength = 12;
 const caller = callerWith();
 
@@ -31,17 +32,17 @@ describe.skipIf(servers === undefined)('Redis', () => {
     return answer;
   }
 
-  test('a script cache that somebody emptied costs nothing but time', async () => {
+  test('an emptied script cache only costs time', async () => {
     await using place = await clusterPlaceOn(there)(new FakeClock(), strictRules);
     await using store = await place.open(true);
     const { callers } = await store.limits.versions();
     expect((await store.limits.take(caller, callers)).verdict?.remaining).toBe(59);
     await command('SCRIPT', 'FLUSH');
     expect((await store.limits.take(caller, callers)).verdict?.remaining).toBe(58);
-    expect(store.health()).toEqual([]);
+    expect(store.health()).not.toContain(troubles.redis);
   });
 
-  test('its own clock rules where no test brings one', async () => {
+  test('its clock is used by default', async () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
     // A machine whose clock is years off.
@@ -62,7 +63,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     expect(resetAt - 60).toBeLessThanOrEqual(await now());
   });
 
-  test('a change is noticed in PostgreSQL when Redis is told nothing of it, and Redis is told then', async () => {
+  test('a change that was not announced in Redis is noticed in PostgreSQL and then announced', async () => {
     const prefix = there.makePrefix();
     await using schema = await there.makeSchema();
     const at = (redisUrl: string, serving: boolean) => {
@@ -92,7 +93,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await until(async () => (await told()).every((version, index) => version === versions[index]));
   });
 
-  test('what is kept of an account ends by itself, within two days', async () => {
+  test('the state of an account expires within two days', async () => {
     const prefix = there.makePrefix();
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };

@@ -55,7 +55,7 @@ describe.each(stores)('on %s', (engine, url) => {
     expect(await declared(engine, url)).toEqual(described.sort());
   });
 
-  test('a row that refers to a missing row is refused', async () => {
+  test('a row that refers to a missing row is rejected', async () => {
     await using rows = await openTables(url, false);
     const key = [1n, 999n, 'till', 'f', 'wxyz', 'pets:read', 1n, null, null, null];
     expect(await rows.add(keys, [key])).toBe('missing');

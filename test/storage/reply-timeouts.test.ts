@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { ReplyTimeouts } from '../../src/storage/redis/reply-timeouts.ts';
 
-test('what a closed connection owes is rejected with it, however well the next one answers', async () => {
+test('pending replies of a closed connection are rejected, even if the next connection works', async () => {
   let timedOut = 0;
   const timeouts = new ReplyTimeouts(
     60_000,

@@ -57,9 +57,11 @@ function report(from: number) {
     deprecated: 5,
     lastUsedAt: from,
   };
+  const operations = ['addPet', 'listPets'].map((operation) => ({ operation, requests: 5 }));
   return {
     minutes: ['ok', 'Z', '_'].map((code) => ({ minute: from, operation: 'listPets', code, requests: 7 })),
-    keys: [1, 2].map((keyId) => ({ ...counts, keyId, accountId: keyId, hour: from })),
+    keys: [1, 2].map((keyId) => ({ ...counts, keyId, accountId: keyId, hour: from, operations })),
+    latencies: [19, 20].map((bucket) => ({ minute: from, bucket, requests: 7 })),
     number: { process: 'one', number: from, reportedAt: from },
     instance: { name: `from ${from}`, version: '1', startedAt: from, seenAt: from },
   };
@@ -194,7 +196,7 @@ const operatorCalls: readonly Call[] = [
   ['addSession', { ...sessionOf(1, 'u'), lastFour: 'abcd' }],
   ['recordUsage', report(day - 86_400_000)],
   ['recordUsage', report(day)],
-  ['pruneUsage', { minutes: day, hours: day, days: day, reports: day, instances: day }],
+  ['pruneUsage', { minutes: day, history: day, hours: day, days: day, reports: day, instances: day }],
 ];
 
 const written = [...shopCallsBefore, ...shopCallsAfter].map(([name]) => name);

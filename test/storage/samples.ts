@@ -24,7 +24,7 @@ export function newKey(accountId: number, fingerprint: string, expiresAt: number
   };
 }
 
-/** A caller of the Free plan who may do what a key may by default, but for what is given. */
+/** A caller of the Free plan with default scopes, overridden by `given`. */
 export function callerWith(given: Partial<Caller> = {}): Caller {
   const { quota } = quotaOf('free');
   const scopes = new Set(defaultScopes);

@@ -40,7 +40,7 @@ describe.each(engines)('the schema of %s', (engine, schema) => {
   });
 
   test.each(tables.map((table) => [table.name, table] as const))(
-    'has %s as it is described',
+    'has %s according to its description',
     (name, table) => {
       const { columns = {}, key = [], nullable = [] } = schema[name] ?? {};
       const described = sqlColumns(table).map((column) => {

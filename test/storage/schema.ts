@@ -3,11 +3,11 @@ import { Database } from 'bun:sqlite';
 import type { SQL } from 'bun';
 
 export interface Table {
-  /** `integer`, `text` or `boolean`, by column; undefined for a column of a view. */
+  /** `integer`, `text` or `boolean`, by column. Undefined for columns of views. */
   readonly columns: Readonly<Record<string, string | undefined>>;
   /** The columns of the primary key. */
   readonly key: readonly string[];
-  /** The columns that may be NULL; those of a view are unknown. */
+  /** Nullable columns. Unknown for views. */
   readonly nullable: readonly string[];
 }
 
@@ -34,7 +34,7 @@ interface ColumnRow {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** Its place in the primary key, from 1; 0 for none. */
+  /** Position in the primary key, from 1. 0 if it is not part of it. */
   readonly keyPlace: number;
   readonly isNullable: boolean | bigint | number;
 }
@@ -85,7 +85,7 @@ export async function postgresSchema(session: SQL): Promise<Schema> {
 /** Names that do not say which table they refer to. */
 const otherNames: Readonly<Record<string, string>> = { successor_id: 'keys' };
 
-/** What refers to what: `pet_id` to `pets`. Throws where a column named so refers to no table. */
+/** Foreign references, for example `pet_id` to `pets`. Throws if such a column refers to no table. */
 export function referencesIn(schema: Schema): Reference[] {
   return Object.entries(schema).flatMap(([table, { columns }]) =>
     Object.keys(columns)

@@ -1,7 +1,7 @@
-/** One version of what Redis and PostgreSQL tell. */
-import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
+/** Merging of the versions reported by Redis and PostgreSQL. */
+import { afterEach, beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
 import { resources, type Versions, versionsFrom } from '../../src/domain/resources.ts';
-import { SharedVersions, staleAtMostMs } from '../../src/storage/shared-versions.ts';
+import { maxStaleMs, SharedVersions } from '../../src/storage/shared-versions.ts';
 
 const at = (callers: number, pets: number): Versions => ({ ...versionsFrom(() => 1), callers, pets });
 const now = () => performance.now();
@@ -10,32 +10,35 @@ const now = () => performance.now();
 beforeEach(() => void spyOn(performance, 'now').mockImplementation(() => 77_000));
 afterEach(() => mock.restore());
 
-/** Versions of a process that has heard the same from both. */
-function settled(): SharedVersions {
+/** The versions of a process that has heard the same from PostgreSQL and each shard of Redis. */
+function settled(shards: readonly { lastReported: Versions }[] = [redis]): SharedVersions {
   const versions = new SharedVersions();
-  versions.hearPostgres(at(10, 20), now());
-  versions.hearRedis(at(10, 20));
+  versions.applyPostgres(at(10, 20), now());
+  for (const shard of shards) versions.applyRedis(Object.assign(shard, unheard()), at(10, 20));
   return versions;
 }
 
-test('a change is a new version, whichever way word of it comes, and one version although it comes both ways', () => {
+const unheard = () => ({ lastReported: versionsFrom(() => -1) });
+const redis = unheard();
+
+test('a change received from either server is one new version', () => {
   for (const what of resources) {
     for (const firstFromRedis of [true, false]) {
       const versions = settled();
       const before = versions.now;
       const told = { ...at(10, 20), [what]: 21 };
-      if (firstFromRedis) versions.hearRedis(told);
-      else versions.hearPostgres(told, now());
+      if (firstFromRedis) versions.applyRedis(redis, told);
+      else versions.applyPostgres(told, now());
       const after = versions.now;
       expect(after).toEqual({ ...before, [what]: before[what] + 1 });
-      if (firstFromRedis) versions.hearPostgres(told, now());
-      else versions.hearRedis(told);
+      if (firstFromRedis) versions.applyPostgres(told, now());
+      else versions.applyRedis(redis, told);
       expect(versions.now).toEqual(after);
     }
   }
 });
 
-test('a server that went back in time is a change, too: a restored backup, a replica, a Redis that lost its memory', () => {
+test('a server that went back in time counts as a change: a restored backup, a replica, a Redis without data', () => {
   const versions = settled();
   const before = versions.now;
   const { callers, pets } = before;
@@ -44,43 +47,92 @@ test('a server that went back in time is a change, too: a restored backup, a rep
     callers: callers + risenCallers,
     pets: pets + risenPets,
   });
-  versions.hearRedis(at(0, 0));
+  versions.applyRedis(redis, at(0, 0));
   expect(versions.now).toEqual(seen(1, 1));
-  versions.hearRedis(at(10, 20));
-  versions.hearPostgres(at(9, 19), now());
+  versions.applyRedis(redis, at(10, 20));
+  versions.applyPostgres(at(9, 19), now());
   expect(versions.now).toEqual(seen(2, 2));
-  versions.hearRedis(at(9, 22));
+  versions.applyRedis(redis, at(9, 22));
   expect(versions.now).toEqual(seen(2, 3));
 });
 
-test('an answer of PostgreSQL that Redis overtook is no change', () => {
+test('an outdated response of PostgreSQL is not a change', () => {
   const versions = settled();
   const askedAt = now() - 1;
-  versions.hearRedis(at(10, 22));
+  versions.applyRedis(redis, at(10, 22));
   const after = versions.now;
-  versions.hearPostgres(at(10, 21), askedAt);
-  versions.hearPostgres(at(10, 22), now());
+  versions.applyPostgres(at(10, 21), askedAt);
+  versions.applyPostgres(at(10, 22), now());
   expect(versions.now).toEqual(after);
 });
 
-test('without Redis a caller is believed while PostgreSQL tells that none changed, and a second without its word', () => {
+test('without Redis a cached caller is valid while PostgreSQL reports no change, and for a second without PostgreSQL', () => {
   const versions = settled();
   expect(versions.isFresh(versions.fallback().callers)).toBe(true);
   expect(versions.isFresh(versions.now.callers - 1)).toBe(false);
-  versions.hearPostgres(at(11, 20), now());
+  versions.applyPostgres(at(11, 20), now());
   expect(versions.isFresh(versions.now.callers)).toBe(true);
-  versions.hearPostgres(at(11, 20), now() - staleAtMostMs);
+  versions.applyPostgres(at(11, 20), now() - maxStaleMs);
   expect(versions.isConfirmed).toBe(false);
   expect(versions.isFresh(versions.now.callers)).toBe(false);
   const read = versions.fallback().callers;
   expect(versions.isFresh(read)).toBe(true);
-  expect(versions.isFresh(read + staleAtMostMs + 1)).toBe(false);
+  expect(versions.isFresh(read + maxStaleMs + 1)).toBe(false);
 });
 
-test('without Redis no page is believed', () => {
+test('without Redis no cached page is valid', () => {
   const versions = settled();
   for (const what of resources.filter((resource) => resource !== 'callers')) {
     const pages = [versions.fallback()[what], versions.fallback()[what], versions.now[what]];
     expect(new Set(pages).size).toBe(pages.length);
   }
+});
+
+describe('of several shards', () => {
+  const shards = [unheard(), unheard(), unheard()] as const;
+  const [one, two, three] = shards;
+
+  test('a change is one version, whichever shard reports it first', () => {
+    const versions = settled(shards);
+    const { pets } = versions.now;
+    for (const shard of shards) versions.applyRedis(shard, at(10, 21));
+    versions.applyPostgres(at(10, 21), now());
+    expect(versions.now.pets).toBe(pets + 1);
+  });
+
+  test('a shard that reports changes later than the others reports nothing new', () => {
+    const versions = settled(shards);
+    const { pets } = versions.now;
+    versions.applyRedis(one, at(10, 22));
+    versions.applyRedis(two, at(10, 21));
+    versions.applyRedis(two, at(10, 22));
+    expect(versions.now.pets).toBe(pets + 1);
+    versions.applyRedis(three, at(10, 23));
+    expect(versions.now.pets).toBe(pets + 2);
+  });
+
+  test('a shard that lost its memory is a change, and its recovery is not', () => {
+    const versions = settled(shards);
+    const { pets } = versions.now;
+    versions.applyRedis(one, at(10, 0));
+    expect(versions.now.pets).toBe(pets + 1);
+    versions.applyRedis(one, at(10, 20));
+    versions.applyRedis(two, at(10, 20));
+    expect(versions.now.pets).toBe(pets + 1);
+    versions.applyRedis(two, at(10, 19));
+    expect(versions.now.pets).toBe(pets + 2);
+  });
+
+  test('numbers of a restored PostgreSQL count as changes, even if shards have higher ones', () => {
+    const versions = settled(shards);
+    const { pets } = versions.now;
+    versions.applyPostgres(at(10, 15), now() + 1);
+    expect(versions.now.pets).toBe(pets + 1);
+    versions.applyRedis(one, at(10, 21));
+    expect(versions.now.pets).toBe(pets + 2);
+    versions.applyPostgres(at(10, 16), now() + 1);
+    expect(versions.now.pets).toBe(pets + 3);
+    versions.applyRedis(two, at(10, 21));
+    expect(versions.now.pets).toBe(pets + 4);
+  });
 });

@@ -1,8 +1,8 @@
-/** What limit state in a mapped file promises of processes, crashes and time. */
+/** Guarantees of limit state in a mapped file: several processes, crashes and time. */
 import { expect, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
-import { mostWorkers } from '../../src/domain/workers.ts';
+import { maxWorkers } from '../../src/domain/workers.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
@@ -25,7 +25,7 @@ function leaveLocked(path: string, accountId: number, worker = 1): void {
   new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
 }
 
-test('an account that a killed process left locked is refused, and no other, until the lock is freed', async () => {
+test('only an account locked by a killed process is rejected, until the lock is released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const { limits } = serving;
@@ -41,7 +41,7 @@ test('an account that a killed process left locked is refused, and no other, unt
   expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
 });
 
-test('after a start no lock of an earlier process is held, and none of those counts any more', async () => {
+test('after a start all locks of earlier processes are invalid', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const earlier = openAlone(folder.path, clock);
@@ -54,14 +54,14 @@ test('after a start no lock of an earlier process is held, and none of those cou
   await earlier[Symbol.asyncDispose]();
 });
 
-test('every count is in the file at once', async () => {
+test('every count is in the file immediately', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
   for (let request = 1; request <= 20; request++) {
     serving.limits.take(callerOf(plans.business));
     expect(countsIn(limitFile(folder.path), 1)).toEqual({ minute: request, day: request });
-    // What a process that is killed leaves behind.
+    // State left behind by a killed process.
     await using left = await temporaryFolder();
     cpSync(folder.path, left.path, { recursive: true });
     await using after = openAlone(left.path, clock);
@@ -69,7 +69,7 @@ test('every count is in the file at once', async () => {
   }
 });
 
-test('failed authentications are counted across a restart, and many addresses keep apart', async () => {
+test('failed authentications are counted across a restart, separately for many addresses', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const addresses = Array.from({ length: 5_000 }, (_, index) => `198.51.${index >> 8}.${index & 255}`);
@@ -82,7 +82,7 @@ test('failed authentications are counted across a restart, and many addresses ke
   expect(lost).toEqual([]);
 });
 
-test('addresses that are too many drop out oldest first, or when their minute is over', async () => {
+test('excess addresses are evicted, expired and oldest ones first', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -94,7 +94,7 @@ test('addresses that are too many drop out oldest first, or when their minute is
   }
 });
 
-test('ids that the file can never hold are refused for what they are', async () => {
+test('ids beyond the capacity of the file are rejected with that reason', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   expect(serving.limits.take(callerOf(plans.free, 1_000_000)).minute.remaining).toBe(59);
@@ -108,7 +108,7 @@ test('ids that the file can never hold are refused for what they are', async () 
   expect(serving.limits.trouble).toBeUndefined();
 });
 
-test('a date that was set back while nobody served keeps counts, and lets no ban last longer than one of its level', async () => {
+test('a date set back while the service was stopped keeps counts, and no ban lasts longer than its level', async () => {
   await using folder = await temporaryFolder();
   const caller = callerOf({ perMinute: 2, perDay: 100 });
   {
@@ -127,7 +127,7 @@ test('a date that was set back while nobody served keeps counts, and lets no ban
   expect(serving.limits.take(caller)).toMatchObject({ refusal: undefined, day: { remaining: 97 } });
 });
 
-test('a process whose clock is a millisecond behind opens no window again', async () => {
+test('a process whose clock is a millisecond behind does not reopen a window', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -148,7 +148,7 @@ function openWorker(folder: string, worker: number): Limits {
   });
 }
 
-test('what one process adds to the file the others see, also its locks when it is gone', async () => {
+test('records added by one process are visible to others, including its locks after it ended', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const worker = openWorker(folder.path, 1);
@@ -164,20 +164,20 @@ test('what one process adds to the file the others see, also its locks when it i
   for (const limits of [worker, another]) await limits.close();
 });
 
-test('the last of as many workers as WORKERS allows counts with the others, and its locks can be freed', async () => {
+test('the last of the maximum number of workers counts with the others, and its locks can be released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
-  const last = openWorker(folder.path, mostWorkers);
+  const last = openWorker(folder.path, maxWorkers);
   last.take(callerOf(plans.free));
   expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
-  leaveLocked(limitFile(folder.path), 1, mostWorkers);
-  serving.limits.freeLocksOf(mostWorkers);
+  leaveLocked(limitFile(folder.path), 1, maxWorkers);
+  serving.limits.freeLocksOf(maxWorkers);
   expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(57);
   expect(serving.limits.fail('192.0.2.1').state.remaining).toBe(strictRules.failuresPerMinute - 1);
   await last.close();
 });
 
-test('a process that takes the number of one that was killed frees its locks', async () => {
+test('a process with the number of a killed one releases its locks', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   serving.limits.take(callerOf(plans.free));
@@ -187,7 +187,7 @@ test('a process that takes the number of one that was killed frees its locks', a
   await worker.close();
 });
 
-test('what was counted is synced by and by, and a sync that fails is told by every process', async () => {
+test('counts are synced eventually, and a failed sync is reported by every process', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const worker = openWorker(folder.path, 1);

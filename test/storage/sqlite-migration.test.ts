@@ -17,7 +17,7 @@ import { rowsOf } from './sqlite-files.ts';
 
 /** The format that has no counts yet. */
 const former = 3;
-/** The one that knows no operators, and accounts only by their id. */
+/** The format without operators, in which accounts have only an id. */
 const beforeOperators = 4;
 const lowest = -(2n ** 63n);
 
@@ -29,7 +29,7 @@ function makeFormer(path: string, version: number): Database {
   return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
 }
 
-/** Makes a store of the former format with so many animals, in 1,000 categories from the lowest on, and a key. */
+/** Creates a store of the former format with this many animals, the first 1,000 categories and a key. */
 function writeFormer(path: string, animals: number): void {
   using database = makeFormer(path, former);
   database.run(`
@@ -62,7 +62,7 @@ function wrongCounts(path: string): unknown[] {
   return [...only(kept, counted), ...only(counted, kept)];
 }
 
-test('an upgrade counts the animals, keeps the scopes of keys and gives out no id again', async () => {
+test('an upgrade counts the animals, keeps the scopes of keys and reuses no id', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   writeFormer(path, 5_000);
@@ -88,7 +88,7 @@ test('an upgrade of an empty store counts no animals', async () => {
   expect(await store.pets.inventory()).toEqual({ available: 0, pending: 0, sold: 0 });
 });
 
-test('an upgrade leaves accounts open, and finds them by name in upper or lower case', async () => {
+test('an upgrade leaves accounts open, and finds them by name ignoring case', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   {
@@ -110,7 +110,7 @@ test('an upgrade leaves accounts open, and finds them by name in upper or lower 
   expect(await store.operators.list()).toEqual([]);
 });
 
-test('an upgrade that fails half-way leaves the accounts as they were', async () => {
+test('an upgrade that fails half-way leaves the accounts unchanged', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   {
@@ -129,7 +129,7 @@ test('an upgrade that fails half-way leaves the accounts as they were', async ()
   expect(state()).toEqual(before);
 });
 
-test('an upgrade that is killed leaves the store as it was, and the next start repeats it', async () => {
+test('a killed upgrade leaves the store unchanged, and the next start repeats it', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   writeFormer(path, 60_000);

@@ -41,7 +41,7 @@ describe('the data file', () => {
     expect(connection?.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 
-  test('animals added at once share commits, and none is answered before its commit', async () => {
+  test('concurrent creations share commits, and none is answered before its commit', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
@@ -87,7 +87,7 @@ describe('the data file', () => {
 });
 
 describe('migration', () => {
-  test('a file of a newer version is refused, in words, and left alone', async () => {
+  test('a file of a newer version is rejected with a message and unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
@@ -98,7 +98,7 @@ describe('migration', () => {
   });
 
   test.each([0, 1, dataMigrations.length, 99])(
-    "another program's database (its version: %d) is refused and left alone",
+    'the database of another program (version %d) is rejected and unchanged',
     async (version) => {
       await using folder = await temporaryFolder();
       const path = join(folder.path, 'store.db');
@@ -113,7 +113,7 @@ describe('migration', () => {
     },
   );
 
-  test('a file that is no database is refused and left alone', async () => {
+  test('a file that is not a database is rejected and unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     writeFileSync(path, 'My shopping list: 1 hamster\n'.repeat(400));
@@ -123,7 +123,7 @@ describe('migration', () => {
     expect(digests(folder.path)).toEqual(before);
   });
 
-  test('a step that fails half-way leaves the file as it was', async () => {
+  test('a step that fails half-way leaves the file unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     {
@@ -140,7 +140,7 @@ describe('migration', () => {
     expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['Ozzy']);
   });
 
-  test('a folder that is missing is made; one that cannot be is named', async () => {
+  test('a missing folder is created, or reported if that fails', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'deep', 'er', 'store.db');
     await using store = await open(path);

@@ -1,4 +1,4 @@
-/** The files of an embedded store: whose they are, how they are named, and what is done when one is not as it should be. */
+/** Files of an embedded store: ownership, names and the handling of invalid ones. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
@@ -46,15 +46,15 @@ async function remaining({ limits }: Store): Promise<number | undefined> {
   return (await limits.take(callerWith(), (await limits.versions()).callers)).verdict?.minute.remaining;
 }
 
-describe('a store that is not there', () => {
-  test('is not made by a command that only manages one, which says what is missing and how to name it', async () => {
+describe('a missing store', () => {
+  test('is not created by a management command, which reports it and how to specify one', async () => {
     await expect(open('shop/store.db', false)).rejects.toThrow(
       `No store found at ${pathOf('shop/store.db')}. Check DATABASE_URL`,
     );
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test('is not taken for one when the file is empty', async () => {
+  test('includes an empty file', async () => {
     writeFileSync(pathOf('store.db'), '');
     const before = digests(folder.path);
     await expect(open('store.db', false)).rejects.toThrow('No store found at ');
@@ -63,7 +63,7 @@ describe('a store that is not there', () => {
     expect(store.created).toBe(false);
   });
 
-  test('is named when a link leads to it', async () => {
+  test('is named if it is the target of a link', async () => {
     symlinkSync(pathOf('gone.db'), pathOf('store.db'));
     await expect(open('store.db')).rejects.toThrow(
       `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which does not exist.`,
@@ -71,8 +71,8 @@ describe('a store that is not there', () => {
   });
 });
 
-describe('who may open the files', () => {
-  test('only the owner of a store that is made: 0600 for every file, 0700 for a new folder', async () => {
+describe('permissions of files', () => {
+  test('are 0600 for files and 0700 for folders of a new store', async () => {
     await using store = await open('data/store.db');
     await remaining(store);
     expect(modeOf('data')).toBe('700');
@@ -87,7 +87,7 @@ describe('who may open the files', () => {
     expect(notices).toEqual([]);
   });
 
-  test('a store that others can open is served, and said so with what to do', async () => {
+  test('that allow other users are reported with a remedy', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     chmodSync(pathOf('store.db'), 0o644);
     chmodSync(pathOf('store.limits'), 0o640);
@@ -121,7 +121,7 @@ describe('the lock', () => {
     );
   });
 
-  test('is one, whichever link leads to the store, and so are the counts', async () => {
+  test('is shared by all links to the store, and so are the counts', async () => {
     {
       await using store = await open('store.db');
       expect(await remaining(store)).toBe(59);
@@ -134,7 +134,7 @@ describe('the lock', () => {
     expect(readdirSync(pathOf('elsewhere'))).toEqual(['link.db']);
   });
 
-  test('cannot hold a data file with two names (hard links), so such a file is refused', async () => {
+  test('cannot protect a data file with hard links, so such a file is rejected', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     linkSync(pathOf('store.db'), pathOf('other.db'));
     const before = digests(folder.path);
@@ -147,7 +147,7 @@ describe('the lock', () => {
 });
 
 describe('the file of limit state', () => {
-  test('is of one store: "store" and "store.db" in one folder count apart', async () => {
+  test('belongs to one store: "store" and "store.db" in one folder count separately', async () => {
     await using one = await open('store.db');
     await using other = await open('store');
     expect(await remaining(one)).toBe(59);
@@ -155,7 +155,7 @@ describe('the file of limit state', () => {
     expect(await remaining(other)).toBe(59);
   });
 
-  test('is not served as a store of its own', async () => {
+  test('is not served as a store', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     const before = digests(folder.path);
     await expect(open('store.limits')).rejects.toThrow(/Cannot open the data file .*file is not a database/);
@@ -163,7 +163,7 @@ describe('the file of limit state', () => {
   });
 });
 
-test('every file of a store is known as one, under any name that leads to it, and no other file is', async () => {
+test('exactly the files of a store are recognized, under any name', async () => {
   await using _store = await open('store.db');
   symlinkSync(pathOf('store.db'), pathOf('pets.csv'));
   writeFileSync(pathOf('real.csv'), 'name,categoryId\n');
@@ -181,7 +181,7 @@ test('every file of a store is known as one, under any name that leads to it, an
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
 });
 
-test('a command that cannot open the limit state says which file it is', async () => {
+test('a command that cannot open the limit state names the file', async () => {
   await (await open('store.db'))[Symbol.asyncDispose]();
   rmSync(pathOf('store.limits'));
   mkdirSync(pathOf('store.limits'));

@@ -1,4 +1,4 @@
-/** What the checks of this folder have to know of each table of either engine, beside its schema. */
+/** Facts about each table that the checks of this folder need, in addition to its schema. */
 import type { Resource } from '../../src/domain/resources.ts';
 import { tables } from '../../src/tables/tables.ts';
 
@@ -25,7 +25,7 @@ export const undescribed: Readonly<Record<string, string>> = {
 const ownRows = 'concurrent writers wait for the row itself';
 const operatorsOnly = 'a session is checked against its operator with every request';
 
-/** How units lock tables that have no resource. */
+/** Locks of tables without a resource. */
 const locks: Readonly<Record<string, TableFacts>> = {
   imports: { lock: 'pets' },
   idempotent_answers: { lock: 'pets' },
@@ -33,6 +33,10 @@ const locks: Readonly<Record<string, TableFacts>> = {
   sessions: { unlocked: operatorsOnly },
   audit: { unlocked: 'entries are only appended' },
   usage_minutes: { unlocked: ownRows },
+  usage_operation_hours: { unlocked: ownRows },
+  usage_key_operations: { unlocked: ownRows },
+  latency_minutes: { unlocked: ownRows },
+  latency_hours: { unlocked: ownRows },
   usage_hours: { unlocked: ownRows },
   usage_days: { unlocked: ownRows },
   usage_reports: { unlocked: ownRows },
@@ -78,6 +82,7 @@ export const danglingReferences: Readonly<Record<string, string>> = {
   'deliveries.event_id': 'a delivery may outlast its event',
   'usage_hours.key_id': 'keys are revoked, never deleted',
   'usage_hours.account_id': 'accounts are closed, never deleted',
+  'usage_key_operations.key_id': 'keys are revoked, never deleted',
   'usage_days.key_id': 'keys are revoked, never deleted',
   'usage_days.account_id': 'accounts are closed, never deleted',
 };

@@ -1,6 +1,6 @@
 /**
- * Rules that every unit of work keeps, checked on what the units of `sample-calls.ts` do to the tables of both engines. A new
- * unit needs a call there, a new table a row in `table-facts.ts`.
+ * Rules for all units of work, checked on the changes that the units of `sample-calls.ts` make to the tables of both engines. A
+ * new unit needs a call there, and a new table needs a row in `table-facts.ts`.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Resource, resources } from '../../src/domain/resources.ts';
@@ -35,12 +35,12 @@ function changedTables({ before, after }: Effect): string[] {
   return Object.keys(after).filter((table) => !isSame(before[table], after[table]));
 }
 
-/** Rows of one that are not in the other, as they are. */
+/** Rows of one that the other lacks, compared by value. */
 function difference(one: Contents, other: Contents, table: string): Row[] {
   return (one[table] ?? []).filter((row) => !(other[table] ?? []).some((same) => isSame(row, same)));
 }
 
-/** Rows whose key is gone. */
+/** Rows whose key no longer exists. */
 function deleted({ before, after }: Effect, schema: Schema, table: string): Row[] {
   const key = schema[table]?.key ?? [];
   const identity = (row: Row) => `${key.map((column) => row[column])}`;
@@ -93,7 +93,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
     );
   });
 
-  test('a unit raises the versions of what it changes, and no other', () => {
+  test('a unit increments exactly the versions of the resources it changes', () => {
     demand(
       'Raise the version of the resource in the statement that changes it. A new resource needs a row in `versions` ' +
         '(SQLite) and in `counters` (PostgreSQL), which a migration adds:',
@@ -115,7 +115,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
     );
   });
 
-  test('nothing refers to a row that is deleted', () => {
+  test('no row refers to a deleted row', () => {
     const references = referencesIn(schema).filter(({ to }) => schema[to]?.key.length === 1);
     const orphans: string[] = [];
     const deletions = new Map<Reference, { readonly by: string; isReferred: boolean }>();

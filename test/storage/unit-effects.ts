@@ -1,4 +1,4 @@
-/** What each unit of work does to an empty store, as its tables show it. */
+/** Effects of each unit of work on the tables of an empty store. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
@@ -6,7 +6,7 @@ import { type Resource, resources, type Versions } from '../../src/domain/resour
 import { units } from '../../src/operations/units.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
-import { readVersions } from '../../src/storage/postgres/versions.ts';
+import { readState } from '../../src/storage/postgres/versions.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -28,7 +28,7 @@ export interface Effect {
   readonly after: Contents;
   /** The resources whose versions rose. */
   readonly raised: readonly Resource[];
-  /** The tables that its statements read or changed, those of triggers and foreign keys included; PostgreSQL only. */
+  /** Tables that its statements read or changed, including triggers and foreign keys. PostgreSQL only. */
   readonly touched: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface Effects {
   readonly effects: readonly Effect[];
 }
 
-/** What runs calls, and reads tables besides. */
+/** Runs calls and reads tables. */
 interface Ground {
   readonly schema: Schema;
   run(call: Call): Promise<Pick<Effect, 'raised' | 'touched'>>;
@@ -86,7 +86,7 @@ export async function postgresEffects({ makeSchema }: TestServers): Promise<Effe
   await using database = openDatabase(place.url);
   await database.migrate();
   await using session = openSession(place.url);
-  const versions = () => readVersions({ run: async (statement) => statement(session) });
+  const versions = async () => (await readState({ run: async (statement) => statement(session) })).versions;
   return await effectsOn({
     schema: await postgresSchema(session),
     run: async (call) => {
@@ -113,7 +113,7 @@ async function runAlone(sql: SQL, [name, input]: Call) {
   return { touched, announced: [...announced.keys()] };
 }
 
-/** How often each table was read or changed; that of earlier transactions may be in it. */
+/** Number of reads and changes by table. May include earlier transactions. */
 async function uses(sql: SQL): Promise<Map<string, bigint>> {
   const rows: { table: string; count: bigint }[] = await sql`
     SELECT relname AS "table", seq_scan + coalesce(idx_scan, 0) + n_tup_ins + n_tup_upd + n_tup_del AS count

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
+import { total } from '../../src/contract/inventory.ts';
 import type { NewPet } from '../../src/contract/pets.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
@@ -15,7 +16,7 @@ const units = {
   undeclared: { writes: ['orders'], run: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]) },
 } as const satisfies Units;
 
-test('a unit of work that changes what it does not say it writes is undone, without its neighbours', async () => {
+test('a unit of work with undeclared writes is rolled back without affecting others', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   await using store = await openStore({
@@ -25,12 +26,15 @@ test('a unit of work that changes what it does not say it writes is undone, with
     serving: true,
   });
   await using writer = new SqliteWriter({ path, migrations: dataMigrations, units, timeoutMs: 5_000 });
-  const [undeclared, declared] = await Promise.allSettled([
+  const [first, undeclared, declared] = await Promise.allSettled([
+    writer.write('declared', newPet('first')),
     writer.write('undeclared', newPet('undeclared')),
     writer.write('declared', newPet('declared')),
   ]);
   expect(undeclared).toMatchObject({ status: 'rejected' });
   expect(`${(undeclared as PromiseRejectedResult).reason}`).toContain('changed "pets"');
-  expect(declared).toMatchObject({ status: 'fulfilled' });
-  expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['declared']);
+  expect([first, declared]).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
+  expect(writer.facts.groups).toBe(1);
+  expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['first', 'declared']);
+  expect(total(await store.pets.inventory())).toBe(2);
 });

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { Store } from '../../src/operations/units.ts';
-import type { KeyUsage, UsageReport } from '../../src/storage/admin.ts';
+import type { KeyHour, KeyUsage, UsageReport } from '../../src/storage/admin.ts';
 import type { Instance } from '../../src/tables/usage.ts';
 import { newReport } from '../support/usage.ts';
 import type { StoreTest } from './place.ts';
@@ -9,17 +9,18 @@ import { enterprise, newKey } from './samples.ts';
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Begins a day. */
+/** Start of a day. */
 const day = 20_000 * dayMs;
 const always = { since: 0, until: Number.MAX_SAFE_INTEGER };
+const keepAll = { minutes: 0, history: 0, hours: 0, days: 0, reports: 0, instances: 0 };
 const nothing = { ok: 0, refused: 0, limited: 0, failed: 0 };
 
 const instance: Instance = { name: 'one', version: '2.0.0', startedAt: day, seenAt: day };
 
-/** Whose the keys are that `makeKeys` makes. */
+/** The account of a key created by `makeKeys`. */
 const accountOf = (keyId: number) => (keyId === 3 ? 2 : 1);
 
-/** Makes two accounts, and keys 1 to 4. */
+/** Creates two accounts and keys 1 to 4. */
 async function makeKeys(store: Store): Promise<void> {
   const quota = { perMinute: 1, perDay: 2 };
   for (const name of ['one', 'two']) await enterprise(store, quota, name);
@@ -29,12 +30,28 @@ async function makeKeys(store: Store): Promise<void> {
   }
 }
 
-function keyUsage(keyId: number, hour: number, given: Partial<KeyUsage> = {}): UsageReport['keys'][number] {
-  return { keyId, accountId: accountOf(keyId), ...nothing, deprecated: 0, lastUsedAt: hour, hour, ...given };
+function keyUsage(keyId: number, hour: number, given: Partial<KeyHour> = {}): UsageReport['keys'][number] {
+  return {
+    keyId,
+    accountId: accountOf(keyId),
+    ...nothing,
+    deprecated: 0,
+    lastUsedAt: hour,
+    hour,
+    operations: [],
+    ...given,
+  };
 }
 
 async function report(store: Store, given: Partial<UsageReport>): Promise<void> {
-  await store.write('recordUsage', { minutes: [], keys: [], number: newReport(day), instance, ...given });
+  await store.write('recordUsage', {
+    minutes: [],
+    latencies: [],
+    keys: [],
+    number: newReport(day),
+    instance,
+    ...given,
+  });
 }
 
 export function usageConforms(check: StoreTest): void {
@@ -183,7 +200,7 @@ export function usageConforms(check: StoreTest): void {
       { process: 'young', number: 1, reportedAt: day + 1 },
     ];
     for (const number of [old, young]) await report(store, { ...given, number });
-    await store.write('pruneUsage', { minutes: 0, hours: 0, days: 0, reports: day + 1, instances: 0 });
+    await store.write('pruneUsage', { ...keepAll, reports: day + 1 });
     for (const number of [old, young]) await report(store, { ...given, number });
     expect(await store.usage.minutes(always)).toMatchObject([{ requests: 3 }]);
   });
@@ -192,7 +209,7 @@ export function usageConforms(check: StoreTest): void {
     await makeKeys(store);
     const days = [day, day + dayMs, day + 2 * dayMs];
     for (const at of days) {
-      // Where 2,000 rows are read at once, a read ends between the first keys of the last day.
+      // If 2,000 rows are read at a time, a read ends between the first keys of the last day.
       const keys = Array.from({ length: 999 }, (_, index) =>
         keyUsage(index + 1, at, { ok: 1, deprecated: 1 }),
       );
@@ -224,7 +241,7 @@ export function usageConforms(check: StoreTest): void {
           keyUsage(1, next + hourMs, { ok: 1, failed: 1, lastUsedAt: next + hourMs + 9 * minuteMs }),
         ],
       });
-      // What another process tells later may be older.
+      // A later report of another process may be older.
       await report(store, {
         keys: [keyUsage(1, next + hourMs, { limited: 1, lastUsedAt: next + hourMs + minuteMs })],
       });
@@ -234,6 +251,13 @@ export function usageConforms(check: StoreTest): void {
         { keyId: 2, lastUsedAt: day, requests: 0 },
       ]);
       expect(await store.usage.lastUses([], next)).toEqual([]);
+      const on = await store.usage.keysOn(next, 0, 9);
+      const requestsOf = new Map(uses.map(({ keyId, requests }) => [keyId, requests]));
+      expect(on.map(({ keyId }) => keyId)).toEqual(
+        [1, 2, 3].filter((keyId) => (requestsOf.get(keyId) ?? 0) > 0),
+      );
+      for (const { keyId, requests } of on) expect(requests).toBe(requestsOf.get(keyId) ?? 0);
+      expect(await store.usage.keysOn(next, on[0]?.keyId ?? 0, 1)).toEqual(on.slice(1, 2));
     },
   );
 
@@ -248,6 +272,7 @@ export function usageConforms(check: StoreTest): void {
     await report(store, { instance: { ...instance, name: 'two', seenAt: day + 1 } });
     const bounds = {
       minutes: day + 2_400 * minuteMs,
+      history: day,
       hours: day + 1,
       days: day,
       reports: day,
@@ -266,35 +291,6 @@ export function usageConforms(check: StoreTest): void {
     ]);
     expect((await store.instances.list()).map(({ name }) => name)).toEqual(['two']);
     await store.write('pruneUsage', { ...bounds, days: day + 1 });
-    expect(await store.write('pruneUsage', { minutes: 0, hours: 0, days: 0, reports: 0, instances: 0 })).toBe(
-      false,
-    );
-  });
-}
-
-export function instancesConform(check: StoreTest): void {
-  check('an instance is known by its last sign of life, one for each name', async ({ store, beside }) => {
-    await report(store, {});
-    const started = { ...instance, version: '2.0.1', startedAt: day + 1, seenAt: day + 2 };
-    await report(await beside(), { instance: started });
-    const other = { ...instance, name: 'Älteste' };
-    await report(store, { instance: other });
-    const found = await store.instances.list();
-    expect(found).toHaveLength(2);
-    expect(found).toEqual(expect.arrayContaining([started, other]));
-  });
-
-  check('a store tells facts of itself: its engine, its format and what was committed', async ({ store }) => {
-    await report(store, {});
-    const facts = await store.facts();
-    expect(facts.format).toBeGreaterThan(0);
-    expect(facts.engine).toMatch(/^(SQLite|PostgreSQL)/);
-    expect(facts.groups).toBeGreaterThan(0);
-    expect(facts.units).toBeGreaterThan(0);
-    expect(facts.seconds).toBeNumber();
-    expect(facts.waiting).toBe(0);
-    for (const fact of Object.values(facts)) {
-      expect(fact === null || ['string', 'number', 'boolean'].includes(typeof fact)).toBe(true);
-    }
+    expect(await store.write('pruneUsage', keepAll)).toBe(false);
   });
 }

@@ -12,7 +12,7 @@ async function versionsNow({ limits }: Store): Promise<Versions> {
 }
 
 export function versionsConform(check: StoreTest): void {
-  // Which units raise which versions is in unit-effects.test.ts.
+  // unit-effects.test.ts checks which versions a unit raises.
   check('changes count at once, by any connection', async ({ store, beside }) => {
     for (const by of [store, await beside()]) {
       const before = await versionsNow(store);

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
-import { mostWebhooks } from '../../src/contract/webhooks.ts';
-import { mostPending, type Taken, type TakenDelivery, type TakeRequest } from '../../src/domain/delivery.ts';
+import { maxWebhooks } from '../../src/contract/webhooks.ts';
+import { maxPending, type Taken, type TakenDelivery, type TakeRequest } from '../../src/domain/delivery.ts';
 import type { Store, Writes } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -31,7 +31,7 @@ const requestAt = (at: number, room: number): TakeRequest => ({
   fast: [],
 });
 
-/** What a process that has room for some deliveries takes of the committed events. */
+/** Takes committed events as a process with room for some deliveries does. */
 async function take(store: Store, room = 0, at = now): Promise<Taken> {
   await store.events.bounds();
   return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });
@@ -44,14 +44,14 @@ async function addPets({ write }: Writes, count: number): Promise<void> {
 
 export function webhooksConform(check: StoreTest): void {
   check(
-    `an account has ${mostWebhooks} at most, however many processes create them`,
+    `an account has ${maxWebhooks} at most, however many processes create them`,
     async ({ store, beside }) => {
       const stores = [store, await beside()];
-      const asked = Array.from({ length: mostWebhooks }, () => stores.map((one) => create(one))).flat();
+      const asked = Array.from({ length: maxWebhooks }, () => stores.map((one) => create(one))).flat();
       const outcomes = await Promise.allSettled([...asked, create(store, 2)]);
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-      expect(refused.map(({ reason }) => reason.code)).toEqual(Array(mostWebhooks).fill('too_many_webhooks'));
-      expect(await store.webhooks.list(undefined, 100, { accountId: 1 })).toHaveLength(mostWebhooks);
+      expect(refused.map(({ reason }) => reason.code)).toEqual(Array(maxWebhooks).fill('too_many_webhooks'));
+      expect(await store.webhooks.list(undefined, 100, { accountId: 1 })).toHaveLength(maxWebhooks);
     },
   );
 
@@ -159,16 +159,16 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
-    `a webhook with ${mostPending} pending deliveries gets no more, and then all of them`,
+    `deliveries beyond ${maxPending} pending ones of a webhook are added when those are finished`,
     async ({ store }) => {
       const { id } = await create(store);
-      const count = mostPending + 250;
+      const count = maxPending + 250;
       for (let added = 0; added < count; added += 250) await addPets(store, 250);
       const takeAll = async () => {
         while ((await take(store)).isMore);
         return (await store.webhooks.find(id))?.position;
       };
-      expect(await takeAll()).toBe(BigInt(mostPending));
+      expect(await takeAll()).toBe(BigInt(maxPending));
       for (let found = await take(store, 100); found.deliveries.length > 0; ) {
         const settled = found.deliveries.map(({ id: delivery, webhookId, leasedUntil }) => {
           const ended = {

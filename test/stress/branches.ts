@@ -1,6 +1,6 @@
 /**
- * Which branches a test run takes, for Bun itself counts lines only: preloaded, it has the code instrumented as it is
- * loaded, and leaves the counts in the file that BRANCHES names.
+ * Branch coverage of a test run, because Bun counts only lines. Preloaded, it instruments code as it is loaded and writes the
+ * counts to the file that BRANCHES names.
  */
 import { afterAll } from 'bun:test';
 import { plugin } from 'bun';

@@ -1,22 +1,22 @@
-/** Lines and branches of the core that the tests of one process run. What only child processes run counts as not run. */
+/** Line and branch coverage of the core by the tests of one process. Code that only child processes run counts as not covered. */
 import { join, relative } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
 import type { Figures, StressTest } from './stress-test.ts';
 
 const leastCovered = 0.98;
-/** What has to be covered; command line and networked stores mostly run as processes of their own. */
+/** Code that must be covered. The command line and the networked stores run mostly as separate processes. */
 const core = ['contract', 'domain', 'http', 'operations', 'storage/sqlite'];
 const tests = ['test/domain', 'test/api', 'test/operations', 'test/storage', 'test/contract', 'test/http'];
 
-/** A line, or a way out of a branch, and how often it was taken. */
+/** A line or a branch with its number of executions. */
 interface Taken {
   readonly path: string;
   readonly line: number;
   readonly count: number;
 }
 
-/** What istanbul says of a file. */
+/** Coverage of a file as istanbul reports it. */
 interface FileBranches {
   readonly branchMap: Readonly<Record<string, { readonly loc: Location; readonly locations: Location[] }>>;
   readonly b: Readonly<Record<string, readonly number[]>>;
@@ -44,7 +44,7 @@ async function branchesTaken(folder: string): Promise<Taken[]> {
   return Object.entries(files).flatMap(([path, { b, branchMap }]) =>
     Object.entries(b).flatMap(([id, counts]) => {
       const branch = branchMap[id];
-      // An `else` that is not written has no place of its own.
+      // An absent `else` has no location.
       const lineOf = (index: number) => branch?.locations[index]?.start.line ?? branch?.loc.start.line ?? 0;
       return counts.map((count, index) => ({ path: relative(root, path), line: lineOf(index), count }));
     }),
@@ -63,7 +63,7 @@ async function runTests(options: readonly string[], environment: Record<string, 
   if ((await child.exited) !== 0) throw new Error(`The tests fail:\n${said.slice(-2_000)}`);
 }
 
-/** Throws when too little was taken, of any folder or of all together. */
+/** Throws if the coverage of any folder or in total is too low. */
 function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): Figures {
   const parts = core.map((name) => taken.filter(({ path }) => path.startsWith(`src/${name}/`)));
   const part = (of: readonly Taken[]) => of.filter(({ count }) => count > 0).length / of.length;

@@ -2,17 +2,20 @@
 import { createConnection, createServer, type Socket } from 'node:net';
 import type { Chance } from './generate/chance.ts';
 
-/** Where a request is cut off. */
+/** Point at which a request is cut off. */
 export const cuts = ['before', 'in the request', 'once sent', 'before the answer', 'in the answer'] as const;
 
-/** What else happens: the answer takes `lateMs`, or a balancer answers in the service's place, before or after the work is done. */
+/**
+ * Other fates: the response takes `lateMs`, or a balancer responds instead of the service, before or after the request is
+ * executed.
+ */
 export const balancers = ['late', '503 before', '502 after'] as const;
 
 export type Fate = 'whole' | (typeof cuts)[number] | (typeof balancers)[number];
 
-/** What is done to requests. */
+/** Faults injected into requests. */
 export interface Spoiling {
-  /** How often; then each of the fates comes as often as the others. */
+  /** Share of requests that are disturbed. All kinds of disturbance are equally likely. */
   readonly part: number;
   readonly fates: readonly Fate[];
   /** Milliseconds. */
@@ -21,11 +24,11 @@ export interface Spoiling {
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
-  /** How many requests met each fate. */
+  /** Number of requests by fate. */
   readonly met: Readonly<Partial<Record<Fate, number>>>;
 }
 
-/** Each connection goes to one of the services there are when it is opened. */
+/** Each connection goes to one of the services available when it is opened. */
 export async function cuttingProxy(
   urls: () => readonly string[],
   chance: Chance,
@@ -35,7 +38,7 @@ export async function cuttingProxy(
   const links = new Set<Link>();
   const server = createServer((client) => {
     const [url] = chance.shuffled(urls());
-    // Nobody serves at the moment, as when a port is closed.
+    // No service is running. Behave like a closed port.
     if (url === undefined) return void client.destroy();
     const { hostname, port } = new URL(url);
     const service = createConnection({ host: hostname, port: Number(port) });
@@ -66,7 +69,7 @@ export async function cuttingProxy(
   };
 }
 
-/** What a balancer says in the place of a service; nobody promised that it is JSON. */
+/** A balancer's response in place of the service's. It need not be JSON. */
 function balancerAnswer(status: string, more: string): string {
   const page = `<html><body><h1>${status}</h1></body></html>`;
   return `HTTP/1.1 ${status}\r\nContent-Type: text/html\r\n${more}Content-Length: ${page.length}\r\n\r\n${page}`;
@@ -79,7 +82,7 @@ interface LinkOptions {
   readonly onEnd: () => void;
 }
 
-/** One connection through the proxy: one request after the other, each with a fate of its own. */
+/** One connection through the proxy, which decides for each request whether to cut it. */
 class Link {
   readonly #client: Socket;
   readonly #service: Socket;
@@ -107,7 +110,7 @@ class Link {
     this.#options.onEnd();
   }
 
-  /** A request is held until it is complete, so that it is known where its middle is. */
+  /** A request is buffered until it is complete, in order to find its middle. */
   #asked(bytes: Buffer): void {
     this.#request = Buffer.concat([this.#request, bytes]);
     if (this.#request.length < messageLength(this.#request)) return;
@@ -142,7 +145,7 @@ class Link {
   }
 }
 
-/** How long a message with Content-Length is; unending as long as its head is not complete. */
+/** Length of a message with Content-Length. Infinity until its head is complete. */
 function messageLength(bytes: Buffer): number {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return Number.POSITIVE_INFINITY;

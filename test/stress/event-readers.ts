@@ -1,4 +1,4 @@
-/** Readers of the feed and of the stream that begin anywhere and break off by chance. They remember a hash of each event. */
+/** Readers of the feed and of the stream that start anywhere and disconnect at random. They store a hash of each event. */
 import { EventSource } from '../support/event-source.ts';
 import { until } from '../support/wait.ts';
 import type { Failures } from './failures.ts';
@@ -20,7 +20,7 @@ export interface Page {
   readonly next: number;
 }
 
-/** The events behind `after` as the service writes them. Throws where it does not respond with a page. */
+/** The events after `after` as serialized by the service. Throws unless the response is a page. */
 export async function readFeed(url: string, key: string, after: number, wait = 0): Promise<Page> {
   const headers = { Authorization: `Bearer ${key}` };
   const response = await fetch(`${url}/v1/events?after=${after}&limit=100&wait=${wait}`, { headers });
@@ -34,7 +34,7 @@ export async function readFeed(url: string, key: string, after: number, wait = 0
 const idOf = (text: string) => Number(/^\{"id":(\d+)/.exec(text)?.[1]);
 
 export class EventReader {
-  /** The event behind which it began. */
+  /** The event after which it began. */
   readonly start: number;
   readonly hashes: number[] = [];
   breaks = 0;
@@ -54,7 +54,7 @@ export class EventReader {
     return this.start + this.hashes.length;
   }
 
-  /** Reads until `last()`; a service that is killed is not a failure. */
+  /** Reads until `last()`. A killed service is not a failure. */
   async read(last: () => number, failures: Failures): Promise<void> {
     let failedSince = Date.now();
     while (this.position < last() && failures.count === 0) {

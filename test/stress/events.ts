@@ -1,4 +1,7 @@
-/** Many events beside kills and outages: each reader of feed and stream gets every one once and in order, and a copy made of them is the store. */
+/**
+ * Many events during kills and outages. Each reader of feed and stream receives every event once and in order, and a copy built
+ * from them equals the store.
+ */
 import { join } from 'node:path';
 import { caughtUp, differenceOf } from '../support/copy.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -19,7 +22,7 @@ const readersOfEach = 3;
 const caughtUpWithinMs = 600_000;
 const untilKillMs = 3_600_000;
 
-/** Adds animals, and changes them until there are enough events. What was answered is expected as an event. */
+/** Adds and changes animals until there are enough events. Expects an event for every acknowledged change. */
 class Writing {
   readonly acknowledged: string[] = [];
   unanswered = 0;
@@ -125,7 +128,7 @@ export async function everyEvent(
   };
 }
 
-/** Every reader has what the first one has, from its own beginning to the end. */
+/** Checks that every reader received the same events as the first one, from its starting point to the end. */
 function checkRead(readers: readonly EventReader[], first: EventReader, last: number): void {
   for (const { start: from, hashes } of readers) {
     same('the number of events', hashes.length, last - from);

@@ -1,7 +1,7 @@
-/** How many failures are told in full; the rest are counted. */
+/** Failures printed in full. Further failures are only counted. */
 const most = 10;
 
-/** What went wrong in a stress test: each with the case that repeats it. */
+/** Failures of a stress test, each with the case that reproduces it. */
 export class Failures {
   readonly #seed: number;
   readonly #reported: string[] = [];
@@ -16,7 +16,7 @@ export class Failures {
     if (this.#reported.length < most) this.#reported.push(`seed ${this.#seed}, case ${index}: ${what}`);
   }
 
-  /** Runs one case; what it throws is a failure. */
+  /** Runs one case and records an exception as a failure. */
   async guard(index: number | string, run: () => Promise<void>): Promise<void> {
     try {
       await run();

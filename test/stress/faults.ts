@@ -1,4 +1,4 @@
-/** Kills, power failures and failing system calls, many of them. Their short forms are in test/faults and test/process. */
+/** Long runs of kills, power failures and failing system calls. Short forms are in test/faults and test/process. */
 import { killRounds } from '../faults/kill-rounds.ts';
 import { powerLosses, recordAnimals } from '../faults/power.ts';
 import { syscallFaults } from '../faults/syscalls.ts';

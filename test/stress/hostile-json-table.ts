@@ -1,10 +1,10 @@
-/** Bodies made to break JSON parsers. What each has to be answered follows from the standard parser. */
+/** Bodies designed to break JSON parsers. The expected answers are derived from the standard parser. */
 import { maxJsonDepth } from '../../src/contract/json.ts';
 import { texts, words } from './words.ts';
 
 export interface HostileBody {
   readonly bytes: Uint8Array;
-  /** The code of the refusal; undefined when it is accepted. */
+  /** Error code, or undefined if the body is accepted. */
   readonly code: 'invalid_json' | 'invalid_body' | undefined;
 }
 
@@ -150,7 +150,7 @@ function codeOf(bytes: Uint8Array): HostileBody['code'] {
   }
 }
 
-/** How deep arrays and objects lie in one another. */
+/** Nesting depth of arrays and objects. */
 function depthOf(value: unknown): number {
   let depth = 0;
   const isNested = (one: unknown): one is object => typeof one === 'object' && one !== null;

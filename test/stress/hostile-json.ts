@@ -1,4 +1,4 @@
-/** Bodies made to break JSON parsers: refused in good time and for the right reason, or exactly understood. */
+/** Bodies designed to break JSON parsers are quickly refused for the right reason, or parsed exactly. */
 import { checkResponse } from '../support/contract.ts';
 import { Failures, same } from './failures.ts';
 import { bytesOf } from './generate/http.ts';
@@ -7,9 +7,9 @@ import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** The bound of the stress test, on a machine that does nothing else. */
+/** Limit of the stress test, on an otherwise idle machine. */
 const longestMs = 50;
-/** Another process may hold the processor; a slow body is slow every time. */
+/** Attempts per body. Another process may occupy the processor once, but a slow body is slow every time. */
 const tries = 5;
 
 async function check(
@@ -40,7 +40,7 @@ async function check(
   return fastestMs;
 }
 
-/** Sends every body whole and in chunks; `rounds` is how often. `withinMs` bounds the slowest answer. */
+/** Sends every body `rounds` times, whole and in chunks. `withinMs` bounds the slowest answer. */
 export async function hostileJson({ rounds, seed, progress }: StressOptions, withinMs = longestMs) {
   await using service = await provingService();
   using wire = new Wire(service.url);

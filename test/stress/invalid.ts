@@ -1,4 +1,4 @@
-/** Requests with one mistake each: none is accepted, and each is refused for its mistake. */
+/** Requests with one mistake each. Every request is refused for its mistake. */
 import { allOperations } from '../../src/contract/operations.ts';
 import { type Checkable, checkResponse } from '../support/contract.ts';
 import { Failures } from './failures.ts';
@@ -18,7 +18,7 @@ import { World } from './walk/world.ts';
 
 const connections = 64;
 
-/** Every mistake of every operation. Each is made as often as any other. */
+/** Every mistake of every operation, all equally frequent. */
 export const cases = allOperations.flatMap((operation) =>
   [...headMistakes(operation), ...mistakesOf(operation)].map((mistake) => ({
     mistake,
@@ -26,7 +26,7 @@ export const cases = allOperations.flatMap((operation) =>
   })),
 );
 
-/** What requests are about in a store of which nothing is known. */
+/** The scene of requests to a store with unknown contents. */
 export function nothingIn(chance: Chance): Making {
   const scene = {
     world: new World(),

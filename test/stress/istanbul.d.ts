@@ -1,4 +1,4 @@
-/** The little of it that is used; its published types bring three packages more. */
+/** Declares only the functions used. The published types would add three packages. */
 declare module 'istanbul-lib-instrument' {
   interface Instrumenter {
     instrumentSync(code: string, path: string): string;

@@ -1,6 +1,6 @@
 /**
- * The rules of limits against a model that tells the same rules another way, on a machine that is only numbers: its date is
- * stepped at every phase of windows, episodes and bans, and the model is never told.
+ * Checks the rules of limits against a second, differently written model, without a real clock. The date is stepped at every
+ * phase of windows, episodes and bans, and the model does not learn of these steps.
  */
 import {
   asDates,
@@ -27,7 +27,7 @@ interface Case {
   readonly steps: number;
 }
 
-// Quotas, bans and pauses are small beside each other, so that a few requests meet every rule.
+// Quotas, bans and pauses are small, so that a few requests trigger every rule.
 function anyCase(chance: Chance): Case {
   return {
     quota: { perMinute: chance.int(1, 6), perDay: chance.int(1, 40) },
@@ -58,7 +58,7 @@ function stepMs(chance: Chance): number {
   return chance.pick([-3_600_000, -1_000, 1_000, 3_600_000, 1_000 * chance.int(-100_000, 100_000)]);
 }
 
-/** Plays one sequence; `seen` counts the outcomes. */
+/** Runs one sequence. `seen` counts the outcomes. */
 function play(chance: Chance, seen: Record<string, number>): number {
   const { quota, rules, steps } = anyCase(chance);
   const model = new LimitModel(rules);
@@ -108,7 +108,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
   return steps;
 }
 
-/** The Reset has to be the model's, as a date. */
+/** X-RateLimit-Reset must equal the model's date. */
 function checkReset(
   of: string,
   { resetAt }: { resetAt: number },

@@ -1,4 +1,4 @@
-/** Small changes to code, one at a time, each of which some test should notice. Biome's format makes them findable. */
+/** Small changes to code, one at a time, that some test should detect. The patterns rely on Biome's format. */
 import { bare } from '../tidy/sources.ts';
 
 export interface Mutant {
@@ -10,7 +10,7 @@ export interface Mutant {
   readonly text: string;
 }
 
-/** What is looked for in code without comments and strings, and what may stand there instead. */
+/** Patterns in code without comments and strings, with their replacements. */
 const operators: readonly (readonly [RegExp, (found: string) => readonly string[]])[] = [
   [/ (?:<=|>=|<|>|===|!==|&&|\|\||\?\?|\+|-|\*\*|\*|\/|%) /g, (found) => exchanged[found.trim()] ?? []],
   [/!(?=[\w(])/g, () => ['']],
@@ -21,7 +21,7 @@ const operators: readonly (readonly [RegExp, (found: string) => readonly string[
     /\b(?:minuteSeconds|daySeconds|perMinute|perDay|minute|day|episodeFrom|episodeUntil)\b/g,
     (found) => exchanged[found] ?? [],
   ],
-  // A statement that is gone, and a result that is.
+  // A removed statement, and a removed result.
   [
     /(?<=\n) +(?:(?:await )?[\w.#]+\(.*\)|throw .*|[\w.#]+(?:\[\w+\])? (?:[-+*]|\?\?)?= .*|[\w.#]+\+\+);(?=\n)/g,
     () => [''],
@@ -71,7 +71,7 @@ interface Change {
   readonly after: string;
 }
 
-/** Every mutant of a file that changes what runs: changes to types are none, and what cannot be parsed is not one. */
+/** Every mutant of a file that changes behaviour, without changes to types and mutants that do not parse. */
 export function mutantsOf(path: string, text: string): Mutant[] {
   const transpiler = new Bun.Transpiler({ loader: 'ts' });
   const runs = transpiler.transformSync(text);
@@ -104,13 +104,13 @@ function* changesIn(text: string): Generator<Change> {
     for (const after of ['true', 'false']) yield { from, to, after };
   }
   for (const { 0: found, index } of text.matchAll(/(?<! from )'[^'\n]+'|`[^`\n]+`/g)) {
-    // In comments an apostrophe is none of ours.
+    // Ignore apostrophes in comments.
     const isString = code.slice(index, index + found.length).trim() === '' && !isComment(text, index);
     if (isString) yield { from: index, to: index + found.length, after: "''" };
   }
 }
 
-/** The place of the parenthesis that closes the one before this place. */
+/** Position of the parenthesis that closes the one before this position. */
 function closing(code: string, from: number): number {
   let depth = 1;
   for (let at = from; at < code.length; at++) {

@@ -1,4 +1,4 @@
-/** Mutation testing: the tests have to notice nearly every small change to the rules and to the pipeline. */
+/** Mutation testing. The tests must detect nearly every small change to the rules and to the pipeline. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -9,14 +9,14 @@ import { type Mutant, mutantsOf } from './mutation-operators.ts';
 import type { StressTest } from './stress-test.ts';
 
 const leastKilled = 0.9;
-/** Tests that take this many times as long with a mutant as without have noticed it: it makes them hang. */
+/** Factor of the tests' normal duration after which a mutant counts as detected, because it makes them hang. */
 const timeoutFactor = 5;
 const leastTimeoutMs = 20_000;
-/** How long tests may take without a mutant. */
+/** Time-out of the tests without a mutant. */
 const suiteTimeoutMs = 300_000;
 const workers = 2;
 
-/** What the tests need beside the code; the rest stays where it is. */
+/** Files that the tests need. All others are not copied. */
 const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
 
 const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
@@ -42,7 +42,7 @@ function suitesFor(path: string): readonly (readonly string[])[] {
 
 type Fate = 'killed' | 'timed out' | 'survived';
 
-/** A copy of the project in which one mutant after the other lives. */
+/** A copy of the project in which the mutants are tested one after the other. */
 class Copy {
   readonly #folder: string;
   readonly #temporary: string;
@@ -56,7 +56,7 @@ class Copy {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   }
 
-  /** Without a mutant the tests have to pass, or nothing they say counts. */
+  /** The tests must pass without a mutant for the results to be valid. */
   async expectSound(paths: readonly string[]): Promise<void> {
     const suites = paths.flatMap(suitesFor);
     for (const suite of new Map(suites.map((suite) => [suite.join(), suite])).values()) {
@@ -87,7 +87,7 @@ class Copy {
     const command = [process.execPath, 'test', '--bail=1', `--timeout=${testTimeoutMs}`, ...suite];
     const child = Bun.spawn(command, {
       cwd: this.#folder,
-      // Tests that are broken off leave their folders behind: they go with the copy.
+      // Aborted tests leave folders behind, which are deleted with the copy.
       env: { ...process.env, TMPDIR: this.#temporary },
       stdin: 'ignore',
       stdout: 'ignore',
@@ -105,7 +105,7 @@ function told({ path, line, before, after }: Mutant): string {
   return `${path}:${line} ${before} → ${after || 'nothing'}`;
 }
 
-/** That many mutants, in an order of the seed's. */
+/** At most `most` mutants, in an order determined by the seed. */
 function chosen(most: number, seed: number): Mutant[] {
   const random = randomFrom(seed);
   const all = [...rules, ...edge].flatMap((path) => mutantsOf(path, readFileSync(join(root, path), 'utf8')));

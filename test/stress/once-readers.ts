@@ -1,4 +1,7 @@
-/** Readers of the feed beside writes that are spoiled and killed: each gets every event once, in order, and together they lead to the store. */
+/**
+ * Readers of the feed during spoiled writes and kills. Each receives every event once, in order, and the events lead to the state
+ * of the store.
+ */
 import { AnimalStore, type Event } from '../../client/src/index.ts';
 import { type Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
@@ -38,7 +41,7 @@ export class Readers {
     await Promise.all(this.#read.map(follow));
   }
 
-  /** Ends the readers at the last event of the store, which does not change any more. */
+  /** Stops the readers at the last event. The store must no longer change. */
   async end(direct: AnimalStore): Promise<void> {
     this.#last = Number((await direct.events.list({ order: 'desc', limit: 1 })).next);
     this.#ending.abort();
@@ -76,7 +79,7 @@ export class Readers {
   }
 }
 
-/** The last event of each resource is what the store has. */
+/** Checks that the last event of each resource matches the store. */
 async function checkCopy(store: AnimalStore, events: readonly Event[]): Promise<void> {
   const copies = {
     pet: new Map<bigint, string>(),

@@ -1,9 +1,9 @@
-/** Animals that are added and ordered, each write under an Idempotency-Key of its own, and what has to be stored then. */
+/** Adds and orders animals, each write with a new Idempotency-Key, and computes the expected contents of the store. */
 import { createHash } from 'node:crypto';
 import type { OrderStatus } from '../../src/contract/orders.ts';
 import type { Chance } from './generate/chance.ts';
 
-/** What happens to an order that was placed: steps with the status in which they leave the order. */
+/** Life cycles of an order: transitions with the resulting status. */
 const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   [],
   [['cancel', 'cancelled']],
@@ -23,7 +23,7 @@ const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   ],
 ];
 
-/** Orders that are placed at once for an animal that one of them keeps. */
+/** Number of concurrent orders for an animal that one of them keeps. */
 const buyers = 3;
 
 /** A write that is repeated until it is answered. */
@@ -33,7 +33,7 @@ export interface Write {
   readonly idempotencyKey: string;
 }
 
-/** A resource as it was answered. */
+/** A resource as returned by the service. */
 export interface Stored {
   readonly id: number;
   readonly status: string;
@@ -43,16 +43,18 @@ export interface StoredOrder extends Stored {
   readonly petId: number;
 }
 
-/** What has to be there when all is done, by names and references, which are never used twice. */
+/** Expected contents at the end, by names and references, which are unique. */
 export class Expected {
   readonly pets = new Map<string, Stored>();
   readonly orders = new Map<string, StoredOrder>();
 }
 
-/** Performs a write, and returns what its one answer says. */
+/** Performs a write and returns the body of its only answer. */
 export type Perform = (write: Write) => Promise<unknown>;
 
-/** An animal, and orders of it until one keeps it: one write after the other, for each needs what the last one said. */
+/**
+ * Adds an animal and orders it until an order keeps it. Writes run one after the other, because each needs the previous result.
+ */
 export async function liveOnce(
   name: string,
   chance: Chance,
@@ -73,7 +75,7 @@ export async function liveOnce(
       const order = await write('/orders', JSON.stringify({ petId: pet.id, reference }));
       return { reference, ...(order as StoredOrder) };
     };
-    // An order that is refused may still arrive once more, and must not find the animal available then.
+    // A rejected order may arrive a second time, and must not find the animal available then.
     const rivals = petStatusBeside(last) === 'available' ? 1 : buyers;
     const bids = Array.from({ length: rivals }, (_, bid) => place(`${name}, order ${number}.${bid}`));
     const { reference, ...placed } = onlyOne(await Promise.allSettled(bids));

@@ -17,15 +17,15 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 
 const mostWorkers = 32;
 const readers = 4;
-/** Writes of a worker at least; a life has about as many. */
+/** Minimum writes of a worker, about as many as one life cycle has. */
 const writesEach = 10;
 /** The service is killed after this many writes, again and again. */
 const writesPerKill = 100;
-/** How often a request is spoiled. What a call repeats on its own is bounded, so that some calls end without an answer. */
+/** Share of spoiled requests. The client retries a bounded number of times, so that some calls end without an answer. */
 const spoiled = 0.3;
-/** How long the client waits for an answer, and how long one takes that comes late, milliseconds. */
+/** The client's time-out and the duration of late answers, in milliseconds. */
 const patience = { timeoutMs: 1_000, lateMs: 1_500 } as const;
-/** Cuts come more often than the rest, each of which stops a worker, or all, for a second. */
+/** Cuts are more frequent than the other fates, each of which stops one or all workers for a second. */
 const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;
@@ -44,7 +44,7 @@ async function perform(store: AnimalStore, { target, body, idempotencyKey }: Wri
   return { id: Number(answer.id), status: answer.status };
 }
 
-/** Whether a call ended without knowing whether it was done. */
+/** True if a call failed with an unknown outcome. */
 const isUnknown = (error: unknown) =>
   [ConnectionError, TimeoutError, ServerError, UnavailableError].some((kind) => error instanceof kind);
 
@@ -77,7 +77,7 @@ class Workers {
     }
   }
 
-  /** Changes and removals, which take no Idempotency-Key, of an animal and a category that no other worker has. */
+  /** Changes and deletions, which accept no Idempotency-Key, of an animal and a category that no other worker uses. */
   async #changeAndRemove(name: string, categoryId: bigint): Promise<void> {
     const { pets, categories } = this.#store;
     const put = await this.#done(() => categories.put(categoryId, { name }));
@@ -87,14 +87,14 @@ class Workers {
     const { id } = await this.#done(() => pets.create(gone, { idempotencyKey: `gone-${name}` }));
     const { status } = await this.#done(() => pets.update(id, { status: 'pending' }));
     same('the status after the change', status, 'pending');
-    // Runtimes repeat DELETE on their own when a connection they used before breaks; the second gets 404.
+    // Runtimes retry DELETE when a reused connection breaks. The retry gets 404.
     await this.#done(() => pets.delete(id)).catch((error) => {
       if (!(error instanceof NotFoundError)) throw error;
       this.seen.removedBefore++;
     });
   }
 
-  /** Calls until it is known that it was done, as programs do that keep their keys. */
+  /** Retries until the outcome is known, like programs that store their idempotency keys. */
   async #done<Data>(call: () => Promise<Data>): Promise<Data> {
     for (;;) {
       try {
@@ -109,7 +109,7 @@ class Workers {
   }
 }
 
-/** `rounds` is the number of writes; the service is killed once for each `perKill` of them. */
+/** `rounds` is the number of writes. The service is killed once per `perKill` writes. */
 export async function eachOnce(
   place: ShopPlace,
   { rounds, seed, progress }: StressOptions,
@@ -166,7 +166,7 @@ export async function eachOnce(
   };
 }
 
-/** What is stored is what was answered, and nothing else. */
+/** Checks that the store has exactly the acknowledged resources. */
 async function checkStored(store: AnimalStore, { expected, categories }: Workers): Promise<void> {
   const counts = { available: 0, pending: 0, sold: 0 };
   const pets = await store.pets.list().toArray();

@@ -1,4 +1,4 @@
-/** Ten times more clients than give the best throughput: what is served stays near it, and calm returns at once. */
+/** Ten times the clients that give the best throughput: the throughput stays near the best, and latency recovers at once. */
 import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lock } from '../support/lock.ts';
@@ -9,12 +9,12 @@ import { type ProvingService, provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire, type WireResponse, Wires } from './wire.ts';
 
-/** Clients at once, among which the best throughput is looked for. */
+/** Numbers of concurrent clients, to find the best throughput. */
 const crowds = [32, 64, 128];
 const overloadFactor = 10;
-/** More creations at once than may wait for the disk: 10,000, and the group of up to 1,000 whose turn it is. */
+/** More concurrent creations than may wait for the disk: the queue of 10,000, plus the current group of up to 1,000. */
 const stampede = 13_000;
-/** For so long nothing can be written while they come; a service that waits for longer refuses them all. */
+/** Duration of the write lock. Exceeds the service's waiting time, so that writes are refused. */
 const lockedMs = 4_000;
 const leastGoodput = 0.9;
 const calmWithinMs = 5_000;
@@ -47,13 +47,13 @@ class Load {
     this.#requests = [write, ...Array<Uint8Array>(6).fill(read), ...Array<Uint8Array>(3).fill(one)];
   }
 
-  /** The animal that is asked for by its id. */
+  /** Creates the animal that clients read by id. */
   async prepare(): Promise<void> {
     using wire = new Wire(this.#service.url);
     await wire.send(this.#requests[0] as Uint8Array);
   }
 
-  /** Every client calls again as soon as it is answered, for so long. */
+  /** Measures for `milliseconds`. Every client sends its next request as soon as it has a response. */
   async measure(clients: number, milliseconds: number): Promise<Measured> {
     using wires = new Wires(this.#service.url, clients);
     const start = performance.now();
@@ -72,8 +72,8 @@ class Load {
   }
 
   /**
-   * Creations come while another process holds the disk: as many as may wait are served when it lets go, the others
-   * are told when to come again, and nothing of those is stored.
+   * Sends creations while another process locks the disk. When it unlocks, the queued ones succeed. The others get Retry-After,
+   * and none of them is stored.
    */
   async stampede(): Promise<{ served: number; refused: number }> {
     const path = dataFileIn(this.#service.folder);
@@ -95,7 +95,7 @@ class Load {
     return { served, refused };
   }
 
-  /** How long until the throughput is what it was. */
+  /** Milliseconds until the throughput has recovered. */
   async calmAfterMs(clients: number, perSecond: number): Promise<number> {
     const start = performance.now();
     for (;;) {
@@ -113,7 +113,7 @@ function animalsIn(path: string): number {
   return database.query<{ count: number }, []>('SELECT count(*) AS count FROM pets').get()?.count ?? 0;
 }
 
-/** True for an answer, false for a 503 with Retry-After; anything else is a failure. */
+/** True for a success, false for a 503 with Retry-After. Throws for anything else. */
 function isServed({ status, headers, text }: WireResponse): boolean {
   if (status === 200 || status === 201) return true;
   if (status === 503 && /^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) return false;

@@ -1,4 +1,4 @@
-/** Keys that have to be refused during every fault: banned ones, and those of accounts whose day is used up. */
+/** Keys that must be refused during every fault: banned keys and keys of accounts without remaining daily requests. */
 import { SQL } from 'bun';
 import { clientOf } from '../support/client.ts';
 import type { Cluster } from '../support/cluster.ts';
@@ -8,7 +8,7 @@ import type { Figures } from './stress-test.ts';
 const ofEachKind = 10;
 /** Snapshots are saved every 10 s. */
 const savedWithinMs = 30_000;
-/** Only what is later than this after the first refusal is a strike. */
+/** Refusals within this time of the first one are not strikes. */
 const graceMs = 1_100;
 
 interface RefusedKey {
@@ -30,7 +30,7 @@ export class Refused {
     this.#toLift = toLift;
   }
 
-  /** Makes them at one instance, with banned keys to lift, and waits until PostgreSQL has them. */
+  /** Creates them at one instance, with banned keys to lift, and waits until PostgreSQL has them. */
   static async prepare(cluster: Cluster, url: string, lifts: number): Promise<Refused> {
     const keys: RefusedKey[] = [];
     for (let index = 0; index < ofEachKind * 2 + lifts; index++) {
@@ -51,14 +51,14 @@ export class Refused {
     return new Refused(keys, keys.splice(ofEachKind * 2));
   }
 
-  /** A banned key whose ban is lifted next. It is not checked any more. */
+  /** Returns a banned key whose ban is lifted next. It is no longer checked. */
   toLift(): RefusedKey {
     const next = this.#toLift.pop();
     if (next === undefined) throw new Error('Every ban is lifted.');
     return next;
   }
 
-  /** Asks every instance for each of them. Throws when one is not refused, or refused for another reason. */
+  /** Sends a request with each key to every instance. Throws if one is accepted or refused for another reason. */
   async check(during: string, urls: readonly string[]): Promise<void> {
     const asked = urls.flatMap((url) =>
       this.#keys.map(async ({ key, kind }) => {

@@ -1,22 +1,22 @@
-/** How long after an acknowledgement an instance may still answer without it. */
+/** Maximum age of data that an instance may return after an acknowledged change. */
 
 import { writeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
-import { staleAtMostMs } from '../../src/storage/shared-versions.ts';
+import { maxStaleMs } from '../../src/storage/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 
-/** A list asked for later than this after an animal was acknowledged anywhere has to show it, or is answered 503. */
-const boundMs = staleAtMostMs;
+/** A list requested later than this after an animal was acknowledged must include it, or respond with 503. */
+const boundMs = maxStaleMs;
 const everyMs = 50;
 /** Rarely, so that one is not hidden by the next. */
 const addedEveryMs = 1_500;
-/** What one page shows. */
+/** Items per page. */
 const pageSize = 100;
 const status = 'pending';
 const firstPage = `/pets?limit=${pageSize}&status=${status}`;
 
-/** Animals that wait for approval are added at each instance in turn, and their last page is read at all. */
+/** Adds pending animals at each instance in turn and reads their last page at all instances. */
 export class Staleness {
   readonly #urls: readonly string[];
   readonly #key: string;
@@ -35,14 +35,14 @@ export class Staleness {
     this.#key = key;
   }
 
-  /** Adds at this instance, and reads at all. */
+  /** Adds animals at this instance and reads at all. */
   watch(url: string): void {
     this.#stopped = false;
     const reading = this.#urls.map((one) => this.#read(clientOf(one, this.#key)));
     this.#watching = Promise.all([this.#add(url), ...reading]);
   }
 
-  /** Stops, and goes on behind what was added so far the next time. */
+  /** Stops. The next `watch` continues after the animals added so far. */
   async rest(during: string): Promise<void> {
     this.#stopped = true;
     await this.#watching;
@@ -55,7 +55,7 @@ export class Staleness {
     }
   }
 
-  /** Makes a change that every instance then has to apply within the bound. Resolves when all have. */
+  /** Makes a change that every instance must apply within the time limit. Resolves when all have. */
   async changed(
     what: string,
     key: string,
@@ -120,7 +120,7 @@ export class Staleness {
 
   #decide(page: readonly number[], expected: readonly { id: number; at: number }[], asked: number): void {
     const last = page.at(-1) ?? 0;
-    // What lies behind a full page is not missing.
+    // Animals beyond a full page are not missing.
     const missing = expected.filter(({ id }) => !page.includes(id) && (page.length < pageSize || id < last));
     if (missing.length === 0) return;
     this.#stale++;

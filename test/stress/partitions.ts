@@ -1,4 +1,4 @@
-/** One instance, or all, cut off from their servers or far from them: every guarantee holds. */
+/** Every guarantee holds while one or all instances are disconnected from their servers or far from them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
 import { troubles } from '../../src/domain/trouble.ts';
@@ -15,12 +15,12 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 
 const instances = 3;
 const recoveryMs = 20_000;
-/** How long a fault lasts, first while one instance adds and all are watched, then under load. */
+/** Duration of a fault in each phase: first while one instance adds and all are observed, then under load. */
 const watchedMs = 3_000;
 const loadedMs = { from: 200, to: 2_000 } as const;
 const delaysMs = [60, 200, 2_000] as const;
 
-/** An instance behind proxies of its own. */
+/** An instance behind dedicated proxies. */
 interface Proxied {
   readonly service: Service;
   readonly redis: TcpProxy;
@@ -29,7 +29,7 @@ interface Proxied {
 
 interface Fault {
   readonly name: string;
-  /** What /readyz of the instance has to report at the end: trouble with this server, or none. Unset: either. */
+  /** Expected report of /readyz at the end: trouble with this server, or none. Not checked if undefined. */
   readonly says?: { readonly trouble: string; readonly is: boolean };
   /** Some of the instances are hit, or all. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
@@ -47,7 +47,7 @@ const faults: readonly Fault[] = [
       { name: `${server} does not answer`, says: away, begin: async (hit) => hit[server].hold('answers') },
       ...delaysMs.map((ms) => ({
         name: `${server} ${ms} ms away`,
-        // A Redis that is slow may be taken for one that is away.
+        // A slow Redis may be considered unavailable.
         ...((ms >= 2_000 || server === 'postgres') && { says: { trouble, is: ms >= 2_000 } }),
         begin: async (hit: Proxied) => hit[server].delay(ms),
       })),
@@ -84,7 +84,7 @@ async function proxied(cluster: Cluster, made: AsyncDisposableStack): Promise<Pr
   return { service, redis, postgres };
 }
 
-/** What clients saw, summed up over all rounds. */
+/** Observations of clients, summed over all rounds. */
 class Tally {
   readonly acknowledged: string[] = [];
   unavailable = 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findProgram, type OwnServer, type ServerKind } from '../support/server-process.ts';
 import { proxyServer } from './rolling-proxy.ts';
 
-/** Undefined, and said aloud, where the program is missing. */
+/** Undefined, with a printed notice, if the program is missing. */
 export async function proxyBefore(
   name: 'nginx' | 'haproxy',
   service: string,

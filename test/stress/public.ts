@@ -1,4 +1,4 @@
-/** What is served without a key, asked for by crowds that read slowly or not at all: it costs others nothing. */
+/** Crowds request public paths and read slowly or not at all. Other clients must not be slowed down. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { type ProvingService, provingService } from './service.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { Wires } from './wire.ts';
 
-/** Every public path, and the large one also as it is sent to who takes no gzip, and to who only asks for its head. */
+/** Every public path. The large one also without gzip and with HEAD. */
 const requests = [
   'GET / HTTP/1.1\r\n',
   'GET /docs HTTP/1.1\r\n',
@@ -25,14 +25,14 @@ const requests = [
 /** Requests each connection of a crowd sends at once. */
 const pipelined = 3;
 const slowReadBytes = 1_024;
-/** Every connection is read from once in so many milliseconds, a part of them at a time. */
+/** Interval between reads of a connection. Only a part of the connections read at a time. */
 const slowReadEveryMs = 1_000;
 const readParts = 20;
 
 const loopers = 8;
 const keyedClients = 16;
 const measureMs = 800;
-/** Before it is measured, what a crowd that came or went has asked for is done: the process rests for so long. */
+/** Idle time before a measurement, to finish requests of earlier crowds. */
 const restMs = 200;
 const settledWithinMs = 10_000;
 
@@ -84,20 +84,20 @@ class Gathered implements Disposable {
   }
 }
 
-/** Asks again as soon as a head has come; heads come in one piece. */
+/** Sends the next request as soon as a head arrives. Heads arrive in one piece. */
 function loop(socket: Socket, request: string): void {
   socket.on('data', () => socket.write(request));
   socket.write(request);
 }
 
-/** The most memory the process ever held, in MB. Linux only. */
+/** Peak memory of the process in MB. Linux only. */
 function peakMbOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024;
 }
 
-/** Milliseconds of a processor all threads of the process have used. Linux only; it counts in steps of 10. */
+/** Processor time used by all threads of the process, in ms. Linux only, with a resolution of 10 ms. */
 function usedMsOf(pid: number): number {
-  // The name of the process, the second of the fields, may have spaces; user and system time are the 14th and 15th.
+  // The process name, the second field, may contain spaces. User and system time are the 14th and 15th fields.
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /, '')
     .split(' ');
@@ -114,7 +114,7 @@ async function settled(pid: number): Promise<void> {
   const deadline = performance.now() + settledWithinMs;
   for (let before = -1; performance.now() < deadline; ) {
     const now = busyMsOf(pid);
-    // A fifth of the time: a crowd that reads slowly keeps it a little busy for ever.
+    // A fifth of the time, because a slowly reading crowd keeps the process slightly busy.
     if (before >= 0 && now - before < restMs / 5) return;
     before = now;
     await sleep(restMs);
@@ -122,8 +122,8 @@ async function settled(pid: number): Promise<void> {
 }
 
 /**
- * How many requests of clients with a key, on connections that stay, are answered per second of the service's processor
- * time: what other work of the machine takes does not show.
+ * Responses to clients with a key on keep-alive connections, per second of the service's processor time, which excludes other
+ * work of the machine.
  */
 async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number> {
   await settled(pid);
@@ -140,7 +140,7 @@ async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number>
   return (answered / Math.max(10, usedMsOf(pid) - usedBefore)) * 1_000;
 }
 
-/** The rate beside a crowd as a share of the rate without: quiet and crowded moments take turns, the medians count. */
+/** The rate with a crowd as a share of the rate without. Quiet and crowded periods alternate, and the medians are compared. */
 async function shareBeside(
   service: ProvingService,
   crowd: Crowd,
@@ -170,7 +170,7 @@ export async function publicCrowds(
   let peakMb = 0;
   for (const crowd of crowds) {
     progress(`a crowd that ${crowd}`);
-    // As if of many addresses; only who loops is one address, and meets its bound.
+    // Simulates many addresses. Only the looping client keeps one address and reaches its limit.
     const unbounded = { PUBLIC_REQUESTS_PER_MINUTE: '1000000000' };
     await using service = await provingService(crowd === 'asks for heads in a loop' ? {} : unbounded);
     shares.set(crowd, await shareBeside(service, crowd, { rounds, perPath }));

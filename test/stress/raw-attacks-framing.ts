@@ -1,9 +1,9 @@
-/** Attacks on where a body ends: codings, lengths, chunks, and requests behind bodies nobody reads. */
+/** Attacks on the end of a body: codings, lengths, chunks, and requests after unread bodies. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 
 const n = animal.length;
-/** As a chunk says it. */
+/** In hexadecimal, as chunk sizes are written. */
 const size = n.toString(16);
 
 const codingValues = [
@@ -20,7 +20,10 @@ const codingNames = [
   ...texts('Transfer\u00adEncoding|X:\r\n Transfer-Encoding|"Transfer-Encoding"'),
 ];
 
-/** Transfer-Encoding in every spelling, alone and beside a Content-Length, with a request where one of both sees none. */
+/**
+ * Transfer-Encoding in every spelling, with and without Content-Length, and with a request in the part that one of the readers
+ * ignores.
+ */
 export function codings({ post, secret }: Kit): Attack[] {
   const ended = `0\r\n\r\n${secret}`;
   const lines = [
@@ -97,7 +100,7 @@ const lastChunks = [
   ...texts('0\r\nAuthorization: Bearer x\r\n\r\n|0\r\nHost: b\r\n\r\n|0\r\n\r\nX|0\r\n\r\r\n|0\r\n'),
 ];
 
-/** Chunk sizes, ends and trailers; behind each a request that is body to one reader only. */
+/** Chunk sizes, ends and trailers, each followed by a request that only one reader treats as body. */
 export function chunks({ post, secret }: Kit): Attack[] {
   const coded = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
   const first = chunkSizes.map((text) => ({

@@ -1,4 +1,4 @@
-/** What attacks on the framing of HTTP are written with. */
+/** Helpers to write attacks on the framing of HTTP. */
 
 export interface Attack {
   readonly what: string;
@@ -6,7 +6,7 @@ export interface Attack {
   readonly bytes: string;
 }
 
-/** The two keys an attack uses: one in the open, one in requests hidden where bodies should be. */
+/** The two keys of an attack: one for visible requests, one for requests hidden in bodies. */
 export interface AttackKeys {
   readonly open: string;
   readonly hidden: string;

@@ -1,4 +1,4 @@
-/** What attackers write on a socket to make two readers of HTTP disagree about where a request ends. */
+/** Bytes designed to make two readers of HTTP disagree about the end of a request. */
 import { chunks, codings, lengths } from './raw-attacks-framing.ts';
 import { headerAttacks, headerFloods, hosts, lineEnds, requestLines } from './raw-attacks-heads.ts';
 import { type Attack, type AttackKeys, animal, json, type Kit } from './raw-attacks-kit.ts';
@@ -25,7 +25,7 @@ export function attackTable({ open, hidden }: AttackKeys): Attack[] {
   return tables.flatMap((table) => table(kit)).map(({ what, bytes }) => ({ what, bytes: bytes + last }));
 }
 
-/** Requests behind requests, with bodies nobody reads between them. */
+/** Pipelined requests with unread bodies between them. */
 function pipelines({ request, post, withKey, secret, hidden }: Kit): Attack[] {
   const many = [2, 3, 10, 50].map((count) => ({
     what: `${count} requests in turn of two keys`,

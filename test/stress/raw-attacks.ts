@@ -1,4 +1,4 @@
-/** Attacks on the framing of HTTP, directly and through proxies: nobody disagrees on how many requests there were. */
+/** Attacks on the framing of HTTP, directly and through proxies. All readers must agree on the number of requests. */
 import { connect } from 'node:net';
 import { issueKey } from '../support/process.ts';
 import { Failures, same } from './failures.ts';
@@ -10,9 +10,9 @@ import { type ProvingService, provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** A connection that is silent for this long may have had all its answers, which `#settled` then makes certain. */
+/** After this silence, a connection has probably received all answers, which `#settled` then verifies. */
 const quietMs = 150;
-/** Quotas tell the accounts apart in the headers of answers. */
+/** Distinct quotas identify the account in the headers of answers. */
 const quotas = { open: 900_000_001, hidden: 900_000_002, victim: 900_000_003, bystander: 900_000_004 };
 type Who = keyof typeof quotas;
 
@@ -20,7 +20,7 @@ class Battlefield implements Disposable {
   readonly #keys: Readonly<Record<Who, string>>;
   readonly #direct: Wire;
   readonly attacks: readonly Attack[];
-  /** Creations whose answer was lost, for another request came behind them on their connection. */
+  /** Creations whose answer was lost because another request followed on their connection. */
   dropped = 0;
 
   private constructor(service: ProvingService, keys: Readonly<Record<Who, string>>) {
@@ -40,7 +40,9 @@ class Battlefield implements Disposable {
     });
   }
 
-  /** How many requests the service has counted: of both keys of an attack, and of none. This costs one of each. */
+  /**
+   * Requests counted by the service: of both keys of an attack, and without a key. Reading the counts costs one request of each.
+   */
   async #charged(): Promise<number[]> {
     const counts: number[] = [];
     for (const key of [this.#keys.open, this.#keys.hidden, undefined]) {
@@ -52,7 +54,7 @@ class Battlefield implements Disposable {
     return counts;
   }
 
-  /** Attacks `url` while a victim calls through it, too; throws when the count or the victim's answers are wrong. */
+  /** Attacks `url` while a victim calls through the same path. Throws if the count or the victim's answers are wrong. */
   async attack(url: string, { bytes }: Attack, victim: Wire, id: string): Promise<void> {
     const before = await this.#charged();
     const [stream] = await Promise.all([
@@ -65,7 +67,7 @@ class Battlefield implements Disposable {
     const answers = stream.match(/HTTP\/1\.[01] [2-5]\d\d/g)?.length ?? 0;
     const ofHidden = stream.split(`"minute";q=${quotas.hidden};`).length - 1;
     const checked = stream.match(/^X-RateLimit-Limit:/gim)?.length ?? 0;
-    // Failures are counted by the minute; a new one has begun when there are more left than before.
+    // Failures are counted per minute. If more remain than before, a new minute has begun.
     const counted = open + hidden + Math.max(0, keyless);
     const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
     if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests were answered, but ${told}`);
@@ -78,8 +80,8 @@ class Battlefield implements Disposable {
   }
 
   /**
-   * Resolves when all that was sent before has been answered: the service answers in the order of arrival, but for
-   * creations, which are committed in theirs. The answers of a second one arrive after those of the first.
+   * Resolves when all requests sent before have been answered. The service answers in order of arrival, except for creations,
+   * which it answers in order of their commits. The answers of a second creation follow those of the first.
    */
   async #settled(): Promise<void> {
     const headers = [...getOf(this.#keys.bystander).headers, ['Content-Type', 'application/json'] as const];
@@ -89,7 +91,7 @@ class Battlefield implements Disposable {
     }
   }
 
-  /** The victim's answer has to be its own: its id, its account, its animal that is not there. */
+  /** Checks that the victim's answer has the victim's request id, account and missing animal. */
   async #victim(wire: Wire, id: string): Promise<void> {
     const request = getOf(this.#keys.victim, [['X-Request-Id', id]]);
     const { status, headers } = await wire.send(bytesOf(request)).catch((error: Error) => {
@@ -126,7 +128,7 @@ async function everything(url: string, bytes: string, settled: () => Promise<voi
     const received = chunks.length;
     settled().then(() => chunks.length === received && resolve(), reject);
   };
-  // Whatever arrives later starts the timeout again.
+  // Data that arrives later restarts the time-out.
   socket.write(Buffer.from(bytes, 'latin1'), () => socket.setTimeout(quietMs, onSilence));
   try {
     await promise;

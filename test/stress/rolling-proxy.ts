@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import { root } from '../support/process.ts';
 import { findProgram, type OwnServer, ownServer, type ServerKind } from '../support/server-process.ts';
 
-/** Below the ports systems give to clients, so that an instance finds its own free again. */
+/** Below the ports that systems assign to clients, so that a restarted instance can use its port again. */
 const ports = { from: 20_000, to: 30_000 } as const;
 
-/**
- * A balancer under the configuration that is delivered, with more directives for nginx; undefined where this machine does
- * not have it.
- */
+/** A balancer with the delivered configuration, plus additional directives for nginx. Undefined if it is not installed. */
 export async function deliveredProxy(
   name: 'nginx' | 'haproxy',
   instances: readonly string[],
@@ -41,7 +38,7 @@ export function proxyServer(command: ServerKind['command']): Promise<OwnServer> 
   });
 }
 
-/** Only addresses change, and where it may write. */
+/** Changes only addresses and writable paths. */
 function nginx(
   program: string,
   folder: string,

@@ -1,4 +1,4 @@
-/** Instances are stopped and started again, one after the other, while clients go on as if nothing were. */
+/** Restarts instances one after the other while clients continue without errors. */
 import { Connection } from '../process/connection.ts';
 import { clientOf } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
@@ -11,15 +11,15 @@ const clientsPerDoor = 12;
 /** Below the drain, so that each client learns within it to come again elsewhere. */
 const longestPauseMs = 300;
 const creationPart = 0.2;
-/** How long a balancer may take to notice that an instance is back; before that the other one has to stay. */
+/** Time a balancer may take to detect a restarted instance. The other instance must stay up until then. */
 const noticedMs = 1_000;
 
-/** Clients on keep-alive connections that send nothing twice: a request that fails shows. */
+/** Clients on keep-alive connections that never retry, so that failed requests are visible. */
 class Clients {
   readonly failures: string[] = [];
   readonly acknowledged: string[] = [];
   answered = 0;
-  /** Connections that were refused: the instance is away, and the other one is asked. */
+  /** Number of refused connections. The instance is down, and the client uses the other one. */
   turnedAway = 0;
   #stopped = false;
   readonly #key: string;
@@ -30,7 +30,7 @@ class Clients {
     this.#random = randomFrom(seed);
   }
 
-  /** One client that knows these addresses, and goes on to the next when one refuses connections or says farewell. */
+  /** A client that knows these addresses and uses the next one when one refuses connections or announces its shutdown. */
   async run(addresses: readonly string[], name: string, creations = creationPart): Promise<void> {
     for (let turn = 0; !this.#stopped; turn++) {
       const url = addresses[turn % addresses.length] as string;
@@ -82,7 +82,7 @@ async function twoInstances(cluster: Cluster, random: () => number) {
   return [await start(), await start()] as const;
 }
 
-/** Stops one instance after the other and starts it again, that many times. Returns the slowest stop in ms. */
+/** Restarts the instances in turn, this many times. Returns the duration of the slowest stop in ms. */
 async function roll(
   cluster: Cluster,
   instances: Awaited<ReturnType<typeof twoInstances>>,
@@ -123,7 +123,7 @@ export const rolling: StressTest = {
     const { key } = await cluster.issueKey();
     const clients = new Clients(key, seed);
     const running = Array.from({ length: clientsPerDoor }, (_, index) => [
-      // It learns of a stop by failing, and may not send a creation twice: it is given none.
+      // Sends no creations, because it detects a stop only by a failed request and must not repeat a creation.
       clients.run([nginx.url], `behind nginx ${index}`, 0),
       clients.run([haproxy.url], `behind haproxy ${index}`),
       clients.run(index % 2 === 0 ? urls : urls.toReversed(), `directly ${index}`),

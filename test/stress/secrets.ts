@@ -1,4 +1,4 @@
-/** Keys are shown once, when they are issued; then no part of one is in a log, a file or an answer. */
+/** Keys are shown once, when they are issued. After that, no part of a key appears in logs, files or responses. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app/app.ts';
@@ -45,7 +45,7 @@ class Searcher {
   }
 }
 
-/** Issues keys of every fate; an animal cannot have a key's text for its name, for it would be told to everyone. */
+/** Issues keys that end in every way. No animal may have a key as its name, because names are public. */
 async function issue(operator: AdminServices, count: number, seed: number): Promise<string[]> {
   const { id } = await operator.accounts.create('shop', 'enterprise', ample);
   const keys: string[] = [];
@@ -60,7 +60,7 @@ async function issue(operator: AdminServices, count: number, seed: number): Prom
   return keys;
 }
 
-/** The key in every place where clients have put keys, right and wrong. */
+/** The key in every place where clients put keys, correctly or by mistake. */
 function requestsWith(key: string, chance: Chance): HttpRequest[] {
   const bearer: HttpRequest['headers'] = [['Authorization', `Bearer ${key}`]];
   const json: HttpRequest['headers'] = [...bearer, ['Content-Type', 'application/json']];
@@ -122,7 +122,7 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
         }
       });
     await send(keys.length);
-    // A disk that takes no writes brings other answers and log lines.
+    // A read-only disk causes other answers and log lines.
     limitFileSize(service.pid, 0);
     await send(Math.min(keys.length, keysOnFullDisk));
     limitFileSize(service.pid, 'unlimited');

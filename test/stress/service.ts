@@ -2,13 +2,13 @@ import { scopes } from '../../src/domain/scope.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, operatorOf, startService } from '../support/process.ts';
 
-/** The real service in a process of its own, for tests that send more than any limit allows. */
+/** The real service in a separate process, for tests that send more requests than any limit allows. */
 export interface ProvingService extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
-  /** A key that may do everything, of an account with limits nobody reaches. */
+  /** A key with all scopes, of an account with unreachable limits. */
   readonly key: string;
-  /** One of the same account that may do nothing. */
+  /** A key of the same account without scopes. */
   readonly poorKey: string;
   readonly folder: string;
   /** Throws, with its last words, when the process has ended. */

@@ -1,4 +1,4 @@
-/** Where the shop is served, for proofs that kill what serves it: on either store, by one process or several. */
+/** Deployments of the shop for tests that kill its processes: on either store, with one process or several. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
@@ -13,15 +13,15 @@ import type { Chance } from './generate/chance.ts';
 export interface ShopPlace extends AsyncDisposable {
   /** A key with all scopes, of an account whose limits no test reaches. */
   readonly key: string;
-  /** The services and instances that run now; all serve one store. */
+  /** Running services and instances. All use one store. */
   urls(): readonly string[];
-  /** Kills processes with `kill -9`, chosen by chance, and returns what they were. Resolves when all are back. */
+  /** Kills random processes with `kill -9` and describes them. Resolves when all have restarted. */
   kill(chance: Chance): Promise<string>;
   /** Kills all processes with `kill -9`. Resolves when all are back, at a date that is this much later than the passed time. */
   skip(ms: number): Promise<void>;
-  /** How far the date of the services is ahead, by all skips. */
+  /** Total offset of the services' date. */
   readonly aheadMs: number;
-  /** Takes a server away for up to 1.5 s, and returns what happened to it; an embedded store has no servers. */
+  /** Makes a server unavailable for up to 1.5 s and describes the fault. Embedded stores have no servers. */
   takeAway?(chance: Chance): Promise<string>;
 }
 
@@ -47,7 +47,7 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
 
 const quiet = { LOG_LEVEL: 'info', LOG_REQUESTS: 'off' };
 
-/** What a service is started with, whose date is ahead. */
+/** Arguments that start a service with an advanced date. */
 const laterDate = serveWith('test/support/later-date.ts');
 const dateAhead = (ms: number) => ({ DATE_AHEAD_MS: String(ms) });
 

@@ -1,4 +1,4 @@
-/** A thousand slow connections of every kind: everyone else is served as before, and they are gone within 30 s. */
+/** A thousand slow connections of every kind. Other clients are not affected, and the slow connections are closed within 30 s. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** By when a slow connection has to be gone. */
+/** Time limit for closing slow connections. */
 const goneWithinMs = 30_000;
 const dripEveryMs = 1_000;
 const callEveryMs = 20;
@@ -17,9 +17,9 @@ const callEveryMs = 20;
 interface Slow {
   /** Written at once. */
   readonly first: string;
-  /** Written byte by byte behind it, from the start again at the end; nothing when empty. */
+  /** Written byte by byte after it, repeated from the start at the end. Nothing if empty. */
   readonly drip: string;
-  /** False: what the service sends is never read. */
+  /** False: the client never reads responses. */
   readonly reads: boolean;
 }
 
@@ -72,7 +72,7 @@ function open(url: string, { first, drip, reads }: Slow, chance: Chance): Socket
   return socket;
 }
 
-/** How many sockets the process has, listening ones included. */
+/** Number of sockets of the process, including listening ones. */
 function socketsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).filter((descriptor) => {
     try {
@@ -83,7 +83,7 @@ function socketsOf(pid: number): number {
   }).length;
 }
 
-/** Calls on, until told to stop; every answer has to be right. */
+/** Sends requests until stopped. Every answer must be correct. */
 async function callOn(
   url: string,
   key: string,
@@ -113,10 +113,10 @@ async function callOn(
   return tookMs.sort((a, b) => a - b);
 }
 
-/** Fewest calls of others, beside the slow ones. */
+/** Minimum number of calls by other clients during the slow connections. */
 const leastCalls = 50;
 
-/** Without waiting for them to be gone, it proves only that the service stays available beside them. */
+/** Without waiting for the slow connections to close, the test proves only that the service stays available. */
 export async function slowClients({ rounds, seed, progress }: StressOptions, awaitsEnd = true) {
   await using service = await provingService({ IDLE_TIMEOUT_SECONDS: '20' });
   const kinds = kindsOf(service.key);
@@ -132,7 +132,7 @@ export async function slowClients({ rounds, seed, progress }: StressOptions, awa
   let left = rounds;
   let most = 0;
   const look = () => {
-    // One of those left is the polite caller's own.
+    // One remaining connection belongs to the regular client.
     left = Math.max(0, socketsOf(service.pid) - before - 1);
     most = Math.max(most, left);
     progress(`${left} of ${rounds} slow connections left after ${Math.round(elapsed() / 1_000)} s`);

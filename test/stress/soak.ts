@@ -1,4 +1,4 @@
-/** Mixed load with faults for a long time: everything is answered as it should be, and nothing grows. */
+/** A long mixed load with faults. All answers are correct, and resource usage does not grow. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitFileSize } from '../faults/disk.ts';
@@ -19,14 +19,14 @@ import { Tags } from './walk/tags.ts';
 import { World } from './walk/world.ts';
 
 const connections = 12;
-/** Between two requests of a connection: the service is to be busy, not overloaded. */
+/** Pause between two requests of a connection, so that the service is busy but not overloaded. */
 const pauseMs = 5;
 const storedBefore = 200;
 const faultEveryMs = 3_000;
 const sampleEveryMs = 1_000;
 const minuteMs = 60_000;
 
-/** Operations that succeed whatever is in the store. */
+/** Operations that succeed regardless of the store's contents. */
 const always = [
   'createPet',
   'listPets',
@@ -45,7 +45,7 @@ class Soak {
   readonly #seed: number;
   readonly #random: () => number;
   readonly #end = new AbortController();
-  /** Until then a 503 is the right answer to what needs the disk. */
+  /** Until then, requests that need the disk may get 503. */
   #faultyUntil = 0;
 
   constructor(service: ProvingService, seed: number) {
@@ -59,7 +59,7 @@ class Soak {
     this.#end.abort();
   }
 
-  /** Generated requests, right and wrong ones, over one connection. */
+  /** Generated valid and invalid requests over one connection. */
   async request(connection: number): Promise<void> {
     const { url, key, poorKey } = this.#service;
     using caller = new Caller([url], { key, limitedKey: poorKey });
@@ -77,7 +77,7 @@ class Soak {
     }
   }
 
-  /** One fault after the other, in an order of the seed's. */
+  /** Injects faults one after the other, in an order determined by the seed. */
   async disturb(): Promise<void> {
     const faults = [this.#fullDisk, this.#lock, this.#brokenBodies, this.#halfRequests, this.#operator];
     while (!this.#end.signal.aborted) {
@@ -87,7 +87,7 @@ class Soak {
     }
   }
 
-  /** The disk takes no more for a moment. */
+  /** The disk is full for a moment. */
   async #fullDisk(): Promise<void> {
     this.#faultyFor(1_500);
     limitFileSize(this.#service.pid, 0);
@@ -101,7 +101,7 @@ class Soak {
     held.release();
   }
 
-  /** Clients that go away in the middle of a body. */
+  /** Clients that disconnect in the middle of a body. */
   async #brokenBodies(): Promise<void> {
     for (let number = 0; number < 20; number++) {
       using connection = await Connection.open(this.#service.url);
@@ -110,7 +110,7 @@ class Soak {
     }
   }
 
-  /** Clients that begin a head, say nothing for a while, and go. */
+  /** Clients that send a part of a head, pause and disconnect. */
   async #halfRequests(): Promise<void> {
     using stack = new DisposableStack();
     for (let number = 0; number < 50; number++) {
@@ -119,7 +119,7 @@ class Soak {
     await this.#pause(1_000);
   }
 
-  /** An operator works beside the service: an account, a key, its use and its end. */
+  /** An operator, in another process than the service, creates an account and a key, and revokes the key after its use. */
   async #operator(): Promise<void> {
     await using admin = await operatorOf(this.#service.folder);
     const { id } = await admin.accounts.create('soak', 'enterprise', ample);
@@ -144,7 +144,7 @@ class Soak {
 
 /** The first samples are warming up: caches fill, code is compiled. */
 const warmUpPart = 0.2;
-/** How far the median memory of the last samples may be above that of the first. */
+/** Maximum growth of the median memory from the first samples to the last. */
 const mostGrowth = 0.1;
 const partOfSamples = 0.2;
 /** Files that the runtime happens to have open. */

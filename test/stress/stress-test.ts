@@ -1,9 +1,9 @@
-/** A test that takes longer than `npm test` may. It throws when what it checks does not hold. */
+/** A test too long for `npm test`. Throws on failure. */
 export interface StressTest {
   readonly name: string;
-  /** What holds if it passes, in a sentence. */
+  /** The guarantee it proves, as a sentence. */
   readonly promise: string;
-  /** How many rounds it runs by default. */
+  /** Default number of rounds. */
   readonly rounds: number;
   run(options: StressOptions): Promise<Figures>;
 }
@@ -18,7 +18,7 @@ export interface StressOptions {
 /** The measured values, by name. */
 export type Figures = Readonly<Record<string, number | string>>;
 
-/** Opens what a machine may lack. Throws when it is missing. */
+/** Opens a resource that the machine may lack. Throws if it is missing. */
 export async function openOrThrow<Place>(open: () => Promise<Place | undefined>): Promise<Place> {
   const place = await open();
   if (place === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');

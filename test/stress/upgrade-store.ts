@@ -1,4 +1,4 @@
-/** A store of version 1.0.0 with animals and keys, and what a service has to answer from it. */
+/** A store of version 1.0.0 with animals and keys, and the answers expected after an upgrade. */
 import { Database } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export interface PetRow {
   readonly status: string;
 }
 
-/** What 1.0.0 knew, and has to be there afterwards. */
+/** Data of 1.0.0 that must survive the upgrade. */
 export interface OldStore {
   readonly animals: number;
   readonly key: string;
@@ -24,7 +24,7 @@ export interface OldStore {
 
 const columns = 'id, name, CAST(category_id AS TEXT) AS categoryId, status';
 
-/** Writes it into a folder; its four animals get company until there are so many. */
+/** Writes the store into a folder and adds animals to its four until it has this number. */
 export async function writeStore(folder: string, animals: number): Promise<OldStore> {
   const path = dataFileIn(folder);
   await writeOldStore(path, join(folder, 'store.limits.db'));
@@ -72,7 +72,7 @@ export function pageText(path: string, where: string): string {
   return `[${rows.map(petText).join(',')}]`;
 }
 
-/** Whether the data file has the format of now, or still that of 1.0.0. Throws when it has neither. */
+/** True if the data file has the current format, false if it has that of 1.0.0. Throws for any other. */
 export function isUpgraded(path: string): boolean {
   const [row] = rowsOf<{ user_version: number }>(path, 'PRAGMA user_version');
   const version = row?.user_version;

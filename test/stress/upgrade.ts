@@ -32,7 +32,7 @@ export async function upgradeStore(folder: string, store: OldStore): Promise<num
   return tookMs;
 }
 
-/** What clients of 1.0.0 see: the same animals and the same scopes. */
+/** Checks that clients of 1.0.0 see the same animals and scopes. */
 async function checkAnswers(url: string, folder: string, store: OldStore): Promise<void> {
   const { animals, key } = store;
   const path = dataFileIn(folder);

@@ -11,7 +11,7 @@ const mostClients = 64;
 /** The webhooks of the walk lead nowhere. */
 const walkSettings = { LOG_LEVEL: 'warn', WEBHOOKS: 'off', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
-/** What a walk goes over: on the embedded store one service with two workers, else two instances. */
+/** Deployments: one service with two workers on the embedded store, else two instances. */
 const grounds = {
   embedded: { open: embeddedStores, instances: 1, workers: '2' },
   cluster: { open: () => serverStores(patientSettings), instances: 2, workers: '1' },

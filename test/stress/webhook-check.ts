@@ -84,7 +84,7 @@ function checkTypes({ feed }: Proof, receiver: Receiver, deliveries: readonly De
   );
 }
 
-/** Responses that are listed were given, and respected; the others were given to a process that was killed. */
+/** Checks that listed responses were sent and respected. Unlisted ones must have reached a killed process. */
 function compareAttempts(
   { failures, faults }: Proof,
   what: string,

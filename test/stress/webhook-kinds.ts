@@ -2,7 +2,7 @@
 import type { EventSelector } from '../../src/domain/event-type.ts';
 import type { Chance } from './generate/chance.ts';
 
-/** What a receiver does with a request. */
+/** Reaction of a receiver to a request. */
 export type Reply =
   /** A response, maybe late. */
   | { readonly status: number; readonly headers?: readonly string[]; readonly afterMs?: number }
@@ -14,7 +14,7 @@ export type Reply =
 export interface ReceiverKind {
   readonly name: string;
   readonly types: readonly EventSelector[];
-  /** Every event has to reach it; the others are disabled sooner or later. */
+  /** True if it must receive every event. Other webhooks are disabled sooner or later. */
   readonly isDurable: boolean;
   /** `trap` is a URL that a redirect may lead to, and that must not be requested. */
   reply(chance: Chance, trap: string): Reply;
@@ -34,7 +34,7 @@ const garbage = [
   `HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(40_000)}\r\nContent-Length: 0\r\n\r\n`,
 ];
 
-/** Accepts most events, and does something else with a random part of them. */
+/** Accepts most events, and handles a random part differently. */
 function mostly(part: number, otherwise: (chance: Chance, trap: string) => Reply): ReceiverKind['reply'] {
   return (chance, trap) => (chance.often(part) ? otherwise(chance, trap) : accepted);
 }

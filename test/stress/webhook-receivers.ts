@@ -6,16 +6,16 @@ import type { Failures } from './failures.ts';
 import type { Chance } from './generate/chance.ts';
 import { accepted, type ReceiverKind, type Reply } from './webhook-kinds.ts';
 
-/** How long a receiver waits before it answers a request that it hangs, which is longer than the service waits. */
+/** Delay of a hanging receiver, longer than the service's time-out. */
 const hangMs = 20_000;
 
 /** A request for an event. */
 export interface Seen {
   /** On the clock of `performance.now()`. */
   readonly at: number;
-  /** Unix seconds, as it was signed. */
+  /** The signed time in Unix seconds. */
   readonly sentAt: number;
-  /** Status of the response; undefined where there was none. */
+  /** Status of the response. Undefined if there was none. */
   status: number | undefined;
   /** Demanded by the response. */
   retryAfterMs: number;
@@ -23,13 +23,13 @@ export interface Seen {
 
 export interface World {
   readonly failures: Failures;
-  /** How far the date of the services is ahead now, and was before. */
+  /** Current and former offsets of the services' date. */
   aheadMs(): readonly number[];
 }
 
 export const isAcceptance = (status: number | undefined) => status !== undefined && status < 300;
 
-/** Events as they were received first, by id: every other request has to have the same bytes. */
+/** Events by id as first received. All later requests must have the same bytes. */
 export class Bodies extends Map<number, Buffer> {}
 
 export class Receiver implements AsyncDisposable {

@@ -1,4 +1,4 @@
-/** What the proof of webhooks shares: the service that is killed, its feed, its receivers, and writers. */
+/** Shared parts of the webhook proof: the killed service, its feed, receivers and writers. */
 import type { AnimalStore, Delivery } from '../../client/src/index.ts';
 import { type EventType, selectedTypes } from '../../src/domain/event-type.ts';
 import { readFeed } from './event-readers.ts';
@@ -60,7 +60,7 @@ export interface FeedEvent {
   readonly text: string;
 }
 
-/** The events of the store, as far as they were read. */
+/** Events of the store, as far as read. */
 export class Feed {
   readonly events: FeedEvent[] = [];
 
@@ -123,7 +123,7 @@ export class Receivers implements AsyncDisposable {
     return this.all.reduce((sum, { requests }) => sum + requests, 0);
   }
 
-  /** How long no request has come, in milliseconds. */
+  /** Milliseconds since the last request. */
   get idleMs(): number {
     return performance.now() - Math.max(...this.all.map(({ lastAt }) => lastAt));
   }

@@ -17,14 +17,14 @@ export const webhookSettings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 const changesPerKill = { from: 4, to: 24 } as const;
 const requestsPerKill = 60;
 const untilKillMs = 3_000;
-/** How much time passes while everything is down: enough for leases to expire, and for the third attempt. */
+/** Time that passes while everything is down. Enough for leases to expire and for the third attempt. */
 const skippedMs = { from: 61_000, to: 280_000 } as const;
 /** The ten attempts of a delivery, and more. */
 const mostSkips = 20;
 /** Deliveries are listed for 7 days. */
 const mostAheadMs = 6.8 * 86_400_000;
 const idleMs = 700;
-/** How long due deliveries may wait: leases of killed processes expire after 60 s. */
+/** Maximum delay of due deliveries. Leases of killed processes expire after 60 s. */
 const stuckMs = 120_000;
 const patienceMs = 900_000;
 
@@ -62,7 +62,7 @@ export async function everyDelivery(
   await until(() => writing.done >= writing.allowed || failures.count > 0, patienceMs);
   for (const receiver of receivers.all) {
     const { isDurable, name } = receiver.kind;
-    // The rest would take hours at four requests that hang at once.
+    // The rest would take hours with four hanging requests at a time.
     receiver.isCalm = !isDurable || name === 'hanging';
   }
   failures.end();

@@ -15,7 +15,7 @@ interface Waiting {
   readonly timer: Timer;
 }
 
-/** One keep-alive connection: bytes out, one response at a time in. Reopens itself when it was closed. */
+/** One keep-alive connection that sends bytes and reads one response at a time. It reconnects after a close. */
 export class Wire implements Disposable {
   readonly #hostname: string;
   readonly #port: number;

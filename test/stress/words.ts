@@ -1,4 +1,4 @@
-/** The words of a text as they are written: a backslash stands for itself. ASCII only, for Bun escapes the rest. */
+/** Splits a text into words, with backslashes unchanged. ASCII only, because Bun escapes other characters. */
 export function words({ raw }: TemplateStringsArray): string[] {
   return raw.join('').trim().split(/\s+/);
 }

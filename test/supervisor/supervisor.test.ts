@@ -46,7 +46,7 @@ function supervised(heartbeat?: Heartbeat) {
 }
 
 describe('a start', () => {
-  test('on any port: the first worker finds one, and the others get the same', async () => {
+  test('on any port lets the first worker choose one, and the others use the same', async () => {
     await using all = supervised();
     expect(await all.supervisor.serve({ environment: {}, port: 0, startedAt: 0 })).toEqual({
       url: 'http://worker-1',
@@ -54,7 +54,7 @@ describe('a start', () => {
     });
   });
 
-  test('that a worker says is impossible throws what it says, with its code', async () => {
+  test('that fails in a worker throws its error with the code', async () => {
     await using all = supervised();
     const error = await all.supervisor
       .serve({ environment: { UNLESS: import.meta.path }, port: 1, startedAt: 0 })
@@ -63,7 +63,7 @@ describe('a start', () => {
     expect(all.lines).toEqual([]);
   });
 
-  test('during which a worker ends without a word throws how it ended', async () => {
+  test('during which a worker ends throws its exit code or signal', async () => {
     await using all = supervised();
     const error = await all.supervisor
       .serve({ environment: { DIE: '2' }, port: 1, startedAt: 0 })
@@ -73,7 +73,7 @@ describe('a start', () => {
 });
 
 describe('the store', () => {
-  test('gets what workers post, and they get what it posts: whole, in order, however early it was posted', async () => {
+  test('exchanges messages with workers completely and in order, even early ones', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     for (const { port } of all.stores) for (let number = 0; number < 1_000; number++) port.post({ number });
@@ -86,7 +86,7 @@ describe('the store', () => {
     }
   });
 
-  test('is disconnected from a worker that ended before it is connected to the next one, and may still post to it', async () => {
+  test('is disconnected from an ended worker before it is connected to the next one, and may still post to it', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const [first] = all.stores;
@@ -102,7 +102,7 @@ describe('the store', () => {
 });
 
 describe('a worker', () => {
-  test('that cannot start again is tried again after pauses that grow, with the reason in the log, until it serves', async () => {
+  test('that cannot restart is retried after increasing delays, with the reason in the log, until it serves', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();
@@ -113,7 +113,7 @@ describe('a worker', () => {
     await until(() => failures().length >= 3);
     rmSync(obstacle);
     await until(() => all.servesAgain());
-    // A slow machine may see a fourth one before the obstacle is gone.
+    // On a slow machine, a fourth attempt may occur before the obstacle is removed.
     const seen = failures().slice(0, 3);
     expect(seen.map(({ worker, code, reason, retryMs }) => [worker, code, reason, retryMs])).toEqual([
       [2, 1, '2 of 2 cannot', 100],
@@ -123,20 +123,20 @@ describe('a worker', () => {
   });
 
   test('that hangs is killed and replaced', async () => {
-    await using all = supervised({ everyMs: 200, mostMissed: 10 });
+    await using all = supervised({ everyMs: 200, maxMissed: 10 });
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const pid = all.pidOf(1);
     process.kill(pid, 'SIGSTOP');
     await until(() => all.lines.some(({ msg, worker }) => msg === 'worker serving' && worker === 1));
     expect(all.lines).toContainEqual(
-      expect.objectContaining({ worker: 1, pid, msg: 'worker does not answer; killing it' }),
+      expect.objectContaining({ worker: 1, pid, msg: 'worker does not respond; killing it' }),
     );
     expect(all.lines).toContainEqual(expect.objectContaining({ worker: 1, pid, signal: 'SIGKILL' }));
     expect(all.pidOf(1)).not.toBe(pid);
   });
 
-  test('that hung for a moment, and answers again, is left alone', async () => {
-    await using all = supervised({ everyMs: 200, mostMissed: 1_000 });
+  test('that recovers from a short hang is not killed', async () => {
+    await using all = supervised({ everyMs: 200, maxMissed: 1_000 });
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const pid = all.pidOf(1);
     process.kill(pid, 'SIGSTOP');
@@ -149,7 +149,7 @@ describe('a worker', () => {
     expect([all.pidOf(1), all.lines]).toEqual([pid, []]);
   });
 
-  test('that waits to be started again is not started after a stop', async () => {
+  test('with a pending restart is not started after a stop', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();

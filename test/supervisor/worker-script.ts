@@ -10,7 +10,7 @@ if (environment.UNLESS !== undefined && existsSync(environment.UNLESS)) {
   process.exit(1);
 }
 link.store.post({ pid: process.pid, bytes: new Uint8Array([1, 2]), big: 2n ** 63n });
-// What the supervisor's store posts comes back.
+// Echo messages of the supervisor's store.
 link.store.listen((message) => link.store.post(message));
 link.serving({ url: `http://worker-${worker}`, port: port || 40_000 + worker });
 await link.stopped;

@@ -16,9 +16,9 @@ import { startTestApp, type TestApp } from './app.ts';
 export interface Desk extends AsyncDisposable {
   readonly app: TestApp;
   readonly operator: TestOperator;
-  /** Sends a request; a success is checked against the contract. */
+  /** Sends a request. Checks a successful response against the contract. */
   ask(method: string, target: string, body?: unknown, options?: AdminCallOptions): Promise<AdminAnswer>;
-  /** The same for one that has to succeed; its body. */
+  /** Sends a request that must succeed. Returns the body. */
   done<T>(method: string, target: string, body?: unknown): Promise<T>;
   /** All items of a list, by following its links, and how many there were on each page. */
   list<T>(target: string): Promise<{ readonly items: T[]; readonly pages: number[] }>;
@@ -71,7 +71,7 @@ export function nextOf({ headers }: AdminAnswer): string | undefined {
 
 const clientSchemas = new Set(Object.values<Operation>(operations).map(({ success }) => success.schema));
 
-/** Checks the answer against the shape that the contract says. */
+/** Checks the response body against the contract. */
 function check(method: string, target: string, { body }: AdminAnswer): void {
   const path = target.replace(/\?.*$/s, '');
   const operation = allAdminOperations.find(
@@ -79,7 +79,7 @@ function check(method: string, target: string, { body }: AdminAnswer): void {
   );
   if (operation === undefined) throw new Error(`No operation is ${method} ${path}.`);
   const { schema, lines } = operation.success;
-  // The clients' own shapes, which take integers of any size, are checked where clients are.
+  // Shapes of the client API, with integers of any size, are checked by the client API's tests.
   if (schema === undefined || lines || clientSchemas.has(schema)) return;
   expect(schema.safeParse(body).error?.issues ?? []).toEqual([]);
 }

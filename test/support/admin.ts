@@ -18,7 +18,7 @@ export interface AdminAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; its integers may be rounded. */
+  /** Body parsed as JSON. Integers may be rounded. */
   readonly body: unknown;
   /** Of an error. */
   readonly code: string | undefined;
@@ -39,7 +39,7 @@ export interface TestOperator {
   readonly token: string;
 }
 
-/** Where the admin listener of a running app is. */
+/** Address of the admin listener of a running app. */
 export function adminUrl({ app }: Pick<TestApp, 'app'>): string {
   if (app.console === undefined) throw new Error('The admin listener is off.');
   return app.console.url;
@@ -108,7 +108,7 @@ export async function sendAdmin(
   return { status: response.status, headers: response.headers, text, body: parsed, code };
 }
 
-/** What the console's page says of itself with each request that changes something. */
+/** Headers that the console's page sends with each change. */
 export function fromConsole(app: TestApp): Record<string, string> {
   return { Origin: adminUrl(app), 'Sec-Fetch-Site': 'same-origin' };
 }
@@ -125,7 +125,7 @@ export function sessionOf({ status, headers, text, body }: AdminAnswer): TestSes
   return { cookie, secret: (body as { secret: string }).secret };
 }
 
-/** What a request of the session carries. */
+/** Headers of a request in the session. */
 export function headersOf({ cookie, secret }: TestSession): Record<string, string> {
   return { Cookie: cookie, 'X-Session-Secret': secret };
 }

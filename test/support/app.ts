@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app/app.ts';
 import { openapiText } from '../../src/app/openapi.ts';
+import type { Runtime } from '../../src/app/runtime.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { scopes } from '../../src/domain/scope.ts';
@@ -19,17 +20,17 @@ export interface Tenant {
   readonly keyId: number;
 }
 
-/** The real service on a port of its own, with a store of its own, under a clock the test moves. */
+/** The real service on a separate port with a separate store, and a clock controlled by the test. */
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly clock: FakeClock;
   readonly app: LocalApp;
   readonly config: Config;
-  /** The store as the command line opens it, beside the service: what it changes the service has to notice. */
+  /** The store opened as by the command line, beside the service, which must notice its changes. */
   readonly operator: AdminServices;
   /** The key of an account no test exhausts. */
   readonly key: string;
-  /** A new account of a plan, with a key that may do everything; enterprise accounts need their quota. */
+  /** Creates an account of a plan with a key that has all scopes. Enterprise accounts need a quota. */
   tenant(plan: PlanName, quota?: Quota): Promise<Tenant>;
   /** Sends a request and checks the response against the contract. `target` is relative to /v1. */
   call(method: string, target: string, options?: CallOptions): Promise<Answer>;
@@ -39,7 +40,7 @@ export interface TestApp extends AsyncDisposable {
 
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** A public address for every host name: those of examples have none. */
+/** Resolves every host name to a public address, because example hosts have none. */
 export const publicly: Resolve = async () => ['1.1.1.1'];
 
 /** Starts the service under the settings given, by their names in the environment. */
@@ -47,6 +48,7 @@ export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
   resolve: Resolve = publicly,
+  more: Pick<Runtime, 'aroundSend'> = {},
 ): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
@@ -60,7 +62,7 @@ export async function startTestApp(
     ...settings,
   });
   const clock = new FakeClock();
-  const runtime = { clock, randomBytes, resolve };
+  const runtime = { clock, randomBytes, resolve, ...more };
   const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
 
   let app = await start();

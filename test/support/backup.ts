@@ -1,4 +1,4 @@
-/** Stores to back up, and what there is in them. */
+/** Stores for backup tests, and their contents. */
 import { Database } from 'bun:sqlite';
 import { makeBackup } from '../../src/storage/sqlite/backup/make.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
@@ -6,7 +6,7 @@ import { clientOf } from './client.ts';
 import { ample, dataFileIn, issueKey, operatorOf, startService } from './process.ts';
 import { maxWaitMs } from './wait.ts';
 
-/** Strikes come fast, so that a test can ban a key; the ban outlives the test. */
+/** Two strikes ban a key, for longer than a test runs. */
 export const strict = { BAN_STRIKES: '2', BAN_FIRST_SECONDS: '86400', DRAIN_SECONDS: '0' } as const;
 
 export interface SampleStore {
@@ -16,7 +16,7 @@ export interface SampleStore {
   readonly bannedKey: string;
 }
 
-/** Makes a store with these animals, a banned key, and a log that was never taken in, as `kill -9` leaves it. */
+/** Creates a store with these animals, a banned key and a log without a checkpoint, as `kill -9` leaves it. */
 export async function makeSampleStore(folder: string, animals: readonly string[]): Promise<SampleStore> {
   await using service = await startService(folder, strict);
   const key = await issueKey(folder, 'enterprise', ample);

@@ -1,4 +1,4 @@
-/** A real browser, which remembers what pages did that none may. */
+/** A real browser that records violations by pages. */
 import {
   type Browser,
   type BrowserContext,
@@ -12,11 +12,11 @@ import { maxWaitMs } from './wait.ts';
 export const browserCommand = 'chromium';
 
 export interface TestPages {
-  /** A page of a browser that nobody has signed in with. */
+  /** A browser page without a session. */
   openPage(options?: BrowserContextOptions): Promise<Page>;
-  /** A page of somebody who signed in with the token, at `#/…`. */
+  /** A browser page signed in with the token, at `#/…`. */
   signedIn(token: string, place?: string, options?: BrowserContextOptions): Promise<Page>;
-  /** Closes all pages; what they did that no page may: fail in a script, break the policy, ask another origin, open an alert. */
+  /** Closes all pages. Returns violations: script errors, breaches of the policy, requests to other origins, alerts. */
   closePages(): Promise<readonly string[]>;
 }
 
@@ -67,7 +67,7 @@ export class TestBrowser implements AsyncDisposable {
   }
 }
 
-/** Opens pages, and remembers what they did that none may. */
+/** Opens pages and records violations. */
 class Watch {
   readonly #url: string;
   #contexts: BrowserContext[] = [];

@@ -3,12 +3,12 @@ import { basePath } from '../../src/contract/operations.ts';
 import { checkResponse } from './contract.ts';
 
 export interface CallOptions {
-  /** The API key; null for none. */
+  /** The API key, or null to send none. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is; a stream is sent in chunks, without Content-Length. */
+  /** Sent unchanged. Streams are sent in chunks, without Content-Length. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** The Content-Type of a body, `application/json` unless given; null for none. */
+  /** Content-Type of the body. Defaults to `application/json`. Null sends none. */
   readonly type?: string | null;
 }
 
@@ -40,12 +40,12 @@ export class Answer {
     return JSON.parse(this.text) as ErrorAnswer;
   }
 
-  /** A header's value; empty when it is not there. */
+  /** A header's value, or empty if absent. */
   header(name: string): string {
     return this.headers.get(name) ?? '';
   }
 
-  /** A header that is a whole number; NaN when it is anything else. */
+  /** A header as an integer, or NaN if it is not one. */
   number(name: string): number {
     return /^\d+$/.test(this.header(name)) ? Number(this.header(name)) : Number.NaN;
   }
@@ -66,7 +66,7 @@ export async function answerOf(
       ...(body === undefined || type === null ? {} : { 'Content-Type': type }),
       ...headers,
     },
-    // Bytes, for fetch gives text a media type of its own.
+    // Bytes, because fetch sets a media type for text.
     ...(body === undefined ? {} : { body: typeof body === 'string' ? new TextEncoder().encode(body) : body }),
   });
   const answer = new Answer(response.status, response.headers, await textOf(response));
@@ -74,7 +74,7 @@ export async function answerOf(
   return answer;
 }
 
-/** The body; of a stream, which has no end, what comes first. */
+/** The body. For an endless stream, its first chunk. */
 async function textOf(response: Response): Promise<string> {
   const isStream = response.headers.get('content-type') === 'text/event-stream';
   if (!isStream || response.body === null) return response.text();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What the tests that make certificates need of the machine. */
+/** Requirements of tests that create certificates. */
 export const openssl = [{ name: 'openssl', package: 'openssl' }, ['openssl', 'version']] as const;
 
 /** A server's certificate, as PEM. */
@@ -11,7 +11,7 @@ export interface Certificate {
   readonly authorityPath: string;
 }
 
-/** Makes an authority of its own in the folder, and a certificate it signed for this host name. */
+/** Creates a certificate authority in the folder, and a certificate for this host name. */
 export async function makeCertificate(folder: string, hostname: string): Promise<Certificate> {
   const path = (name: string) => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

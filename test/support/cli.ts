@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly environment?: Environment;
 }
 
-/** A folder with a store of its own, in which the command line is run. */
+/** A folder with a separate store, in which the command line runs. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   path(name: string): string;
@@ -30,19 +30,19 @@ export interface Workplace extends AsyncDisposable {
   lastRows(count: number): Promise<string[]>;
   /** Runs a command in this process, or `serve` in a separate one. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
-  /** Runs a command that has to succeed and to report one line of JSON. */
+  /** Runs a command that must succeed and print one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
-  /** Runs a command that has to succeed without a word on standard error; its standard output. */
+  /** Runs a command that must succeed and leave standard error empty. Returns its standard output. */
   output(...args: string[]): Promise<string>;
-  /** Runs a command that has to fail with this exit code and no output; its message. */
+  /** Runs a command that must fail with this exit code and write nothing to standard output. Returns its message. */
   failure(exitCode: 1 | 2, ...args: string[]): Promise<string>;
-  /** Starts a command in a separate process; `ended` waits for its end. */
+  /** Starts a command in a separate process. Await `ended` for its result. */
   start(args: readonly string[], environment?: Environment): Child;
   /** Serves the store, at most until the workplace is disposed of. */
   serve(environment?: Environment): Promise<Service>;
 }
 
-/** What `import --json` reports. */
+/** Output of `import --json`. */
 export interface ImportReport {
   readonly file: string;
   readonly status: string;
@@ -59,7 +59,7 @@ export interface ImportReport {
 }
 
 export interface WorkplaceOptions {
-  /** Whether there is a store, with nothing in it. */
+  /** True to create an empty store. */
   readonly store: boolean;
 }
 
@@ -72,7 +72,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
   const start = (args: readonly string[], environment: Environment = {}): Child =>
     Bun.spawn([...commandLine, ...args], {
       cwd: folder.path,
-      // Nothing of the environment of the tests, which has npm's own variables among others.
+      // Do not inherit the environment of the tests, which includes npm's variables.
       env: { PATH: process.env.PATH ?? '', ...inFolder, ...environment },
       stdin: 'pipe',
       stdout: 'pipe',
@@ -129,7 +129,7 @@ export async function sharedWorkplace(options?: WorkplaceOptions): Promise<Workp
   return place;
 }
 
-/** Everything a command wrote, and its exit code; of one that a signal ended, 128 and the signal's number. */
+/** Output and exit code of a command. If a signal ended it, the code is 128 plus the signal's number. */
 export async function ended(child: Child): Promise<Ended> {
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),

@@ -3,7 +3,7 @@ import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from './process.ts';
 
-/** Runs the project's compiler; throws with what it says. */
+/** Runs the project's compiler. Throws with its output on errors. */
 export async function compile(...options: string[]): Promise<void> {
   const child = Bun.spawn([join(root, 'node_modules/.bin/tsc'), ...options], {
     stdout: 'pipe',

@@ -1,6 +1,6 @@
 import { basePath } from '../../src/contract/operations.ts';
 
-/** A plain caller of a running service, for load and faults; `answerOf` checks contracts. */
+/** A minimal client for load and fault tests. Use `answerOf` to check contracts. */
 export interface Client {
   get(target: string): Promise<Reply>;
   add(name: string): Promise<Reply>;
@@ -15,7 +15,7 @@ export interface Reply {
   readonly tookMs: number;
 }
 
-/** What every animal of a client has besides its name: half a row would show. */
+/** Other members of every animal, so that an incomplete row is detected. */
 export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
 
 export function clientOf(url: string, key: string): Client {

@@ -41,13 +41,13 @@ export class FakeClock implements Clock {
     this.advance((nowMs - this.#nowMs) / 1_000);
   }
 
-  /** Sets the date without any time passing, as NTP or an operator does; negative seconds step back. */
+  /** Sets the date without elapsed time, as NTP or an operator does. Negative seconds step back. */
   step(seconds: number): void {
     this.#nowMs += Math.round(seconds * 1_000);
   }
 }
 
-/** A machine with the system's clock, on which time passes, whose date somebody sets, and which sleeps. */
+/** A simulated machine whose clock advances, can be set, and can be suspended. */
 export class FakeMachine {
   #dateMs = Date.parse('2027-01-15T10:00:00Z');
   #monotonicMs = 77_000.25;

@@ -15,23 +15,23 @@ export interface Cluster extends AsyncDisposable {
   readonly redis: OwnServer;
   readonly instances: readonly Service[];
   readonly operator: AdminServices;
-  /** Starts one more instance, under further settings if it needs any. `command` defaults to the one that serves. */
+  /** Starts another instance with additional settings. `command` defaults to the serving command. */
   startInstance(
     environment?: Readonly<Record<string, string>>,
     command?: readonly string[],
   ): Promise<Service>;
-  /** A key of an account of its own. */
+  /** A key of a separate account. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
-/** Long enough that a busy machine does not look like one whose servers are away: then counts are no longer exact. */
+/** Long enough that a busy machine is not mistaken for unavailable servers, which would make counts inexact. */
 const patience = { REDIS_TIMEOUT_MS: '5000', POSTGRES_TIMEOUT_MS: '30000' };
 
 export interface ClusterOptions {
   readonly instances: number;
-  /** Overrides the timeouts, which are longer than any test unless it takes a server away. */
+  /** Overrides the time-outs, which exceed the duration of any test unless it makes a server unavailable. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Makes the database the instances are to use, and returns its address; unless given, it is the server's own. */
+  /** Creates the database of the instances and returns its URL. Defaults to the server's database. */
   readonly makeDatabase?: (postgres: OwnServer) => Promise<string>;
   /** PostgreSQL speaks TLS with it. */
   readonly certificate?: Certificate;

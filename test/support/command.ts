@@ -46,7 +46,7 @@ function withProperty<T extends object>(target: T, name: keyof T, value: unknown
   return { [Symbol.dispose]: () => Reflect.set(target, name, before) };
 }
 
-/** Captures what is written to a stream, which is no terminal meanwhile. */
+/** Captures output to a stream, which is not a terminal during that time. */
 function captured(stream: NodeJS.WriteStream): { text(): string } & Disposable {
   const parts: string[] = [];
   const { write, isTTY } = stream;

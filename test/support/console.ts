@@ -18,9 +18,9 @@ export interface TestConsole extends TestPages, AsyncDisposable {
   readonly app: LocalApp;
   /** The data file of the store. */
   readonly storePath: string;
-  /** Where clients are served. */
+  /** Address for clients. */
   readonly apiUrl: string;
-  /** Where the console is. */
+  /** Address of the console. */
   readonly url: string;
   addOperator(name: string, role: Role): Promise<string>;
   addAccount(name: string, plan: PlanName, quota?: Quota): Promise<Tenant>;

@@ -18,7 +18,7 @@ interface DeclaredOperation {
   readonly responses: Readonly<Record<string, DeclaredResponse>>;
 }
 
-/** What is checked of a response. */
+/** The checked parts of a response. */
 export interface Checkable {
   readonly status: number;
   readonly headers: Headers;
@@ -32,7 +32,7 @@ interface AnyDocument {
 
 export interface ContractOptions {
   readonly document: AnyDocument;
-  /** Headers on every response, whatever is called. */
+  /** Headers of every response, regardless of the operation. */
   readonly everywhere: readonly string[];
   /** Headers that the document does not repeat for each response, in lower case. */
   readonly undeclared?: readonly string[];
@@ -48,7 +48,7 @@ export class Contract {
   readonly #options: ContractOptions;
   readonly #paths: Readonly<Record<string, Record<string, DeclaredOperation>>>;
   readonly #ajv = ajvWith({ strict: false, allErrors: true, coerceTypes: false });
-  // Header fields arrive as text; their schemas may speak of integers.
+  // Header values are text, but their schemas may be integers.
   readonly #headerAjv = ajvWith({ strict: false, coerceTypes: true });
   readonly #checks = new Map<object, ValidateFunction>();
   readonly #known: ReadonlySet<string>;
@@ -86,7 +86,7 @@ export class Contract {
     return this.#paths[template]?.[verb] ?? (verb === 'head' ? this.#paths[template]?.get : undefined);
   }
 
-  /** What no operation answers is an error, or a preflight's empty 204. */
+  /** A response of no operation is an error, or a preflight's empty 204. */
   #undeclaredMistakes(method: string, { status, headers, text }: Checkable): string[] {
     if (method === 'OPTIONS' && status === 204) return [];
     const declared = this.#options.document.components.headers;
@@ -139,7 +139,7 @@ export class Contract {
     );
   }
 
-  /** The check of an object whose `value` has to fit the schema: a header's text can only be coerced in place. */
+  /** Validates an object with the header as `value`, because text can only be coerced in place. */
   #compiled(compiler: Ajv2020, schema: object): ValidateFunction {
     let check = this.#checks.get(schema);
     if (check === undefined) {

@@ -15,10 +15,7 @@ type Kind = keyof typeof lists;
 
 const everything = Object.keys(lists) as Kind[];
 
-/**
- * The first differences between a copy of these resources and a store that does not change, byte for byte; undefined if there are
- * none.
- */
+/** The first differences, byte for byte, between a copy of these resources and an idle store. Undefined if they are equal. */
 export async function differenceOf(
   file: string,
   original: Original,
@@ -42,7 +39,7 @@ export async function caughtUp(file: string, original: Original, withinMs?: numb
   await until(() => (positionOf(file) ?? -1n) >= BigInt(newest), withinMs);
 }
 
-/** The last event in the copy; undefined while it is not complete. */
+/** The last event in the copy. Undefined until the copy is complete. */
 export function positionOf(file: string): bigint | undefined {
   if (!existsSync(file)) return undefined;
   using copy = new Database(file, { safeIntegers: true });

@@ -14,7 +14,7 @@ interface SourceOptions {
   readonly lastEventId?: string;
 }
 
-/** Reads a stream as WHATWG HTML says it is interpreted (section 9.2.6), until it ends or is disposed of. */
+/** Reads a stream according to WHATWG HTML, section 9.2.6, until it ends or is disposed of. */
 export class EventSource implements AsyncDisposable {
   readonly headers: Headers;
   readonly events: ServerSentEvent[] = [];

@@ -18,7 +18,7 @@ export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOpt
       ...options,
       ...more,
     });
-  /** Another program with the same key sends so many requests. */
+  /** Sends this number of requests as another program with the same key. */
   const othersSend = async (count: number) => {
     const send = () => app.call('GET', '/inventory', { key });
     return Promise.all(Array.from({ length: count }, send));

@@ -12,7 +12,7 @@ export const under = (key: string, more: CallOptions = {}): CallOptions => ({
   headers: { ...more.headers, 'Idempotency-Key': key },
 });
 
-/** What a replay has in common with the first answer. */
+/** The parts of a response that a replay repeats. */
 export const said = (answer: Answer) => ({
   status: answer.status,
   body: answer.text,
@@ -20,7 +20,7 @@ export const said = (answer: Answer) => ({
   etag: answer.headers.get('ETag'),
 });
 
-/** What an answer says of itself; null for one that is no replay. */
+/** The `Idempotent-Replayed` header, or null if absent. */
 export const isReplayed = (answer: Answer) => answer.headers.get('Idempotent-Replayed');
 
 export function expectReplay(again: Answer, first: Answer): void {

@@ -1,8 +1,8 @@
-/** What ends the streams and waiting requests of a key. */
+/** Events that end the streams and waiting requests of a key. */
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Tenant, TestApp } from './app.ts';
 
-/** How long the key of a test is valid that does not expire in it, and the one that does. */
+/** Lifetimes of keys: one longer than the test, and one that ends during it. */
 const validity = { longMs: 1_800_000, shortMs: 10_000 } as const;
 
 const scopes = ['pets:read', 'orders:read', 'events:read'] as const satisfies readonly Scope[];
@@ -17,7 +17,7 @@ export const keyLosses = {
     operator.keys.setScopes(keyId, ['pets:read', 'events:read']),
   'its key expires': ({ clock }: TestApp) => clock.advance((2 * validity.shortMs) / 1_000),
   'its key is banned': async ({ clock, call }: TestApp, { key }: Tenant) => {
-    // What is refused in the first second of an episode is no strike.
+    // Requests rejected in the first second of an episode are not strikes.
     for (let sent = 0; sent < 1_200; sent++) {
       clock.advance(0.02);
       if ((await call('GET', '/pets', { key })).error.code === 'api_key_banned') return;

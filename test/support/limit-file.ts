@@ -5,10 +5,10 @@ import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts
 import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
-import { makeLimits } from '../../src/storage/sqlite/limits/making.ts';
+import { makeLimits } from '../../src/storage/sqlite/limits/make-limits.ts';
 import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
 
-/** What the file says that an account used in its last windows. */
+/** The used quota of an account in its last windows, according to the file. */
 export function countsIn(path: string, accountId: number): { minute: number; day: number } {
   using file = new LimitFile(path);
   const accounts = new AccountCounts(file);

@@ -10,8 +10,8 @@ export interface Load {
 }
 
 /**
- * Sends one request after the other, `atOnce` at a time, without a pause or with one: those that only wait for something
- * to happen need not take all the machine has.
+ * Sends requests one after the other, `atOnce` at a time, optionally with a pause. With a pause, requests that only wait for an
+ * event do not occupy the whole machine.
  */
 export function load(atOnce: number, send: (number: number) => Promise<Reply>, pauseMs = 0): Load {
   const replies: Reply[] = [];
@@ -41,12 +41,12 @@ export function load(atOnce: number, send: (number: number) => Promise<Reply>, p
   };
 }
 
-/** What /readyz of an instance says. */
+/** Response of an instance's /readyz. */
 export async function readiness(url: string): Promise<{ status: string; trouble?: string[] }> {
   return (await fetch(`${url}/readyz`)).json() as Promise<{ status: string; trouble?: string[] }>;
 }
 
-/** Whether /readyz of all these instances reports this status. */
+/** True if /readyz of all these instances reports this status. */
 export async function areAll(urls: readonly string[], wanted: string): Promise<boolean> {
   const said = await Promise.all(urls.map(readiness));
   return said.every(({ status }) => status === wanted);

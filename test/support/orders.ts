@@ -22,13 +22,13 @@ export interface Buyer extends Tenant {
   call(method: string, target: string, options?: CallOptions): Promise<Answer>;
   /** Adds an animal and returns its id. */
   addPet(status?: PetStatus): Promise<bigint>;
-  /** How an animal is now; undefined once it is removed. */
+  /** Current status of an animal. Undefined if it was deleted. */
   petStatus(petId: bigint): Promise<PetStatus | undefined>;
   place(petId: bigint, options?: CallOptions): Promise<Answer>;
   step(orderId: bigint, step: OrderStep, options?: CallOptions): Promise<Answer>;
   /** Adds an animal, orders it, takes the order these steps on, and returns the order. */
   order(...steps: OrderStep[]): Promise<ShownOrder>;
-  /** An order as it is read. */
+  /** An order in a response. */
   shown(orderId: bigint): Promise<ShownOrder>;
 }
 
@@ -43,7 +43,7 @@ export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
 
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** A new account with one key that has these scopes, all unless given. */
+/** A new account with one key that has these scopes. Defaults to all. */
 export async function buyerOf(
   app: TestApp,
   scopes: readonly Scope[] = allScopes,
@@ -55,7 +55,7 @@ export async function buyerOf(
   return { account, keyId, ...clientOf(app, key) };
 }
 
-/** What a client does with a key. */
+/** Requests of a client with a key. */
 export function clientOf(app: TestApp, key: string): Omit<Buyer, 'account' | 'keyId'> {
   const call: Buyer['call'] = (method, target, options = {}) => app.call(method, target, { key, ...options });
   const place: Buyer['place'] = (petId, options = {}) =>

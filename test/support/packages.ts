@@ -5,12 +5,12 @@ import { temporaryFolder } from './folder.ts';
 import { testTimeoutMs } from './wait.ts';
 
 /**
- * Whether the packages of a folder with a lock file of its own are here; they are installed once, by the first who needs
- * them. A test that runs their code starts a process for it: its own has looked for them before, and does not look again.
+ * Checks whether the packages of a folder with a separate lock file are installed, and installs them on first use. Tests must run
+ * code of these packages in a new process, because this one has already cached that they are missing.
  */
 export async function packagesInstalled(folder: string, what: string): Promise<boolean> {
   const areHere = () => existsSync(join(folder, 'node_modules/.package-lock.json'));
-  // A checkout that belongs to somebody else has no place for the lock, and needs none once they are there.
+  // A checkout of another user is not writable for the lock file, but needs none if the packages are installed.
   if (areHere()) return true;
   using lock = new Database(join(folder, 'installing.lock'));
   lock.run(`PRAGMA busy_timeout = ${testTimeoutMs}`);

@@ -30,7 +30,7 @@ export function relative(link: string): string {
   return link.replace(/^.*?\/v1(?=\/)/, '');
 }
 
-/** Follows `rel="next"` from a page to the last one; `between` runs after every page. */
+/** Follows `rel="next"` to the last page, and calls `between` after every page. */
 export async function walk(
   app: TestApp,
   target: string,

@@ -12,7 +12,7 @@ export interface PgBouncerOptions {
   readonly connectQuery?: string;
 }
 
-/** PgBouncer's program; undefined when this machine has none. */
+/** Path of PgBouncer. Undefined if it is not installed. */
 export function pgBouncerProgram(): string | undefined {
   return findProgram('pgbouncer') ?? missing({ name: 'PgBouncer', package: 'pgbouncer' });
 }
@@ -26,7 +26,7 @@ export async function ownPgBouncer(
   return program === undefined ? undefined : ownServer(pgBouncerKind(program, new URL(serverUrl), options));
 }
 
-/** The address of a server's database, as it is through the PgBouncer. */
+/** URL of a server's database through PgBouncer. */
 export function throughPgBouncer({ url: bouncerUrl }: OwnServer, databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.port = new URL(bouncerUrl).port;

@@ -1,13 +1,13 @@
-/** The files of a new PostgreSQL server. Making them takes longer than most tests with them: all of a run get copies. */
+/** Files of a new PostgreSQL server. Creating them takes longer than most tests, so that all servers of a run get copies. */
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from './folder.ts';
 import { asServerUser, findProgram, serverUser } from './server-process.ts';
 
-/** Names the folder with the files that are copied; without it, every server has its own made. */
+/** Variable with the folder of template files. Without it, every server creates its own. */
 export const templateVariable = 'TEST_POSTGRES_TEMPLATE';
 
-/** Makes files to be copied; undefined when this machine has no PostgreSQL. */
+/** Creates the template files. Undefined if PostgreSQL is not installed. */
 export async function postgresTemplate(): Promise<TemporaryFolder | undefined> {
   const initdb = findProgram('initdb');
   if (initdb === undefined) return undefined;
@@ -33,7 +33,8 @@ function initialise(initdb: string, data: string): Promise<void> {
   return run([initdb, ...options, '-D', data]);
 }
 
-async function run(command: readonly string[]): Promise<void> {
+/** Runs a command as the user that servers run as. */
+export async function run(command: readonly string[]): Promise<void> {
   const child = Bun.spawn(asServerUser(command), { cwd: '/', stdout: 'ignore', stderr: 'pipe' });
   if ((await child.exited) !== 0) throw new Error(`${command[0]} failed: ${await child.stderr.text()}`);
 }

@@ -7,7 +7,7 @@ export function childrenOf(parent: number): number[] {
     .map(([pid]) => pid);
 }
 
-/** Every process with its parent, from /proc where there is one, for slim images have no `ps`. */
+/** All processes with their parents, from /proc if available, because slim images lack `ps`. */
 function parents(): [pid: number, ppid: number][] {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -19,7 +19,7 @@ function parents(): [pid: number, ppid: number][] {
   }
 }
 
-/** Whether a process runs; one that has ended may wait long for the system's first process to notice it. */
+/** True if a process is running. An ended process may remain until the init process reaps it. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -31,10 +31,10 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Undefined when it has ended meanwhile. */
+/** Undefined if it has ended. */
 function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
   try {
-    // The name in parentheses may have spaces and parentheses itself; state and parent follow it.
+    // The name in parentheses may contain spaces and parentheses. State and parent follow it.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const [, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return [[pid, Number(ppid)]];
@@ -43,7 +43,7 @@ function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
   }
 }
 
-/** The command line of a process that runs, its arguments separated by spaces; Linux only. */
+/** Command line of a running process, its arguments separated by spaces. Linux only. */
 export function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
 }

@@ -8,20 +8,20 @@ import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A child that a program left behind may hold its pipes for ever. */
+/** A child that a program left behind may keep its pipes open indefinitely. */
 const lastWordsMs = 10_000;
 
-/** A program that runs, and what it has written so far. */
+/** A running program and its output so far. */
 export interface Running extends AsyncDisposable {
   readonly pid: number;
-  /** The exit code; of a program that a signal ended, 128 and the signal's number. */
+  /** The exit code. If a signal ended the program, 128 plus the signal's number. */
   readonly exited: Promise<number>;
   stdout(): string;
   stderr(): string;
   signal(name: NodeJS.Signals): void;
-  /** Resolves when the program has written this to standard output; rejects when it ends without. */
+  /** Resolves when standard output contains this text. Rejects if the program ends first. */
   said(text: string | RegExp): Promise<void>;
-  /** Resolves when the program has written this to standard error, its log; rejects when it ends without. */
+  /** Resolves when the log on standard error contains this text. Rejects if the program ends first. */
   logged(text: string | RegExp): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-/** Starts a program. Nothing of this process's environment reaches it but the path; disposing of it kills it. */
+/** Starts a program. It inherits only PATH from the environment. Disposing of it kills it. */
 export function start(
   command: readonly string[],
   { environment = {}, cwd = root }: RunOptions = {},
@@ -96,11 +96,11 @@ function collect(stream: ReadableStream<Uint8Array>): { text: () => string; done
   return { text: () => text, done: read() };
 }
 
-/** The real service in a process of its own, as `npm start` runs it, on a port of its own. */
+/** The real service in a separate process on a free port, as started by `npm start`. */
 export interface Service extends Running {
-  /** Where it listens, without the version. */
+  /** Base URL without the version. */
   readonly url: string;
-  /** The first key of a store that was new; undefined for any other. */
+  /** The first key of a new store. Undefined for existing stores. */
   readonly firstKey: string | undefined;
 }
 
@@ -113,7 +113,7 @@ export function dataFileIn(folder: string): string {
   return join(folder, 'store.db');
 }
 
-/** Where the embedded store keeps what was used and who is banned. */
+/** Path of the embedded store's limit file. */
 export function limitFileIn(folder: string): string {
   return join(folder, 'store.limits');
 }
@@ -125,7 +125,7 @@ export function serveWith(preload: string): string[] {
   return [process.execPath, '--preload', join(root, preload), ...serveCommand.slice(1)];
 }
 
-/** Starts the service on the store in the folder, and waits until it has said all it says at a start. */
+/** Starts the service on the store in the folder, and waits for its last start-up message. */
 export async function startService(
   folder: string,
   environment: Readonly<Record<string, string>> = {},
@@ -149,21 +149,21 @@ export async function startService(
   };
 }
 
-/** Where a service that serves no terminal has its console, without a trailing slash, as it says at its start. */
+/** URL of the console printed by a service without a terminal, without a trailing slash. */
 export async function consoleOf({ said, stdout }: Running): Promise<string> {
   await said(/^Console .*\n/m);
   return /^Console +(http\S+)$/m.exec(stdout())?.[1] ?? '';
 }
 
-/** The key of a new store, from the file the service says it is in; undefined when it says nothing of one. */
+/** The key of a new store, from the file named in the output. Undefined if the output names none. */
 export function firstKeyOf({ pid, stdout }: Running): string | undefined {
   const file = /^Created a new store\. .* is in (.*); copy the key/m.exec(stdout())?.[1];
   if (file === undefined) return undefined;
-  // A service on a disk of its own names the file as that process sees it.
+  // A service with a separate mount reports the path as seen from that process.
   return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();
 }
 
-/** Makes a store with nothing in it in a folder that has none. */
+/** Creates an empty store in a folder. */
 export async function makeStore(folder: string): Promise<void> {
   await using _admin = await openAdminServices(readConfig(settingsIn(folder)), undefined, { create: true });
 }
@@ -173,7 +173,7 @@ export function operatorOf(folder: string): Promise<AdminServices> {
   return openAdminServices(readConfig(settingsIn(folder)));
 }
 
-/** Makes an account with one key, as an operator does beside the service, and returns the key. */
+/** Creates an account with one key, as an operator does while the service runs. Returns the key. */
 export async function issueKey(folder: string, plan: PlanName, quota?: Quota): Promise<string> {
   await using operator = await operatorOf(folder);
   const account = await operator.accounts.create(plan, plan, quota);

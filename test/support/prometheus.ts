@@ -10,7 +10,7 @@ export function parseMetrics(text: string) {
   }));
 }
 
-/** Every sample of a text by its name and labels, as they are written. */
+/** Samples of a metrics text by name and labels, exactly as written. */
 export function samplesIn(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** The same cases in every run, so that a failure is found again; fast-check prints seed and path with it. */
+/** A fixed seed, so that failures are reproducible. fast-check prints seed and path of a failure. */
 const seed = 20_301_205;
 
 /** Checks a property with a fixed seed. */

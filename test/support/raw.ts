@@ -10,14 +10,14 @@ export interface RawResponse {
 }
 
 /**
- * Writes bytes to a connection of their own, one piece after the other, and returns every response that came until
- * the service closed it, as it has to after `Connection: close` and after what it cannot understand.
+ * Writes bytes to a new connection, piece by piece. Returns all responses until the service closes the connection, as it must
+ * after `Connection: close` and after a malformed request.
  */
 export function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
   return converse(url, pieces, false);
 }
 
-/** The same by a client that ends its side behind the bytes, as one does that breaks off in the middle. */
+/** Like `exchange`, but the client closes its side after the bytes, as when it aborts a request. */
 export function breakOff(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
   return converse(url, pieces, true);
 }
@@ -45,8 +45,8 @@ async function converse(
 }
 
 /**
- * Cuts a stream into responses, strictly: what is left over is an error. A request id that begins with `head` is
- * that of a HEAD request, whose response states a length and has no body.
+ * Splits a stream into responses. Throws on remaining bytes. A request id that begins with `head` marks the response to a HEAD
+ * request, which has a length but no body.
  */
 export function responsesOf(stream: string): RawResponse[] {
   const responses: RawResponse[] = [];

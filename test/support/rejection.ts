@@ -1,4 +1,6 @@
-/** What it rejects with. `expect(…).rejects` would hold up the event loop, and with it what is waited for. */
+/**
+ * The reason of a rejection. `expect(…).rejects` would block the event loop, and with it the awaited work.
+ */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   const rejection = await promise.then(
     () => undefined,

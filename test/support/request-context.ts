@@ -11,10 +11,11 @@ import { AdmissionOperations } from '../../src/operations/admission/admission.ts
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
 import { EventStreams } from '../../src/operations/events/streams.ts';
+import { FailedRequests } from '../../src/operations/observability/failed-requests.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { publicly, type TestApp } from './app.ts';
 
-/** What clients' operations work with, on the store of a running app. */
+/** Dependencies of clients' operations on the store of a running app. */
 export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
   const { storage: store } = app.admin;
   const events = new EventFeed(store.events, clock);
@@ -28,7 +29,7 @@ export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock
   };
 }
 
-/** What the pipeline works with, on the store of a running app. */
+/** Dependencies of the pipeline on the store of a running app. */
 export function requestContextOf(
   { app, clock, config }: TestApp,
   log: Logger = pino({ level: 'silent' }),
@@ -44,6 +45,7 @@ export function requestContextOf(
     corsOrigins: new Set(),
     log,
     outages: new Outages(log),
+    failedRequests: new FailedRequests(clock),
     traffic: new TrafficCounter(clock),
     requestLog: undefined,
     bans: new BanLog(log),
@@ -73,7 +75,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
   };
 }
 
-/** Serves with these parts on a port of its own. */
+/** Serves with these parts on a separate port. */
 export function serve(context: RequestContext): { readonly url: string } & AsyncDisposable {
   const publicRoutes = {
     openapi: () => '{"servers":[]}',

@@ -3,14 +3,14 @@ import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
-import { mostWebhooks } from '../../src/contract/webhooks.ts';
+import { maxWebhooks } from '../../src/contract/webhooks.ts';
 import { fingerprint } from '../../src/domain/key.ts';
 import { next, stepsOf } from '../../src/domain/order-status.ts';
 import type { TestApp } from './app.ts';
 import type { CallOptions } from './call.ts';
 import { newPet } from './pets.ts';
 
-/** A request that is right but for what a test changes. */
+/** A valid request that tests can modify. */
 export interface Sample {
   readonly operation: Operation & { readonly operationId: OperationId };
   readonly target: string;
@@ -21,11 +21,11 @@ interface Making {
   readonly operation: Operation;
   /** The account that sends the request. */
   readonly accountId: number;
-  /** What parameters before this one name. */
+  /** Values of earlier parameters. */
   readonly named: ReadonlyMap<string, bigint>;
 }
 
-/** Makes something new that a parameter or a member of this name may name; the operation says what it is for. */
+/** Creates an object for a parameter or member of this name, in the state that the operation needs. */
 const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<bigint>>> = {
   petId: async (app) => idOf(app, 'POST', '/pets', newPet()),
   categoryId: async (app) => {
@@ -67,8 +67,8 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
 
 /** An account has few webhooks. */
 async function makeRoom({ operator: { storage }, clock }: TestApp, accountId: number): Promise<void> {
-  const all = await storage.webhooks.list(undefined, mostWebhooks, { accountId });
-  for (const { id: webhookId } of all.slice(0, all.length - mostWebhooks / 2)) {
+  const all = await storage.webhooks.list(undefined, maxWebhooks, { accountId });
+  for (const { id: webhookId } of all.slice(0, all.length - maxWebhooks / 2)) {
     const given = { caller: { accountId, scopes: [] }, preconditions: {}, now: clock.now() };
     await storage.write('deleteWebhook', { ...given, params: { webhookId } });
   }
@@ -82,7 +82,7 @@ async function idOf(app: TestApp, method: string, target: string, body?: string)
   return (answer.json as { id: bigint }).id;
 }
 
-/** The steps that bring a new order to where it has the step of this name; none where that is no step. */
+/** Transitions from a new order to the state that allows this one. Empty if it is not a transition. */
 function stepsTo(wanted: string): string[] {
   const open: { status: OrderStatus; steps: string[] }[] = [{ status: 'placed', steps: [] }];
   for (const { status, steps } of open) {
@@ -97,8 +97,8 @@ function stepsTo(wanted: string): string[] {
 }
 
 /**
- * A request of the operation that succeeds with this key, for what it names was made for it: an order can be delivered, or an
- * animal removed, once only. Throws, saying what to add, when it cannot be made from the row.
+ * A request of the operation that succeeds with this key. It names new objects, because an order can be delivered and an animal
+ * removed only once. If the row is not enough to create the request, throws an error that explains what to add.
  */
 export async function sampleOf(
   app: TestApp,
@@ -121,7 +121,7 @@ export async function sampleOf(
   return { operation, target, options: await optionsOf(app, { operation, accountId, named }) };
 }
 
-/** The first example of the contract, with what it names made anew. */
+/** The first example of the contract, with newly created references. */
 async function optionsOf(app: TestApp, making: Making): Promise<CallOptions> {
   const { operation } = making;
   const { body } = operation;
@@ -135,7 +135,7 @@ async function optionsOf(app: TestApp, making: Making): Promise<CallOptions> {
   return { body: JSON.stringify(members), type: body.types?.[0] ?? mediaTypes.json };
 }
 
-/** Sends the sample, with whatever else is given. */
+/** Sends the sample with additional options. */
 export function send(app: TestApp, { operation, target, options }: Sample, more: CallOptions = {}) {
   return app.call(operation.method, target, { ...options, ...more });
 }

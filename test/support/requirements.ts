@@ -4,13 +4,13 @@ import { test } from 'bun:test';
 export interface Requirement {
   readonly name: string;
   readonly package: string;
-  /** CI need not have it: some systems allow it to nobody. */
+  /** CI may lack it, because some systems do not permit it. */
   readonly optional?: true;
 }
 
 /**
- * Tests that need something of the machine, found by a command that works. Where it is missing they are skipped and
- * say so in a line of their own; in CI (`CI=true`) they fail, so that nothing stays unproven unnoticed.
+ * Tests with a requirement of the machine, detected by running a command. If it is missing, the tests are skipped and a line
+ * reports it. With `CI=true` they fail, so that CI proves everything.
  */
 export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
   if (works(command)) return test;
@@ -26,7 +26,9 @@ export function testWith(requirement: Requirement, command: readonly string[]): 
 
 const reported = new Set<string>();
 
-/** Says that tests are skipped for want of something, once; throws in CI, naming what to install. */
+/**
+ * Reports once that tests are skipped because a requirement is missing. In CI, throws with the name of the package to install.
+ */
 export function missing(requirement: Requirement): undefined {
   const remedy = `Debian's package ${requirement.package} has it.`;
   if (process.env.CI === 'true' && requirement.optional !== true) {

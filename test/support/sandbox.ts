@@ -5,20 +5,20 @@ import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 
-/** The real sandbox in this process, on a port of its own. */
+/** The real sandbox in this process, on a separate port. */
 export interface TestSandbox extends Sandbox {
-  /** Sends something below `/sandbox`; a body is sent as JSON. */
+  /** Sends a request below `/sandbox`, with a body as JSON. */
   steer(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** The same, which has to succeed, as what it answers. */
+  /** Sends a request that must succeed. Returns its body. */
   steered<T>(method: string, path: string, body?: unknown): Promise<T>;
-  /** A fresh account, of which no other test knows. */
+  /** Creates an account that no other test uses. */
   account(account?: Partial<NewSandboxAccount>): Promise<SandboxUser>;
 }
 
 export interface SandboxUser extends SandboxAccount {
   /** Sends a request and checks the response against the contract. */
   call(method: string, target: string, options?: CallOptions & { readonly fault?: string }): Promise<Answer>;
-  /** What the sandbox remembers of the account. */
+  /** Recorded requests of the account. */
   requests(): Promise<RequestEntry[]>;
 }
 

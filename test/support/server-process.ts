@@ -9,29 +9,26 @@ import { until } from './wait.ts';
 export interface OwnServer extends AsyncDisposable {
   readonly url: string;
   start(): Promise<void>;
-  /** SIGTERM stops in order; SIGKILL is `kill -9`. Resolves when the process is gone. */
+  /** SIGTERM shuts down cleanly. SIGKILL is `kill -9`. Resolves when the process has ended. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** The server keeps its connections and answers nothing (SIGSTOP), until it is thawed. */
+  /** The server keeps its connections but does not respond (SIGSTOP) until resumed. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }
 
-/** How to run one kind of server. */
+/** Commands and checks of one kind of server. */
 export interface ServerKind {
   readonly scheme: string;
   /** Makes the data in the folder, which belongs to the user the server runs as. */
   prepare(folder: string): Promise<void>;
   command(folder: string, port: number): string[];
-  /** Whether a server answers there, and it is the one of this folder, as far as the kind can tell. */
+  /** True if the server of this folder responds, as far as this kind of server can be identified. */
   answers(url: string, folder: string): Promise<boolean>;
-  /** What of the address follows the port. */
+  /** The part of the address after the port. */
   readonly path: string;
 }
 
-/**
- * Ports are taken by chance from a range in which no system gives ports to clients; what another process was
- * faster with is tried again elsewhere.
- */
+/** Random ports below the range that systems assign to clients. If another process takes the port first, another is tried. */
 const ports = { from: 10_000, count: 20_000 } as const;
 
 /** If half of the ports were taken, 40 in a row would be taken once in 10^12 runs. */
@@ -81,7 +78,7 @@ class ServerProcess implements OwnServer {
     await until(() => this.started());
   }
 
-  /** Starts it; false when it ends instead of answering, as one does whose port is taken. */
+  /** Starts the server. False if it ends before it responds, for example because its port is taken. */
   async started(): Promise<boolean> {
     const child = Bun.spawn(this.#command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
     this.#child = child;
@@ -115,7 +112,7 @@ class ServerProcess implements OwnServer {
   }
 }
 
-/** A program by its name, also where distributions keep servers outside PATH; undefined when it is not there. */
+/** Finds a program by name, including folders outside PATH where distributions install servers. */
 export function findProgram(name: string): string | undefined {
   const folders = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
   const versioned = new Bun.Glob('{usr/lib/postgresql,usr/local/opt,opt/homebrew/opt}/*/bin').scanSync({

@@ -1,26 +1,27 @@
 /**
- * Real database servers for tests: those of TEST_POSTGRES_URL and TEST_REDIS_URL, else private ones from the
- * binaries on this machine. Where there are none the tests are skipped with one line, and fail with CI=true.
+ * Real database servers for tests: those of TEST_POSTGRES_URL and TEST_REDIS_URL, else private ones started from installed
+ * programs (for Redis, TEST_REDIS_SERVER). If a program is missing, its tests are skipped with one line, or fail with CI=true.
  */
 
 import { randomBytes } from 'node:crypto';
+import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RedisClient, SQL } from 'bun';
 import type { Certificate } from './certificates.ts';
-import { makeData } from './postgres-data.ts';
+import { makeData, run } from './postgres-data.ts';
 import { missing } from './requirements.ts';
 import { asServerUser, findProgram, type OwnServer, ownServer, type ServerKind } from './server-process.ts';
 
 export type { OwnServer } from './server-process.ts';
 
-/** Where the stores of one test file live. */
+/** Stores of one test file. */
 export interface TestServers extends AsyncDisposable {
-  /** A PostgreSQL address with a schema of its own, empty. */
+  /** A PostgreSQL URL with a separate, empty schema. */
   makeSchema(): Promise<{ readonly url: string } & AsyncDisposable>;
   /** A PostgreSQL address with a separate database, empty. */
   makeDatabase(): Promise<{ readonly url: string } & AsyncDisposable>;
   readonly redisUrl: string;
-  /** A prefix for Redis keys that nothing else uses; what is under it is deleted in the end. */
+  /** Returns a unique prefix for Redis keys. Keys with this prefix are deleted at the end. */
   makePrefix(): string;
 }
 
@@ -70,7 +71,7 @@ export async function testServers(): Promise<TestServers | undefined> {
   };
 }
 
-/** A PostgreSQL server of the test's own, with TLS if it gets a certificate; undefined when this machine has none. */
+/** A dedicated PostgreSQL server, with TLS if given a certificate. Undefined if PostgreSQL is not installed. */
 export async function ownPostgres(certificate?: Certificate): Promise<OwnServer | undefined> {
   const initdb = findProgram('initdb');
   const postgres = findProgram('postgres');
@@ -80,14 +81,41 @@ export async function ownPostgres(certificate?: Certificate): Promise<OwnServer 
   return ownServer(postgresKind(initdb, postgres, certificate));
 }
 
-export const redisPrograms = ['redis-server', 'valkey-server'] as const;
+/** A streaming replica of a test's own server. Undefined when this machine has no PostgreSQL. */
+export async function ownReplica(primary: OwnServer): Promise<OwnServer | undefined> {
+  const copy = findProgram('pg_basebackup');
+  const postgres = findProgram('postgres');
+  if (copy === undefined || postgres === undefined) {
+    return missing({ name: 'PostgreSQL', package: 'postgresql' });
+  }
+  const { hostname, port } = new URL(primary.url);
+  return ownServer({
+    ...postgresKind('', postgres),
+    async prepare(folder) {
+      const from = ['-h', hostname, '-p', port, '-U', 'postgres', '--checkpoint=fast', '--no-sync', '-R'];
+      await run([copy, ...from, '-D', join(folder, 'data')]);
+      // A restarted primary is followed again immediately.
+      const settings = "wal_retrieve_retry_interval = '50ms'\n";
+      await appendFile(join(folder, 'data', 'postgresql.auto.conf'), settings);
+    },
+  });
+}
 
-/** A Redis or Valkey server of the test's own; undefined when this machine has none. */
-export async function ownRedis(): Promise<OwnServer | undefined> {
-  const program = redisPrograms.map(findProgram).find((path) => path !== undefined);
+/** Path of Redis or Valkey. Undefined if neither is installed. */
+export function redisProgram(): string | undefined {
+  const named = process.env.TEST_REDIS_SERVER;
+  const names = named === undefined ? ['redis-server', 'valkey-server'] : [named];
+  return names.map(findProgram).find((path) => path !== undefined);
+}
+
+/** A dedicated Redis or Valkey server with additional settings. Undefined if neither is installed. */
+export async function ownRedis(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<OwnServer | undefined> {
+  const program = redisProgram();
   return program === undefined
     ? missing({ name: 'Redis or Valkey', package: 'redis-server' })
-    : ownServer(redisKind(program));
+    : ownServer(redisKind(program, settings));
 }
 
 function postgresKind(initdb: string, postgres: string, certificate?: Certificate): ServerKind {
@@ -97,7 +125,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
     async prepare(folder) {
       await makeData(initdb, join(folder, 'data'));
       // Roles that a test makes log in with a password.
-      const access = 'host all postgres all trust\nhost all all all scram-sha-256\n';
+      const access = 'host all,replication postgres all trust\nhost all all all scram-sha-256\n';
       await Bun.write(join(folder, 'data', 'pg_hba.conf'), access);
       if (certificate === undefined) return;
       for (const [name, text] of Object.entries({
@@ -117,7 +145,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         unix_socket_directories: '',
         // Enough for the test files that run at once when they share the server.
         max_connections: 300,
-        // A server that is killed loses nothing by it: no test takes the machine's power away.
+        // A killed server loses no data, because no test cuts the machine's power.
         fsync: 'off',
         full_page_writes: 'off',
         ssl: certificate === undefined ? 'off' : 'on',
@@ -135,13 +163,13 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
   };
 }
 
-function redisKind(program: string): ServerKind {
+function redisKind(program: string, more: Readonly<Record<string, string>>): ServerKind {
   return {
     scheme: 'redis://',
     path: '',
     prepare: async () => {},
     command: (folder, port) => {
-      const settings = { bind: '127.0.0.1', port, dir: folder, save: '', appendonly: 'no' };
+      const settings = { bind: '127.0.0.1', port, dir: folder, save: '', appendonly: 'no', ...more };
       return [program, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`])];
     },
     async answers(url, folder) {

@@ -1,29 +1,29 @@
-/** A TCP proxy between an instance and one of its servers, to slow, hold or cut what passes. */
+/** A TCP proxy between an instance and one of its servers that can delay, hold or cut traffic. */
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whose bytes: those to the server, those back from it, or both. */
+/** Bytes to the server, bytes from the server, or both. */
 export type Direction = 'questions' | 'answers' | 'both';
 
 export interface TcpProxy extends AsyncDisposable {
   /** The server's address with the proxy in its place. */
   readonly url: string;
-  /** Milliseconds that answers take longer than the server; 0 for none. Bytes under way keep their own. */
+  /** Delays answers by these milliseconds, or 0 for none. Bytes in flight keep their delay. */
   delay(ms: number): void;
   /** Ends every connection and refuses new ones, until healed. */
   cut(): Promise<void>;
   /**
-   * Keeps connections, accepts new ones and passes nothing on, as when packets are dropped. What was held is
-   * passed on when it is healed, as TCP would.
+   * Keeps and accepts connections but passes nothing on, as if packets were dropped. Healing passes on the held bytes, as TCP
+   * would.
    */
   hold(direction?: Direction): void;
-  /** Holds what the server answers on a connection once it has received this text there. */
+  /** Holds the server's answers on a connection after the connection has sent this text. */
   holdAnswersTo(text: string): void;
-  /** Puts other bytes in the place of what the server answers, until healed. */
+  /** Replaces the server's answers until healed. */
   alterAnswers(change: (answer: Buffer) => Buffer): void;
-  /** Resolves when bytes from the server are held: it did what it was asked, and nobody knows. */
+  /** Resolves when bytes from the server are held back, so that the result is unknown to the client. */
   answerHeld(): Promise<void>;
-  /** Ends every connection with all that is held, and goes on accepting: what was under way is lost. */
+  /** Closes every connection and drops held data, but keeps accepting new connections. */
   drop(): void;
   /** Ends delay, cut and hold. */
   heal(): Promise<void>;
@@ -50,7 +50,7 @@ class OwnProxy implements TcpProxy {
   readonly #waitingForAnswers: (() => void)[] = [];
   #server: Server | undefined;
   #port = 0;
-  /** What of the traffic is held, and how long answers take; links look here. */
+  /** Settings shared by all links: held traffic and delays. */
   readonly rules: Rules = { held: undefined, heldText: undefined, delayMs: 0, change: undefined };
 
   constructor(serverUrl: string) {
@@ -146,7 +146,7 @@ class OwnProxy implements TcpProxy {
   }
 }
 
-/** How long these bytes take, or that they are held. */
+/** The delay of these bytes in ms, or 'hold'. */
 type Rule = (bytes: Buffer | 'end') => number | 'hold';
 
 interface LinkOptions {
@@ -195,9 +195,9 @@ interface WayOptions {
   readonly onHeld?: () => void;
 }
 
-/** One direction of a connection: what came in is passed on in its order, each part in its time. */
+/** One direction of a connection. Passes bytes on in order, each after its delay. */
 class Way {
-  readonly #queue: { readonly bytes: Buffer | 'end'; readonly dueAt: number | 'held' }[] = [];
+  readonly #queue: { readonly bytes: Buffer | 'end'; dueAt: number | 'held' }[] = [];
   readonly #from: Socket;
   readonly #to: Socket;
   #released = Promise.withResolvers<void>();
@@ -220,7 +220,9 @@ class Way {
     return this.#queue.some(({ dueAt }) => dueAt === 'held');
   }
 
+  /** Passes on all held bytes. */
   release(): void {
+    for (const held of this.#queue) if (held.dueAt === 'held') held.dueAt = 0;
     this.#released.resolve();
     this.#released = Promise.withResolvers();
   }

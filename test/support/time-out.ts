@@ -1,6 +1,6 @@
 /**
- * Loaded by bunfig.toml before the tests: every test file has the generous time-out, also one that is run alone. Bun reads
- * no time-out from bunfig.toml, and takes back what a preloaded module sets as soon as the first file ends.
+ * Preloaded by bunfig.toml to set a generous time-out for every test file, including files that run alone. Bun does not read a
+ * time-out from bunfig.toml, and resets the value of a preloaded module at the end of the first file.
  */
 import { plugin } from 'bun';
 import { testTimeoutMs } from './wait.ts';

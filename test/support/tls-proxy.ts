@@ -1,4 +1,4 @@
-/** A proxy that speaks TLS with browsers, and passes on what they send as it is. */
+/** A TLS proxy for browsers that forwards requests unchanged. */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer } from 'node:tls';
@@ -6,7 +6,7 @@ import type { Certificate } from './certificates.ts';
 
 export interface TlsProxy extends AsyncDisposable {
   readonly port: number;
-  /** Says where it leads; before, it closes connections. */
+  /** Sets the target port. Until then, connections are closed. */
   leadTo(port: number): void;
 }
 

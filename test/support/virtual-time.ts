@@ -1,9 +1,9 @@
-/** Hours of waiting in a moment: time passes for clients and service only while nobody has anything to do. */
+/** Virtual time for long waits: it advances for clients and service only while all of them are idle. */
 import type { Clock } from '../../client/src/clock.ts';
 import { AnimalStore, type AnimalStoreOptions } from '../../client/src/index.ts';
 import type { FakeClock } from './clock.ts';
 
-/** Far more turns of the event loop than what is neither a request nor a timer takes. */
+/** Far more event-loop ticks than any work that is neither a request nor a timer takes. */
 const mostIdleTurns = 10_000;
 
 interface Timer {
@@ -16,7 +16,7 @@ export class VirtualTime implements Clock {
   #now = 0;
   #timers: Timer[] = [];
   #underWay = 0;
-  /** The request before the next one; never rejects. */
+  /** The previous request. Never rejects. */
   #previous: Promise<unknown> = Promise.resolve();
   #random = 1;
 
@@ -48,8 +48,8 @@ export class VirtualTime implements Clock {
   }
 
   /**
-   * While one of these is in flight, no time passes. One reaches the service after the other: of several at the same
-   * instant, clients could not tell in which order they were counted.
+   * Time does not advance while a request is in flight. Requests reach the service one by one, because clients cannot observe the
+   * order in which simultaneous requests were counted.
    */
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     this.#underWay++;
@@ -75,7 +75,7 @@ export class VirtualTime implements Clock {
     };
     work.then(done, done);
     while (!isDone) {
-      // What is ready to run runs first: an answer that came, and what follows from it.
+      // Runs ready tasks first, such as a received response and its continuations.
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
       if (isDone || this.#underWay > 0) continue;
       idleTurns = this.#timers.length > 0 ? 0 : idleTurns + 1;

@@ -1,6 +1,6 @@
 /**
- * How long tests wait for what has to happen. These bounds only end a run that hangs: no test proves anything by
- * them, so they are far beyond what the slowest machine needs.
+ * Time-outs of waiting tests. They only end a run that hangs. No test proves anything by them, so they far exceed the needs of
+ * the slowest machine.
  */
 
 /** For one event. */
@@ -10,7 +10,7 @@ export const testTimeoutMs = 180_000;
 
 const lookAgainMs = 5;
 
-/** Resolves with the milliseconds it took when the condition holds; rejects when that does not come about. */
+/** Resolves with the elapsed milliseconds when the condition is true. Rejects after the time-out. */
 export async function until(
   condition: () => Promise<boolean> | boolean,
   withinMs = maxWaitMs,

@@ -1,4 +1,4 @@
-/** Webhooks and deliveries as they are stored after attempts that were never made. */
+/** Webhooks and deliveries in the state after simulated attempts. */
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -32,7 +32,7 @@ async function write(url: string, change: (store: Awaited<ReturnType<typeof open
 const open = (url: string) =>
   openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, serving: false, units });
 
-/** Adds a webhook that gets no events; the store assigns its id. */
+/** Adds a webhook that receives no events. The store assigns its id. */
 export async function addWebhook(
   databaseUrl: string,
   webhook: Pick<NewWebhook, 'accountId'> & Partial<NewWebhook>,
@@ -65,7 +65,7 @@ export function succeededDelivery(webhookId: bigint, eventId: bigint, at: number
   return { ...done, webhookId, eventId, createdAt: at, finishedAt: at };
 }
 
-/** A delivery whose first attempt is due in an hour. */
+/** A delivery with its first attempt scheduled in an hour. */
 export function pendingDelivery(webhookId: bigint, eventId: bigint, at: number): NewDelivery {
   const pending = { type: 'pet.created', status: 'pending', attempts: '[]', createdAt: at } as const;
   return { ...pending, webhookId, eventId, nextAttemptAt: at + 3_600_000 };

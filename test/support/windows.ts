@@ -1,11 +1,11 @@
 import type { Client } from './client.ts';
 
-/** How many requests are under way at once. */
+/** Number of concurrent requests. */
 const clientsAtOnce = 64;
 
 /**
- * Uses up a new account's minute, with many requests at once spread over the clients, and some more. Returns what
- * the admitted ones were told of X-RateLimit-Remaining, ascending: 0 to one below the limit if all is well.
+ * Uses up the minute limit of a new account with concurrent requests spread over the clients, plus some more. Returns
+ * X-RateLimit-Remaining of the admitted requests, ascending: 0 to one below the limit if the counts are exact.
  */
 export async function countedWindow(clients: readonly Client[], limit: number): Promise<number[]> {
   const remaining: number[] = [];

@@ -1,6 +1,9 @@
 import { refuse } from './sources.ts';
 
-/** How many places of a file or folder may break a rule, and why where that is not obvious. Numbers only shrink. */
+/**
+ * Number of violations of a rule allowed in a file or folder, and the reason if it is not obvious. Numbers
+ * may only decrease.
+ */
 export type Allowances = Readonly<Record<string, readonly [places: number, reason?: string]>>;
 
 /** Fails with what to do instead when there are more places than are allowed, and names the numbers to lower. */

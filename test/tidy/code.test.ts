@@ -1,4 +1,4 @@
-/** What tools do not check and eyes overlook. */
+/** Rules that other tools do not check. */
 import { describe, expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
 
@@ -49,7 +49,7 @@ describe('size', () => {
     refuse('Take a step out of it and give the step a name:', long);
   });
 
-  test('is measured at all', () => {
+  test('is measured', () => {
     const measured = code.flatMap(functionsIn);
     expect(measured.length).toBeGreaterThan(code.length);
     const sample = [
@@ -88,7 +88,7 @@ describe('left-overs', () => {
 });
 
 describe('types', () => {
-  test('nothing is any, and no error is silenced', () => {
+  test('there is no any and no silenced error', () => {
     const found = code.flatMap(({ path, text }) => [
       ...linesMatching(path, bare(text), /(?<!\.)\bany\b/),
       ...linesMatching(path, text, /@ts-(?:ignore|expect-error|nocheck)\b(?!.*\|)/),
@@ -98,7 +98,7 @@ describe('types', () => {
 });
 
 describe('tests', () => {
-  test('none is skipped, singled out or left for later', () => {
+  test('none is skipped, focused or postponed', () => {
     const found = codeIn(files, 'test').flatMap(({ path, text }) =>
       linesMatching(
         path,

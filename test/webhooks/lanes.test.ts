@@ -1,4 +1,4 @@
-/** Which receivers are remembered as fast, so that more of their deliveries are taken at once. */
+/** Receivers known to be fast, for which more deliveries are taken at once. */
 import { expect, test } from 'bun:test';
 import type { TakenDelivery } from '../../src/domain/delivery.ts';
 import { Lanes } from '../../src/webhooks/lanes.ts';
@@ -30,7 +30,7 @@ function attempt(lanes: Lanes, webhookId: bigint, isFast: boolean): void {
   lanes.end(webhookId, isFast);
 }
 
-test('a fast receiver is remembered while it has nothing to do, until it is slow', () => {
+test('a fast receiver is remembered while idle, until it is slow', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   attempt(lanes, 2n, false);
@@ -39,7 +39,7 @@ test('a fast receiver is remembered while it has nothing to do, until it is slow
   expect(lanes.fast).toEqual([]);
 });
 
-test('64 are taken of a fast receiver, and those in flight and waiting are among them', () => {
+test('up to 64 deliveries of a fast receiver are leased, including those in flight and waiting', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   lanes.add(loaded(1n));
@@ -47,10 +47,23 @@ test('64 are taken of a fast receiver, and those in flight and waiting are among
   expect([lanes.fast, lanes.held]).toEqual([[], { '1': 63, '2': 3 }]);
 });
 
-test('of more than 100 fast receivers, those are remembered that responded last', () => {
+test('of more than 100 fast receivers, the latest are remembered', () => {
   const lanes = new Lanes();
   for (let id = 1n; id <= 101n; id++) attempt(lanes, id, true);
   attempt(lanes, 2n, true);
   attempt(lanes, 102n, true);
   expect([lanes.fast.length, lanes.fast.at(0), lanes.fast.at(-1)]).toEqual([100, 4n, 102n]);
+});
+
+test('a suspended webhook gets no deliveries until its time, and at most 1,000 are suspended', () => {
+  const lanes = new Lanes();
+  lanes.add(loaded(1n));
+  expect(lanes.suspend(1n, 60)).toBe(true);
+  expect(lanes.held).toEqual({ '1': 0 });
+  lanes.resume(59);
+  expect(lanes.held).toEqual({ '1': 0 });
+  lanes.resume(60);
+  expect(lanes.held).toEqual({ '1': 3 });
+  for (let id = 1n; id <= 1_000n; id++) expect(lanes.suspend(id, 60)).toBe(true);
+  expect([lanes.suspend(1_001n, 60), lanes.suspend(1n, 61)]).toEqual([false, true]);
 });

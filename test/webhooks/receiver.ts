@@ -10,12 +10,12 @@ export interface Receiver extends AsyncDisposable {
   readonly port: number;
   /** As they came over the wire. */
   readonly requests: readonly string[];
-  /** The names in the TLS handshakes; undefined for each connection without TLS. */
+  /** Server names in the TLS handshakes. Undefined for each connection without TLS. */
   readonly names: readonly unknown[];
   connections(): { readonly opened: number; readonly closed: number };
 }
 
-/** Called for every request with a complete body; of a raw receiver, for everything that comes. */
+/** Called for every request with a complete body. For a raw receiver, called for all data received. */
 type Respond = (socket: Socket, request: string) => void;
 
 export async function startReceiver(

@@ -11,12 +11,12 @@ test('ten attempts are made, with the delays of the standard', () => {
   expect(delays(0.5)).toEqual([5_000, 300_000, 1_800_000, ...hours, undefined]);
 });
 
-test('chance changes a delay by a tenth at most', () => {
+test('jitter changes a delay by at most a tenth', () => {
   expect(delays(0).slice(0, 2)).toEqual([4_500, 270_000]);
   expect(delays(1 - Number.EPSILON).slice(0, 2)).toEqual([5_500, 330_000]);
 });
 
-test('a longer Retry-After on 429 and 503 is respected, and no other', () => {
+test('only a longer Retry-After on 429 and 503 is respected', () => {
   const after = (status: number, retryAfterSeconds: number) =>
     delayAfter(1, { status, retryAfterSeconds }, 0.5);
   expect([after(429, 60), after(503, 60), after(500, 60)]).toEqual([60_000, 60_000, 5_000]);
@@ -24,7 +24,7 @@ test('a longer Retry-After on 429 and 503 is respected, and no other', () => {
   expect(delayAfter(10, { status: 429, retryAfterSeconds: 60 }, 0.5)).toBeUndefined();
 });
 
-test('only a 2xx is a success, and only a 410 the end', () => {
+test('only 2xx is a success, and only 410 disables the webhook', () => {
   const statuses = [101, 199, 200, 204, 299, 300, 304, 404, 410, 500];
   expect(statuses.filter((status) => isSuccess({ status }))).toEqual([200, 204, 299]);
   expect(statuses.filter((status) => isGone({ status }))).toEqual([410]);

@@ -9,7 +9,7 @@ const [before, after] = [someBytes(32), someBytes(32)];
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const seal = (...keys: Uint8Array[]) => sealSecret(secret, keys, someBytes);
 
-test('a secret is stored as it is without a key', () => {
+test('a secret is stored unencrypted without a key', () => {
   expect(seal()).toBe(secret);
   expect(openSecret(secret, [])).toBe(secret);
   expect(openSecret(secret, [before])).toBe(secret);
@@ -30,7 +30,7 @@ describe('with a key, a secret', () => {
     expect(openSecret(current, [after])).toBe(secret);
   });
 
-  test('is encrypted again with the first key, unless it is already', () => {
+  test('is re-encrypted with the first key, unless it already is', () => {
     const [old, current] = [seal(before), seal(after, before)];
     const renew = (stored: string, ...keys: Uint8Array[]) => renewSecret(stored, keys, someBytes);
     for (const stored of [old, secret])
@@ -40,7 +40,7 @@ describe('with a key, a secret', () => {
     expect(renew(secret)).toBe(secret);
   });
 
-  test('is not read with another key, without one, changed or cut', () => {
+  test('cannot be read with a different key, without one, changed or truncated', () => {
     const stored = seal(before);
     const sealed = Buffer.from(stored.slice(5), 'base64');
     expect(() => openSecret(stored, [])).toThrow('SECRETS_KEY is not set');

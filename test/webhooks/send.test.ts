@@ -1,4 +1,4 @@
-/** How a delivery is sent, and what becomes of it when receivers misbehave. */
+/** Sending of deliveries, and their outcomes with faulty receivers. */
 import { describe, expect, test } from 'bun:test';
 import type { Resolve } from '../../src/webhooks/endpoint.ts';
 import { type Outcome, Sender, type SenderOptions } from '../../src/webhooks/send.ts';
@@ -49,7 +49,7 @@ test('a delivery is a POST with the headers and the bytes that were given', asyn
   expect(body).toBe('{"id":1}');
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     ['204 No Content', {}, 'X-A: b'],
     ['302 Found', {}, 'Location: http://127.0.0.1:9/'],
@@ -74,7 +74,7 @@ describe('an answer', () => {
     await until(() => receiver.connections().closed === 1);
   });
 
-  test('is cut after 1,024 bytes, between two characters, and the connection closed', async () => {
+  test('is truncated after 1,024 bytes between two characters, and the connection is closed', async () => {
     await using receiver = await startReceiver((socket) => repeat(socket, 'HTTP/1.1 200 OK\r\n\r\na', 'é'));
     expect(await sendTo(receiver, { timeoutMs: 600_000 })).toMatchObject({
       status: 200,
@@ -185,7 +185,7 @@ describe('the address', () => {
     return { receiver, service, request, [Symbol.asyncDispose]: () => servers.disposeAsync() };
   }
 
-  test('that was checked is connected to, although the name leads inward a moment later', async () => {
+  test('that was checked is used, although the name then resolves to a private address', async () => {
     await using both = await bothOnOnePort();
     const options = changing(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1', '127.0.0.2']);
     using sender = new Sender(options);
@@ -199,7 +199,7 @@ describe('the address', () => {
     expect(both.service.connections().opened).toBe(0);
   });
 
-  test('of a redirect is not connected to', async () => {
+  test('of a redirect is not used', async () => {
     await using inner = await startReceiver((socket) => socket.end(response('200 OK')), {
       host: '127.0.0.2',
     });
@@ -215,7 +215,7 @@ describe('the address', () => {
     expect(inner.connections().opened).toBe(0);
   });
 
-  test('is the next one when nothing listens at the first', async () => {
+  test('is the next one when the first does not respond', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: allowing('127.0.0.0/8') };
     const url = `http://hooks.example:${receiver.port}/`;
@@ -233,7 +233,7 @@ describe('the address', () => {
 });
 
 describe('a connection', () => {
-  test('is used for the next deliveries, and gathers no listeners', async () => {
+  test('is reused without leaking listeners', async () => {
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok')));
     using sender = new Sender(local);
     const warnings: Error[] = [];
@@ -258,7 +258,7 @@ describe('a connection', () => {
     expect(receiver.requests).toHaveLength(3);
   });
 
-  test('with more than one response is not used again', async () => {
+  test('with more than one response is not reused', async () => {
     const poison = response('299 Poison', 'poison');
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok') + poison));
     using sender = new Sender(local);

@@ -96,7 +96,7 @@ function verifies(secret: string, request: string, { clock }: TestApp): boolean 
 }
 
 describe.each(places)('on %s', (_name, start) => {
-  test('every event of the selected types is sent as it is in the feed, once, and no other', async () => {
+  test('exactly the events of the selected types are sent once, identical to the feed', async () => {
     await using place = await start();
     const [app, beside = app] = place.apps as [TestApp];
     const [owner, other] = [await buyerOf(app), await buyerOf(beside)];
@@ -132,7 +132,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(await verified([secret, rotated.secret])).toEqual([false, true]);
   });
 
-  test('a failed attempt is repeated after the delays of the schedule, with the same id', async () => {
+  test('a failed attempt is retried after the scheduled delays with the same id', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -160,7 +160,7 @@ describe.each(places)('on %s', (_name, start) => {
     ]);
   });
 
-  test('410 disables the webhook, and nothing more is sent to it', async () => {
+  test('410 disables the webhook, which gets no further events', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const [owner, stranger] = [await buyerOf(app), await buyerOf(app)];
@@ -186,7 +186,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(gone.requests).toHaveLength(sent);
   });
 
-  test('a receiver that hangs gets four requests at once, and delays no other', async () => {
+  test('a hanging receiver gets four concurrent requests and does not delay others', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -218,7 +218,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(missed).not.toBe(wanted);
   });
 
-  test('events are sent again: of one delivery as a new one, and all behind an id', async () => {
+  test('one delivery is sent again as a new one, and so are all events after an id', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -240,7 +240,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(receiver.requests).toHaveLength(6);
   });
 
-  test('a test event is sent at once, and its outcome is the response', async () => {
+  test('a test event is sent immediately, and the response has its outcome', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -262,7 +262,7 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
-  test('a service that stops releases what it sends, and sends it again when it starts', async () => {
+  test('a stopping service releases its deliveries and sends them again after the start', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);

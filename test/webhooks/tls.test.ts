@@ -40,7 +40,7 @@ function sendTo(
   return sender.send({ url: `https://${host}:${port}/`, headers: {}, body: '', timeoutMs });
 }
 
-testTls('the host of the URL is in the handshake and in Host', async () => {
+testTls('the host of the URL is used in the handshake and in Host', async () => {
   expect(await sendTo('Hooks.example.', receiver)).toMatchObject({ status: 200 });
   expect(receiver.names.at(-1)).toBe('hooks.example');
   expect(receiver.requests.at(-1)).toMatch(/^host: hooks\.example\.:\d+\r$/im);

@@ -20,8 +20,8 @@ import {
   grouped,
   instant,
   messageOf,
-  say,
-  sayJson,
+  printJson,
+  printLine,
   shellWord,
   table,
 } from '../terminal.ts';
@@ -47,16 +47,16 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
     })
     .finally(() => progress[Symbol.dispose]());
   const recorded = facts.format === facts.newestFormat ? await record(config, file, facts.bytes) : undefined;
-  if (json) return sayJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
+  if (json) return printJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
-  say(
+  printLine(
     `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${mebibytes(facts.bytes)}).`,
   );
-  say(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
+  printLine(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
-/** The audit log has it; that it cannot be written does not undo the backup, so the reason is returned. */
+/** Records a backup in the audit log. A failure does not undo the backup, so the reason is returned. */
 async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
   try {
     await using admin = await openAdminServices(config);
@@ -84,7 +84,7 @@ export async function verifyBackup(
   if (!json) return printVerified(name, verified);
   const createdAt =
     verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};
-  sayJson({ file: file ?? null, sound: true, ...verified, ...createdAt });
+  printJson({ file: file ?? null, sound: true, ...verified, ...createdAt });
 }
 
 async function countRows(url: string): Promise<StoreContents> {
@@ -92,7 +92,7 @@ async function countRows(url: string): Promise<StoreContents> {
   return await verifyServer(url);
 }
 
-/** Verifies a file as backups of the store at `path` are verified, and shows how far it is. */
+/** Verifies a backup of the store at `path`, and shows progress. */
 export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<Verified> {
   using progress = new BytesProgress('read');
   const onProgress = (done: number, total: number) => progress.update(done, total);
@@ -102,20 +102,20 @@ export async function verifyShown(path: string, file: string, signal: AbortSigna
 function printVerified(name: string, verified: Verified): void {
   const { format, newestFormat } = verified;
   const counts = Object.entries(verified.counts).map(([table, rows]) => [table, grouped(rows)]);
-  say(table(['TABLE', 'ROWS'], counts));
-  say(formatLine(format, newestFormat));
+  printLine(table(['TABLE', 'ROWS'], counts));
+  printLine(formatLine(format, newestFormat));
   if (verified.kind === 'store') {
-    say(
+    printLine(
       verified.bytes === null
-        ? `Counted all rows of ${name}. Its server knows whether its files are in order.`
+        ? `Counted all rows of ${name}. To check its files, use the tools of the server.`
         : `Read all of ${name} (${mebibytes(verified.bytes)}): it is in order.`,
     );
     return;
   }
   const { createdAt, madeBy, bytes, limitBytes } = verified;
   const limits = limitBytes === 0 ? 'without counts and bans' : 'with counts and bans';
-  say(`Backup of ${instant(createdAt)}, made by version ${madeBy}, ${limits} (${mebibytes(bytes)}).`);
-  say(`${name} is sound.`);
+  printLine(`Backup of ${instant(createdAt)}, made by version ${madeBy}, ${limits} (${mebibytes(bytes)}).`);
+  printLine(`${name} is sound.`);
 }
 
 function formatLine(format: number, newest: number): string {
@@ -125,7 +125,7 @@ function formatLine(format: number, newest: number): string {
     : `Format ${format}, which needs a newer version: this one supports up to ${newest}.`;
 }
 
-/** The path of the store. Throws `CommandError` when it is on a server, or not there. */
+/** The path of the store. Throws `CommandError` if the store is on a server or missing. */
 function embedded({ databaseUrl }: Config): string {
   const path = sqlitePath(databaseUrl);
   if (path === undefined) {

@@ -11,8 +11,8 @@ export function addBackup(program: Command, config: ReadConfig): void {
     ],
     notes: [
       'The file contains everything: animals, orders, categories, accounts, keys, operators, audit log, usage, and',
-      'the request counts and bans. Everything that was acknowledged before the command began is in it. It appears',
-      'under its name when it is complete and on the disk, and only its owner can read it (mode 0600).',
+      'request counts and bans, with every change acknowledged before the command began. It appears',
+      'under its name when it is complete and on disk, and only its owner can read it (mode 0600).',
       '',
       'For PostgreSQL, use its own tools: see docs/backup.md.',
     ],
@@ -23,19 +23,19 @@ export function addBackup(program: Command, config: ReadConfig): void {
     .action(async (file, options) => (await import('./backup.ts')).backUp(config(), file, options));
 
   addCommand(backup, 'verify', {
-    summary: 'Verify a backup, or the store itself, from end to end.',
+    summary: 'Verify a backup or the store completely.',
     examples: ['animal-store backup verify friday.backup', 'animal-store backup verify --json'],
     notes: [
-      'A backup is sound if no bit has changed since it was made (SHA-256), its tables and indexes are in order, and',
-      'its rows and its limit state are those that were noted. Of a store its format is read and its rows are',
-      'counted; an embedded one is also checked for damage. Nothing is changed.',
+      'A backup is intact if it is unchanged (SHA-256), its tables and indexes are consistent, and its rows and limit',
+      'state match its metadata. For a store, the format is read and the rows are counted; an embedded store is also',
+      'checked for damage. Nothing is changed.',
       '',
-      'Exit code: 0 sound, 1 damaged, unreadable or no backup.',
+      'Exit code: 0 intact, 1 damaged, unreadable or not a backup.',
     ],
   })
     .argument('[file]', 'the backup, or a data file (default: the store of DATABASE_URL)')
     .addOption(jsonOption())
-    // Commander gives what both commands have to the one above.
+    // Commander assigns shared options to the parent command.
     .action(async (file, _options, command: Command) =>
       (await import('./backup.ts')).verifyBackup(config(), file, command.optsWithGlobals()),
     );
@@ -49,16 +49,16 @@ export function addRestore(program: Command, config: ReadConfig): void {
       'animal-store restore friday.backup --to ./drill/animal-store.db',
     ],
     notes: [
-      'The backup is copied and verified, then it takes the place of the store in one step: if the command is',
-      'interrupted, the old store is there, or the new one. Nothing of a store that is replaced is kept.',
+      'The backup is copied and verified, then it replaces the store atomically: if the command is interrupted,',
+      'either the old or the new store exists. No part of a replaced store is kept.',
       '',
-      'Counts and bans come back as they were. Keys that were revoked after the backup are valid again: revoke them',
-      'again. Operators have to sign in again.',
+      'Counts and bans are restored. Keys that were revoked after the backup are valid again: revoke them',
+      'again. Operators must sign in again.',
     ],
   })
     .argument('<file>', 'the backup')
     .option('--to <path>', 'data file to restore to (default: that of DATABASE_URL)')
-    .option('--replace', 'replace the store that is there')
+    .option('--replace', 'replace an existing store')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./restore.ts')).restore(config(), file, options));
 }

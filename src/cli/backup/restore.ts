@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { printable } from '../../domain/printable.ts';
 import { BytesProgress } from '../progress.ts';
 import { interruption } from '../signals.ts';
-import { CommandError, counted, instant, say, sayJson, shellWord } from '../terminal.ts';
+import { CommandError, counted, instant, printJson, printLine, shellWord } from '../terminal.ts';
 import { verifyShown } from './backup.ts';
 
 export interface RestoreOptions {
@@ -32,7 +32,7 @@ export async function restore(
     },
     onProgress: (done, total) => progress.update(done, total),
   }).finally(() => progress[Symbol.dispose]());
-  if (json) return sayJson({ ...restored, createdAt: new Date(restored.createdAt).toISOString() });
+  if (json) return printJson({ ...restored, createdAt: new Date(restored.createdAt).toISOString() });
   printRestored(restored, to);
 }
 
@@ -42,18 +42,19 @@ function printRestored(
 ): void {
   const { pets = 0, accounts = 0, keys = 0 } = counts;
   const what = `${counted(pets, 'animal')}, ${counted(accounts, 'account')} and ${counted(keys, 'API key')}`;
-  say(
-    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', in the place of the store that was there' : ''}.`,
+  printLine(
+    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', replacing the existing store' : ''}.`,
   );
-  say(
+  printLine(
     limitBytes === 0
-      ? 'The backup has no request counts and bans: they begin anew.'
-      : 'Request counts and bans are those of that time, too.',
+      ? 'The backup has no request counts and bans, so they are reset.'
+      : 'Request counts and bans are also those of that time.',
   );
-  say('Keys that were revoked since are valid again: revoke them once more.');
-  if (format < newestFormat) say(`The next start upgrades it from format ${format} to ${newestFormat}.`);
+  printLine('Keys that were revoked since are valid again. Revoke them again.');
+  if (format < newestFormat)
+    printLine(`The next start upgrades it from format ${format} to ${newestFormat}.`);
   if (to !== undefined)
-    say(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
+    printLine(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
 }
 
 function targetPath({ databaseUrl }: Config, to: string | undefined): string {

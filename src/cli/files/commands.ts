@@ -30,7 +30,7 @@ export function addImport(program: Command, config: ReadConfig): void {
       '',
       'An interrupted import resumes where it stopped when you run it again, and a file that is already imported',
       'is not imported twice. Files are identified by content (SHA-256), not by name. An import from standard',
-      'input cannot resume by itself: the report shows the last line imported; continue with --from-line.',
+      'input cannot resume automatically. The report shows the last imported line; continue with --from-line.',
       '',
       'With --status or --category, valid rows that do not fit are skipped. Such an import is remembered apart from',
       'the whole file; one that would add the same rows a second time is refused without --again.',
@@ -74,7 +74,7 @@ export function addExport(program: Command, config: ReadConfig): void {
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard output')
     .addOption(formatOption())
     .option('--force', 'replace the file if it exists')
-    .option('--ids', 'write the ids, too')
+    .option('--ids', 'also write the ids')
     .addOption(statusOption('only animals with this status: available, pending or sold'))
     .addOption(categoryOption('only animals of this category'))
     .option('--escape-formulas', 'CSV only: prevent spreadsheets from running names as formulas')

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { settings } from '../../config/settings.ts';
 import { maskedUrl } from '../../domain/masked-url.ts';
+import { printable } from '../../domain/printable.ts';
 import type { Checksum } from '../../operations/copies.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
-import { CommandError, grouped, say, sayJson, table } from '../terminal.ts';
+import { CommandError, grouped, printJson, printLine, table } from '../terminal.ts';
 
 export function addCopy(program: Command, environment: Environment): void {
   addCommand(program, 'copy', {
@@ -34,7 +35,10 @@ export function addCopy(program: Command, environment: Environment): void {
     });
 }
 
-/** Checked here and not by the parser, whose message would repeat the address with its password. Throws `CommandError`. */
+/**
+ * Checked here instead of by the parser, whose message would contain the URL with its password. Throws
+ * `CommandError`.
+ */
 function storeUrl(
   option: string,
   given: string | undefined,
@@ -61,12 +65,19 @@ async function copyStore(from: string, to: string, json: true | undefined): Prom
   using interrupted = interruption();
   const { openCopy } = await import('../../app/app.ts');
   await using copy = await openCopy(from, to);
+  if (copy.servedBy.length > 0) {
+    process.stderr.write(
+      `animal-store: The source is being served (${printable(copy.servedBy.join(', '))}). Stop these instances and copy again, or rows written during the copy may be missing.\n`,
+    );
+  }
   const total = await copy.count();
   await followed(copy.copy(), 'rows copied', total, interrupted.signal);
   const checksums = await followed(copy.verify(), 'rows verified', total, interrupted.signal);
-  if (json === true) return sayJson({ identical: true, tables: checksums });
-  say(table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], Object.entries(checksums).map(checksumCells)));
-  say('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
+  if (json === true) return printJson({ identical: true, tables: checksums });
+  printLine(
+    table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], Object.entries(checksums).map(checksumCells)),
+  );
+  printLine('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
 }
 
 function checksumCells([name, { count, sha256 }]: [string, Checksum]): string[] {

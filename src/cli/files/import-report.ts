@@ -1,6 +1,6 @@
 import { printable } from '../../domain/printable.ts';
 import type { ImportGroup, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
-import { grouped, say, sayJson } from '../terminal.ts';
+import { grouped, printJson, printLine } from '../terminal.ts';
 
 const rejectsShown = 20;
 
@@ -15,7 +15,7 @@ export interface ImportReportOptions {
 
 type Status = 'complete' | 'interrupted' | 'failed' | 'already-complete';
 
-/** Counts what an import does, and says exactly which rows are in. */
+/** Counts the rows of an import, and reports exactly which ones were imported. */
 export class ImportReport {
   readonly #options: ImportReportOptions;
   readonly #startedAt = performance.now();
@@ -72,16 +72,16 @@ export class ImportReport {
       return;
     }
     const { lastLine, added, rejected } = stored;
-    say(
+    printLine(
       `${printable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine, lastLine)}). Nothing was added.`,
     );
-    say('To import it again, use --again.');
+    printLine('To import it again, use --again.');
   }
 
   print(status: Exclude<Status, 'already-complete'>): void {
     this.#listRejected();
     if (this.#options.json === true) this.#printJson(status);
-    else for (const line of this.#lines()) say(printable(line));
+    else for (const line of this.#lines()) printLine(printable(line));
   }
 
   #lines(): string[] {
@@ -116,7 +116,7 @@ export class ImportReport {
 
   #printJson(status: Status): void {
     const { file, firstLine, dryRun, rejects } = this.#options;
-    sayJson({
+    printJson({
       file,
       status,
       dryRun: dryRun === true,
@@ -142,7 +142,7 @@ export class ImportReport {
 }
 
 function lineRange(first: number, last: number): string {
-  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+  return first === last ? `of line ${first}` : `of lines ${first}–${last}`;
 }
 
 function countsText(added: number, rejected: number): string {

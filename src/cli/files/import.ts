@@ -51,7 +51,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   const report = new ImportReport({ file, firstLine, stored, ...options });
   if (stored?.finished === true && options.again !== true) return report.allIn(stored);
 
-  // The rejected rows of the part that is in already are written again, so that the file has all of them.
+  // The rejected rows of the imported part are written again, so that the file is complete.
   const rewrites = stored?.finished === false && rejects !== undefined;
   const rows = new Rows({
     input,
@@ -79,7 +79,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);
 }
 
-/** The chosen part of the input; undefined for the whole, which has no row before its first line. */
+/** The chosen part of the input; undefined for the whole. */
 function partOf(
   { fromLine = 1, status, category: categoryId }: ImportOptions,
   firstLine: number,
@@ -99,7 +99,9 @@ interface Run {
   readonly stored: ImportProgress | undefined;
 }
 
-/** What the store knows of this import. A part is kept apart from the whole file, so that it never passes for it. */
+/**
+ * The stored progress of this import. A part is stored separately, so that it never counts as the whole file.
+ */
 async function runOf(
   imports: ImportOperations,
   { name, source: content }: Input,
@@ -124,7 +126,7 @@ async function runOf(
   return { source: content, stored: whole };
 }
 
-/** Rows of a part that is in would be added twice by an import of the whole file. */
+/** An import of the whole file would add the rows of an imported part twice. */
 async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
   const parts = await imports.partsOf(content);
   if (parts.length === 0) return;

@@ -26,10 +26,10 @@ export function standardInput(): Input {
   };
 }
 
-/** Reads the file once to know it by its content. Throws `CommandError` if it cannot be read. */
+/** Reads the file once for its hash. Throws `CommandError` if it cannot be read. */
 export async function fileInput(path: string, signal: AbortSignal): Promise<Input> {
   const size = (await regularFile(path)).size;
-  // What is appended while the import runs is left out, for it is not part of what the hash stands for.
+  // Ignores data appended during the import, which the hash does not cover.
   const open = () => createReadStream(path, { highWaterMark: chunkBytes, end: Math.max(0, size - 1) });
   const hash = createHash('sha256');
   const content = (reading: AbortSignal) => untilAborted(open(), reading);
@@ -62,7 +62,7 @@ async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal)
   try {
     for await (const chunk of stream) yield chunk as Buffer;
   } catch (error) {
-    // Destroying the stream is how reading is ended, and it says so.
+    // Destroying the stream ends reading with this error.
     if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', stop);
@@ -71,7 +71,7 @@ async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal)
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** The format of the option, else of the file's name. Throws `CommandError` when neither names one. */
+/** The format from the option or the file name. Throws `CommandError` if neither has one. */
 export function formatOf(file: string, option: FormatName | undefined): Format {
   const name = option ?? extname(file).slice(1).toLowerCase();
   if (name === 'csv' || name === 'ndjson') return formats[name];

@@ -2,15 +2,15 @@ import { fstatSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { isStoreFile } from '../../app/app.ts';
 import { printable } from '../../domain/printable.ts';
-import { CommandError, cannotWrite, say, written } from '../terminal.ts';
+import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
 export interface Output extends AsyncDisposable {
   readonly name: string;
-  /** Whether a terminal shows nothing of what is written, so that progress can be shown. */
+  /** Whether the output does not go to a terminal, so that progress can be shown. */
   readonly leavesTerminalFree: boolean;
   write(text: string): Promise<void>;
   finish(): Promise<void>;
-  /** Says how it went, where it does not mix with what was written. */
+  /** Prints the result, separate from the output. */
   report(line: string): void;
 }
 
@@ -19,7 +19,7 @@ export function standardOutput(): Output {
     name: 'standard output',
     // The program that reads a pipe may write to the same terminal.
     leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
-    // A terminal shows what others wrote; a file or a pipe gets it exactly.
+    // Escapes text for a terminal; a file or a pipe gets it verbatim.
     write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),
@@ -27,14 +27,17 @@ export function standardOutput(): Output {
   };
 }
 
-/** Writes beside the file, so that what bears its name is always whole. Throws `CommandError` if it may not. */
+/**
+ * Writes a temporary file next to it, so that the named file is always complete. Throws `CommandError` if it
+ * must not be replaced.
+ */
 export async function fileOutput(path: string, force: boolean): Promise<Output> {
   const { target, mode } = await targetOf(path, force);
   const partial = `${target}.${process.pid}.partial`;
   const attempt = <Result>(work: Promise<Result>) =>
     work.catch((error) => Promise.reject(cannotWrite(path, error)));
   const file = await attempt(open(partial, 'wx', mode));
-  // Without what the umask takes away: a file that is replaced keeps its mode.
+  // Independent of the umask: a replaced file keeps its mode.
   if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;
   return {
@@ -43,12 +46,12 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
     write: (text) => attempt(file.writeFile(text)),
     finish: async () => {
       await attempt(file.sync());
-      // Once more: a store of that name may have been made meanwhile.
+      // Checked again, because a store with this name may have been created.
       refuseStoreFile(path);
       await attempt(rename(partial, target));
       isFinished = true;
     },
-    report: say,
+    report: printLine,
     [Symbol.asyncDispose]: async () => {
       await file.close();
       if (!isFinished) await rm(partial, { force: true });
@@ -78,6 +81,6 @@ async function targetOf(path: string, force: boolean): Promise<Target> {
     throw new CommandError(`${path} is not a regular file. To write to standard output, use "-".`);
   if (!force)
     throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
-  // A link stays one, and what it leads to is replaced.
+  // A link is kept, and its target is replaced.
   return { target: await realpath(path), mode: found.mode & 0o777 };
 }

@@ -12,7 +12,7 @@ export interface RejectsOptions {
   readonly force: boolean;
 }
 
-/** Writes rejected rows to a file, as they come, in the format of the input. */
+/** Writes rejected rows to a file as they occur, in the format of the input. */
 export class RejectsFile implements Disposable {
   readonly #options: RejectsOptions;
   readonly #reader: RecordReader;
@@ -49,7 +49,7 @@ export class RejectsFile implements Disposable {
 
   #open(): number {
     const { path, force } = this.#options;
-    // Once more: the import may have made a store of that name meanwhile.
+    // Checked again, because the import may have created a store with this name.
     refuseStoreFile(path);
     const file = openSync(path, force ? 'w' : 'wx');
     writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
@@ -57,7 +57,7 @@ export class RejectsFile implements Disposable {
   }
 }
 
-/** Before anything is imported, for what cannot be written later would leave rows rejected unseen. */
+/** Before the import, because a later failure to write would lose rejected rows. */
 function checkFolder(path: string): void {
   try {
     accessSync(dirname(path), constants.W_OK);

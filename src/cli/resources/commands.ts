@@ -136,7 +136,7 @@ function addRowCommand(parent: Command, name: string, rowCommand: RowCommand, co
   });
 }
 
-/** Throws `CommandError` for a change of nothing. */
+/** Throws `CommandError` if nothing would be changed. */
 function checkChange(members: readonly Member[], values: Readonly<Record<string, unknown>>): void {
   const settable = members.filter(({ part }) => part === 'body');
   if (settable.some(({ name }) => values[name] !== undefined)) return;
@@ -149,7 +149,7 @@ function hasAssignedIds({ success }: Operation): boolean {
   return id !== undefined && metaOf(id).override?.minimum !== undefined;
 }
 
-/** What stands behind the name of the command: what is required and, of the rest, two options or `--json`. */
+/** The arguments in an example: required ones and, of the others, two options or `--json`. */
 function examplesOf(row: Operation, args: readonly Member[], options: readonly Member[]): string[] {
   const given = (members: readonly Member[]) =>
     members.flatMap(({ word, example }) => (example === undefined ? [] : [`--${word} ${quoted(example)}`]));

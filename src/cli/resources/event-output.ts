@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import { Category } from '../../contract/categories.ts';
-import { eventJson, longestWaitSeconds, type PetsImported, type StoreEvent } from '../../contract/events.ts';
+import { eventJson, maxWaitSeconds, type PetsImported, type StoreEvent } from '../../contract/events.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Order } from '../../contract/orders.ts';
@@ -14,7 +14,7 @@ import { printable } from '../../domain/printable.ts';
 import { allEvents } from '../../operations/admin/events.ts';
 import { EventFeed } from '../../operations/events/feed.ts';
 import { interruption } from '../signals.ts';
-import { grouped, instant, isClosedPipe, messageOf, say, Table, written } from '../terminal.ts';
+import { grouped, instant, isClosedPipe, messageOf, printLine, Table, written } from '../terminal.ts';
 import { textOf } from './shapes.ts';
 
 interface EventChoice {
@@ -45,7 +45,7 @@ export async function listEvents(config: Config, { json, ...listing }: Listing):
       isFirst = false;
     }
     if (json) await written(isFirst ? '[]\n' : ']\n');
-    else if (isFirst) say('No events.');
+    else if (isFirst) printLine('No events.');
   } catch (error) {
     if (!isClosedPipe(error)) throw error;
   }
@@ -71,7 +71,9 @@ async function* pagesOf(
 
 const retryMs = 1_000;
 
-/** Prints events as they are recorded, until a signal. Rejects with the refusal `events_expired` behind a gap. */
+/**
+ * Prints events as they are recorded, until a signal. Rejects with the refusal `events_expired` after a gap.
+ */
 export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
   using interrupted = interruption();
   const { signal } = interrupted;
@@ -97,7 +99,7 @@ async function follow(
     try {
       const page = await feed.page({
         ...{ after: position, limit: pageLimit.max, wanted },
-        waitSeconds: longestWaitSeconds,
+        waitSeconds: maxWaitSeconds,
       });
       isAway = false;
       position = BigInt(page.next ?? 0);
@@ -134,7 +136,7 @@ function whatOf({ type, data }: StoreEvent): string {
   return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
 }
 
-/** A line with columns as wide as the longest type: the events to come are not known. */
+/** A line with columns for the longest type, because later events are unknown. */
 function lineOf(event: StoreEvent): string {
   const [id = '', at = '', type = '', what = ''] = cellsOf(event);
   return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();

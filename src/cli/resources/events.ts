@@ -41,7 +41,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       ],
     }),
   )
-    .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
+    .option('--limit <number>', 'number of items to list, or all', countOrAll, pageLimit.default)
     .addOption(new Option('--order <order>', 'newest first (desc) or oldest first').choices(['asc', 'desc']))
     .addOption(jsonOption())
     .action((options: ListOptions) => list(config(), options));
@@ -52,7 +52,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       notes: [
         ...typesNotes,
         'Without --after, it begins with the next event.',
-        'It ends with exit code 1 if events behind --after are not retained any more.',
+        'It ends with exit code 1 if events after --after are no longer retained.',
       ],
     }),
   )
@@ -63,7 +63,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
 function withTypes(command: Command): Command {
   return command
     .option('--type <types>', 'only events of these types, separated by commas', eventSelectorList)
-    .option('--after <event-id>', 'only events behind this id', givenId);
+    .option('--after <event-id>', 'only events after this id', givenId);
 }
 
 async function list(

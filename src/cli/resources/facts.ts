@@ -1,4 +1,7 @@
-/** What commands have that their rows do not say. A command needs an entry only where it differs from what follows from its row. */
+/**
+ * Properties of commands that their rows lack. A command needs an entry only if it differs from its derived
+ * form.
+ */
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { scopes } from '../../domain/scope.ts';
 import { atOnce } from '../command.ts';
@@ -17,7 +20,7 @@ export interface Facts {
   readonly examples?: readonly string[];
   readonly isWhole?: true;
   readonly nouns?: readonly [noun: string, nouns: string];
-  /** What the path's parameter is the id of, where its name may stand for it. */
+  /** The object of the path parameter, if its name may be used instead of the id. */
   readonly byName?: 'operator';
 }
 
@@ -30,7 +33,7 @@ const actorForms = 'An actor is such as operator:anna or cli:root, and an object
 
 const step = { notes: [atOnce] };
 
-/** Operations with commands that are written by hand, beside which none is derived. */
+/** Operations whose commands are written by hand instead of derived. */
 const handwritten: ReadonlySet<AdminOperationId> = new Set([
   ...(['createPet', 'createKey', 'rotateKey', 'listEvents', 'getEventLog'] as const),
 ]);
@@ -44,7 +47,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     ],
   },
   getAccount: {
-    notes: ['For its keys, see keys list --account; for what it uses, limits show and usage --account.'],
+    notes: ['For its keys, see keys list --account. For its usage, see limits show and usage --account.'],
   },
   updateAccount: [
     { verb: 'rename', about: 'Rename an account.', only: ['name'], positional: ['name'] },
@@ -56,10 +59,18 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
       notes: [atOnce],
       examples: ['2 business', '2 enterprise --per-minute 5000 --per-day 1000000'],
     },
+    {
+      verb: 'set-note',
+      about: 'Set the note of an account, which clients cannot read.',
+      only: ['note'],
+      positional: ['note'],
+      notes: ['An empty note removes it.'],
+      examples: ['2 "Wants Business from May; answer by Friday."', '2 ""'],
+    },
   ],
   closeAccount: step,
   reopenAccount: step,
-  getAccountLimits: { notes: ['This costs the account nothing.'] },
+  getAccountLimits: { notes: ['This does not count as a request of the account.'] },
   listKeys: {
     isWhole: true,
     notes: ['LAST USED is to the minute. TODAY counts requests since 00:00 UTC.'],
@@ -67,7 +78,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   updateKey: {
     verb: 'set-scopes',
     positional: ['scopes'],
-    notes: ['The key has exactly these scopes afterwards.', ...scopesNotes, atOnce],
+    notes: ['This replaces all scopes of the key.', ...scopesNotes, atOnce],
     examples: ['3 pets:read,orders:write', '3 all'],
   },
   revokeKey: { about: 'Revoke a key permanently.', ...step },
@@ -83,21 +94,21 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   rotateOperator: { byName: 'operator', examples: ['anna', '2'] },
   revokeOperator: {
-    about: 'Revoke an operator permanently. The token and all sessions end at once.',
+    about: 'Revoke an operator permanently. The token and all sessions end immediately.',
     byName: 'operator',
     examples: ['anna', '2'],
   },
   listPets: { notes: ['The filters can be combined. To write all animals to a file, use export.'] },
   updatePet: {
-    about: 'Change an animal. What is not given stays as it is.',
+    about: 'Change an animal. Omitted members are unchanged.',
     notes: [
       'available can become pending or sold, pending can become available or sold, sold can become available.',
-      'While an open order holds the animal, its status cannot be changed.',
+      'While an open order reserves the animal, its status cannot be changed.',
     ],
   },
   placeOrder: { positional: ['petId'] },
   putCategory: { positional: ['name'] },
-  getAccountWebhook: { notes: ['For what was sent to it, see webhooks deliveries. Secrets are not shown.'] },
+  getAccountWebhook: { notes: ['For its deliveries, see webhooks deliveries. Secrets are not shown.'] },
   listAccountDeliveries: {
     resource: 'webhooks',
     verb: 'deliveries',
@@ -107,6 +118,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   testAccountWebhook: {
     notes: [
       'This command sends the request: set SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS as for the service.',
+      'It ends with exit code 1 if the receiver does not respond with 2xx.',
     ],
     examples: ['1', '1 --json'],
   },
@@ -118,6 +130,16 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     resource: 'webhooks',
     verb: 'redeliver-delivery',
     examples: ['1 2', '1 2 --json'],
+  },
+  listCategoriesInUse: {
+    resource: 'categories',
+    verb: 'in-use',
+    examples: ['', '--named false --json'],
+  },
+  search: {
+    resource: 'search',
+    positional: ['text'],
+    examples: ['seattle', 'key:7 --json'],
   },
   listAudit: {
     notes: [

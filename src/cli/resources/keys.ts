@@ -5,7 +5,7 @@ import { planNames, type Quota } from '../../domain/plan.ts';
 import { defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { addCommand, atOnce, jsonOption, type ReadConfig } from '../command.ts';
-import { CommandError, instant, say, sayJson, styled } from '../terminal.ts';
+import { CommandError, instant, printJson, printLine, styled } from '../terminal.ts';
 import { duration, durationOrNever, durationOrNow, label, positive, scopeList } from '../values.ts';
 import { scopesNotes } from './facts.ts';
 import { effectOf } from './results.ts';
@@ -38,7 +38,7 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
       'lifetime of the key, such as 30s, 15m, 24h or 90d (default: never expires)',
       duration,
     )
-    .option('--scopes <scopes>', 'what the key may do: scopes separated by commas, or all', scopeList)
+    .option('--scopes <scopes>', 'scopes of the key, separated by commas, or all', scopeList)
     .addOption(jsonOption())
     .option('--per-minute <requests>', 'requests per minute (plan enterprise only, required)', positive)
     .option('--per-day <requests>', 'requests per day (plan enterprise only, required)', positive)
@@ -99,7 +99,7 @@ async function createKey(
   printIssued(issued, json, ...notes);
 }
 
-/** A key is either another one of an account, or the first one of a new account. */
+/** A key for an existing or a new account. */
 function checkOwner(account: number | undefined, plan: string | undefined, quota: Partial<Quota>): void {
   if ((account === undefined) === (plan === undefined)) {
     throw new CommandError('Specify either --account ACCOUNT-ID, or --plan PLAN to create a new account.', 2);
@@ -122,19 +122,19 @@ function moreScopes(id: number): string {
 function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readonly string[]): void {
   const { id, accountId, plan, key, scopes, expiresAt } = issued;
   if (json) {
-    sayJson({ id, accountId, plan, key, scopes, expiresAt: expiresAt && new Date(expiresAt) });
+    printJson({ id, accountId, plan, key, scopes, expiresAt: expiresAt && new Date(expiresAt) });
     return;
   }
-  say(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
-  say(`  ${styled('bold', key)}`);
-  say(`Scopes: ${scopes.join(', ')}.`);
-  for (const note of notes) say(note);
+  printLine(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
+  printLine(`  ${styled('bold', key)}`);
+  printLine(`Scopes: ${scopes.join(', ')}.`);
+  for (const note of notes) printLine(note);
 }
 
 interface RotateKeyOptions {
-  /** How long the old key stays valid, in ms. */
+  /** Grace period of the old key, in ms. */
   readonly grace: number;
-  /** In ms; undefined: as long as the old key was given. */
+  /** In ms; defaults to the lifetime of the old key. */
   readonly expiresIn?: number | 'never';
   readonly json?: true;
 }

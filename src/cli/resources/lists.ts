@@ -1,4 +1,4 @@
-/** Lists, read page by page as the API reads them, and written as they are read. */
+/** Lists, read page by page and printed as they are read. */
 
 import { filtersText, type ListQuery, writeCursor } from '../../contract/cursor.ts';
 import { parseJson } from '../../contract/json.ts';
@@ -6,11 +6,11 @@ import type { Operation, Page } from '../../contract/operation.ts';
 import { pageLimit } from '../../contract/values.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { printable } from '../../domain/printable.ts';
-import { isClosedPipe, say, Table, written } from '../terminal.ts';
+import { isClosedPipe, printLine, Table, written } from '../terminal.ts';
 import { tableOf } from './shapes.ts';
 
 export interface ListOptions {
-  /** How many at most; defaults to all. */
+  /** Maximum number; defaults to all. */
   readonly limit: number | 'all';
   readonly after: bigint;
   readonly json: true | undefined;
@@ -25,7 +25,7 @@ export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated
   readonly json?: (item: never) => string;
 }
 
-/** Prints a table, or one line of JSON. A reader that has seen enough may close the pipe. */
+/** Prints a table, or one line of JSON. A reader may close the pipe early. */
 export async function printList(
   listing: Listing,
   filters: ListQuery,
@@ -98,7 +98,7 @@ async function printTable(
     last = items.at(-1) ?? last;
     moreFollow = hasMore;
   }
-  if (last === undefined) say(none ?? noneOfShape);
-  // Not on standard output, which has the list and nothing else.
+  if (last === undefined) printLine(none ?? noneOfShape);
+  // Printed on standard error, because standard output has only the list.
   else if (moreFollow) process.stderr.write(`There are more: add --after ${last.id}, or --limit all.\n`);
 }

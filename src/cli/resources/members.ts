@@ -1,4 +1,4 @@
-/** What the schemas of a row say about options and arguments: their names, descriptions, examples, and what they may be. */
+/** Options and arguments derived from the schemas of a row: names, descriptions, examples, and parsers. */
 import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
@@ -23,7 +23,7 @@ export interface Member {
   readonly read: (text: string) => unknown;
 }
 
-/** The members of a row that a command sets; how many of a list is not the list's own option. */
+/** The members of a row that a command sets, except the limit of a list. */
 export function membersOf({ params = {}, query, body, scope }: Operation): Member[] {
   // Clients' ids may be any int64; those of accounts, keys and operators are assigned.
   const isPositive = scope === undefined;
@@ -69,7 +69,7 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
   const toJson = (text: string): unknown => {
     if (isTime) return new Date(instantOrAgo(text)).toISOString();
     if (isInteger) {
-      // In a body, a number that may not be 0 says so.
+      // In a body, the description of a number states that it must not be 0.
       const mayBeZero = override.minimum === 0 || (part === 'body' && override.minimum === undefined);
       const value = isPositive && !mayBeZero ? BigInt(positive(text)) : int64(text);
       return part === 'query' ? String(value) : value;

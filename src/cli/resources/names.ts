@@ -3,16 +3,18 @@ import { resources as stored } from '../../domain/resources.ts';
 const sentences: Readonly<Record<string, string>> = {
   accounts: 'Manage accounts and their plans.',
   keys: 'Manage API keys.',
-  limits: 'Show what accounts use of their limits.',
+  limits: 'Show the used rate limits of accounts.',
   bans: 'Manage temporary bans of keys that kept sending requests after 429.',
   operators: 'Manage operators, who sign in to the admin API and the console.',
-  pets: 'Show, change and remove animals. To add many, use import.',
-  orders: 'List, place and move orders.',
+  pets: 'Show, change and delete animals. To add many, use import.',
+  orders: 'List, place and change orders.',
   categories: 'Name the categories of animals.',
   inventory: 'Count the animals in each status.',
-  events: 'List and follow what changed.',
+  events: 'List and follow changes.',
   webhooks: 'Show, test, disable and enable the webhooks of accounts, and send events again.',
-  audit: 'Show what operators changed, and who changed it.',
+  totals: 'Count accounts, keys and orders.',
+  search: 'Find objects by id, name or reference.',
+  audit: 'Show changes by operators.',
 };
 
 /** Operators see callers as accounts and keys. */

@@ -1,4 +1,4 @@
-/** What commands print of a change where that is not the thing as it is afterwards, and JSON that is not the API's. */
+/** Output of changes that is not the changed object, and JSON that differs from the API. */
 import type { AdminServices } from '../../app/app.ts';
 import type { Account } from '../../contract/admin/accounts.ts';
 import type { Ban } from '../../contract/admin/bans.ts';
@@ -9,16 +9,18 @@ import type { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
 import { printable } from '../../domain/printable.ts';
 import { grouped, instant, styled } from '../terminal.ts';
-import type { Exact } from './shapes.ts';
+import type { Exact } from './shape.ts';
 
-/** When all instances apply a change; empty where no other serves the store. */
-export function effectOf({ staleAtMostMs }: AdminServices['storage']): string {
-  return staleAtMostMs === 0 ? '' : ` All instances apply this within ${staleAtMostMs / 1_000} s.`;
+/** Delay until all instances apply a change; empty if there is only one. */
+export function effectOf({ maxStaleMs }: AdminServices['storage']): string {
+  return maxStaleMs === 0 ? '' : ` All instances apply this within ${maxStaleMs / 1_000} s.`;
 }
 
 interface ResultForm {
   readonly text?: (item: never, effect: string) => string;
   readonly json?: (item: never) => string;
+  /** The message of the command's failure, which follows the output; undefined if it succeeded. */
+  readonly failure?: (item: never) => string | undefined;
 }
 
 const idAndName = ({ id, name }: { readonly id: bigint; readonly name: string }) =>
@@ -35,7 +37,7 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
   },
   reopenAccount: {
     text: (account: Exact<Account>, effect) =>
-      `Reopened account ${idAndName(account)}. Its keys work again.${effect}`,
+      `Reopened account ${idAndName(account)}. Its keys are active again.${effect}`,
   },
   updateKey: {
     text: ({ id, scopes }: Exact<Key>, effect) =>
@@ -47,7 +49,7 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
     json: ({ id }: Exact<Key>) => `{"id":${id},"state":"revoked"}`,
   },
   listBans: {
-    // `until` is the name that the end had before there was an admin API.
+    // `until` is the name of versions before the admin API.
     json: (ban: Exact<Ban>) =>
       JSON.stringify({ ...ban, until: instant(Date.parse(ban.bannedUntil)) }, (_, value) =>
         typeof value === 'bigint' ? Number(value) : value,
@@ -72,6 +74,8 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
       const outcome = error === undefined ? `The receiver responded with ${status}` : printable(error);
       return `${outcome.replace(/\.$/, '')} (${grouped(milliseconds)} ms).`;
     },
+    failure: ({ status = 0n }: Exact<WebhookTest>) =>
+      status >= 200n && status < 300n ? undefined : 'The receiver did not accept the test event.',
   },
   redeliverAccountEvents: {
     text: ({ id }: Exact<AccountWebhook>) => `The events will be sent to webhook ${id} again.`,

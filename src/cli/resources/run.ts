@@ -1,12 +1,13 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
+import { isReversed } from '../../contract/admin/values.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { PlanError } from '../../domain/plan.ts';
 import { printable } from '../../domain/printable.ts';
 import { performOnStore, type StoreOperationId } from '../../operations/admin/admin-operations.ts';
-import { CommandError, messageOf, say, sayJsonText } from '../terminal.ts';
+import { CommandError, messageOf, printJsonText, printLine } from '../terminal.ts';
 import { type ListOptions, printList } from './lists.ts';
 import { type AdminRow, isList } from './members.ts';
 import { effectOf, resultForms } from './results.ts';
@@ -34,6 +35,7 @@ export async function runRow(
   given: RowInput,
   options: RunOptions,
 ): Promise<void> {
+  if (isReversed(given.query)) throw new CommandError('--until must not be before --since.', 2);
   if (options.file !== undefined) {
     const { exportLines } = await import('../files/export.ts');
     const { file, nouns = ['line', 'lines'] } = options;
@@ -54,9 +56,10 @@ export async function runRow(
   const item = json === undefined ? params : parseJson(json);
   if (options.json) {
     const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
-    return sayJsonText(form?.json?.(item as never) ?? json ?? removed);
-  }
-  say(form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
+    printJsonText(form?.json?.(item as never) ?? json ?? removed);
+  } else printLine(form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
+  const failure = form?.failure?.(item as never);
+  if (failure !== undefined) throw new CommandError(failure);
 }
 
 async function perform<Outcome>(
@@ -67,7 +70,7 @@ async function perform<Outcome>(
   try {
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
-    // Wrong use of the command, not a refusal.
+    // Reported as a usage error.
     if (error instanceof Refusal && error.cause instanceof PlanError) throw error.cause;
     throw error;
   }
@@ -86,7 +89,9 @@ async function operatorId(admin: AdminServices, given: Values): Promise<bigint> 
   );
 }
 
-/** Refuses `account_not_found` for keys of no account. Warns where bans cannot be read, because keys are worth showing all the same. */
+/**
+ * Refuses `account_not_found` for keys of no account. Warns if bans cannot be read, but still shows the keys.
+ */
 async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Values): Promise<void> {
   if (accountId !== undefined) await accounts.find(Number(accountId));
   try {

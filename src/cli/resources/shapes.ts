@@ -1,11 +1,20 @@
-/** How people are shown what operations return: the columns of a table, and a sentence about a single thing, for each shape of the contract. */
-import type * as z from 'zod';
+/**
+ * Text output of operations: the columns of a table, and the sentence for a single object, for each shape of
+ * the contract.
+ */
 import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
 import { AuditEntry } from '../../contract/admin/audit.ts';
 import { Ban } from '../../contract/admin/bans.ts';
-import { Key } from '../../contract/admin/keys.ts';
+import { FoundKey, Key } from '../../contract/admin/keys.ts';
 import { Operator } from '../../contract/admin/operators.ts';
-import { KeyUsage, MinuteUsage, UsagePeriod } from '../../contract/admin/usage.ts';
+import { SearchResults } from '../../contract/admin/search.ts';
+import {
+  KeyUsage,
+  MinuteUsage,
+  OperationUsage,
+  TrafficStep,
+  UsagePeriod,
+} from '../../contract/admin/usage.ts';
 import { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import { Category } from '../../contract/categories.ts';
 import { Delivery } from '../../contract/deliveries.ts';
@@ -14,42 +23,12 @@ import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
 import { printable } from '../../domain/printable.ts';
 import { scopes as allScopes } from '../../domain/scope.ts';
-import { counted, grouped, instant, table } from '../terminal.ts';
-import { itemOf, metaOf } from './members.ts';
+import { counted, grouped, table } from '../terminal.ts';
+import { searchText } from './search-text.ts';
+import { define, type ShapeOf, time } from './shape.ts';
 
-/** A value as its JSON has it, with its integers exact. */
-export type Exact<Value> = Value extends number | bigint
-  ? bigint
-  : Value extends readonly (infer Item)[]
-    ? readonly Exact<Item>[]
-    : Value extends object
-      ? { readonly [Name in keyof Value]: Exact<Value[Name]> }
-      : Value;
+export { tableOf, textOf } from './shape.ts';
 
-type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
-
-type MemberOf<Item> = keyof Item & string;
-
-/** A member under a title that follows from its name, or a title with a member or with what its cells have. */
-type Column<Item> =
-  | MemberOf<Item>
-  | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
-
-interface Shape<Item> {
-  /** Defaults to all members. */
-  readonly columns?: readonly Column<Item>[];
-  readonly none?: string;
-  /** The text of one; defaults to a table with its columns. */
-  readonly text?: (item: Item) => string;
-}
-
-const shapes = new Map<z.ZodType, Shape<never>>();
-
-function define<Schema extends z.ZodType>(schema: Schema, shape: Shape<ShapeOf<Schema>>): void {
-  shapes.set(schema, shape);
-}
-
-const time = (iso: string) => instant(Date.parse(iso));
 const timeOrNever = (iso: string | null) => (iso === null ? 'never' : time(iso));
 
 define(Account, {
@@ -58,9 +37,9 @@ define(Account, {
     ...(['id', 'name', 'plan', 'perMinute', 'perDay', 'createdAt'] as const),
     ['STATE', ({ closedAt }) => (closedAt === null ? 'open' : 'closed')],
   ],
-  text: ({ id, name, plan, perMinute, perDay, closedAt }) => {
+  text: ({ id, name, plan, perMinute, perDay, closedAt, note }) => {
     const closed = closedAt === null ? '' : ` Closed since ${time(closedAt)}.`;
-    return `Account ${id} (${printable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}`;
+    return `Account ${id} (${printable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}${note === null ? '' : `\n${printable(note, '\n')}`}`;
   },
 });
 
@@ -92,17 +71,23 @@ define(Key, {
     ['TODAY', 'requestsToday'],
     ['SCOPES', scopesText],
   ],
-  text: (key) => {
-    const { id, accountId, name, lastFour, state, createdAt, expiresAt, successorId } = key;
-    const expiry = expiresAt === null ? 'never expires' : `expires ${time(expiresAt)}`;
-    const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
-    return [
-      `Key ${id} (${printable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}`,
-      `Created ${time(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
-      `Last used: ${timeOrNever(key.lastUsedAt)}. Requests today (UTC): ${grouped(key.requestsToday)}.`,
-    ].join('\n');
-  },
+  text: keyText,
 });
+
+define(FoundKey, {
+  text: (key) => keyText(key, key.predecessorId === null ? '' : ` It replaced key ${key.predecessorId}.`),
+});
+
+function keyText(key: ShapeOf<typeof Key>, predecessor = ''): string {
+  const { id, accountId, name, lastFour, state, createdAt, expiresAt, successorId } = key;
+  const expiry = expiresAt === null ? 'never expires' : `expires ${time(expiresAt)}`;
+  const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
+  return [
+    `Key ${id} (${printable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}${predecessor}`,
+    `Created ${time(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
+    `Last used: ${timeOrNever(key.lastUsedAt)}. Requests today (UTC): ${grouped(key.requestsToday)}.`,
+  ].join('\n');
+}
 
 const keyAndAccount = ['keyId', ['NAME', 'keyName'], 'accountId', 'accountName'] as const;
 
@@ -213,7 +198,7 @@ function importText(imported: Imported | null): string {
   return file === undefined ? counts : `${file}: ${counts}`;
 }
 
-/** What changed, member by member; empty for what was made or removed as a whole. */
+/** Changes by member; empty for created and deleted objects. */
 function changeText(before: unknown, after: unknown): string {
   if (before === null || after === null) return '';
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>];
@@ -231,6 +216,8 @@ const outcomes = [
   ['5XX', 'failed'],
 ] as const;
 
+define(SearchResults, { text: searchText });
+
 define(KeyUsage, {
   none: 'No requests.',
   columns: [...keyAndAccount, ...outcomes, 'deprecated', 'lastUsedAt'],
@@ -238,59 +225,24 @@ define(KeyUsage, {
 
 define(UsagePeriod, { none: 'No requests.', columns: [['FROM', 'from'], ...outcomes] });
 
-define(MinuteUsage, {
+const codesText = ({ codes }: { readonly codes: Readonly<Record<string, bigint>> }) =>
+  Object.entries(codes)
+    .map(([code, requests]) => `${code} ${grouped(requests)}`)
+    .join(', ');
+
+define(MinuteUsage, { none: 'No requests.', columns: ['minute', 'operation', ['REQUESTS', codesText]] });
+
+define(OperationUsage, { none: 'No requests.', columns: ['operation', ['REQUESTS', codesText]] });
+
+const micros = (value: bigint | null) => (value === null ? '' : `${grouped(value)} µs`);
+
+define(TrafficStep, {
   none: 'No requests.',
   columns: [
-    'minute',
-    'operation',
-    [
-      'REQUESTS',
-      ({ codes }) =>
-        Object.entries(codes)
-          .map(([code, requests]) => `${code} ${grouped(requests)}`)
-          .join(', '),
-    ],
+    ['FROM', 'from'],
+    ...outcomes,
+    ['P50', ({ p50 }) => micros(p50)],
+    ['P95', ({ p95 }) => micros(p95)],
+    ['P99', ({ p99 }) => micros(p99)],
   ],
 });
-
-export function tableOf(schema: z.ZodType | undefined) {
-  const item = itemOf(schema);
-  const { columns = Object.keys(item.shape), none = 'None.' } = (shapes.get(item) ?? {}) as Shape<Cells>;
-  const named = columns.map((column) =>
-    typeof column === 'string' ? ([titleOf(column), column] as const) : column,
-  );
-  const cells = named.map(([, cell]) => (typeof cell === 'string' ? memberText(item, cell) : cell));
-  return {
-    header: named.map(([title]) => title),
-    row: (one: object) => cells.map((cell) => cell(one as Cells)),
-    none,
-  };
-}
-
-export function textOf(schema: z.ZodType | undefined, item: unknown): string {
-  const { text } = shapes.get(itemOf(schema)) ?? {};
-  if (text !== undefined) return text(item as never);
-  const { header, row } = tableOf(schema);
-  return table(header, [row(item as object)]);
-}
-
-type Cells = Readonly<Record<string, unknown>>;
-
-/** `CATEGORY` for `categoryId`, `LAST USED` for `lastUsedAt`. */
-function titleOf(name: string): string {
-  return name
-    .replace(/(?<=.)(?:Id|At)$/, '')
-    .replace(/[A-Z]/g, ' $&')
-    .toUpperCase();
-}
-
-/** How the cells of a member are written: instants to the second, counts with their thousands set apart. */
-function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
-  const { override } = shape[name] === undefined ? {} : metaOf(shape[name] as z.ZodType);
-  return ({ [name]: value }) => {
-    if (value === null || value === undefined) return '';
-    if (override?.format === 'date-time') return time(String(value));
-    if (typeof value === 'bigint') return override?.minimum === 0 ? grouped(value) : String(value);
-    return typeof value === 'object' ? JSON.stringify(value) : String(value);
-  };
-}

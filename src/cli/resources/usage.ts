@@ -1,15 +1,19 @@
 import { type Command, Option } from 'commander';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
+import { type UsageStep, usageSteps } from '../../contract/admin/usage.ts';
 import { pageLimit } from '../../contract/values.ts';
 import { addCommand, addTimes, jsonOption, type ReadConfig, timeForms } from '../command.ts';
 import { CommandError } from '../terminal.ts';
-import { atMostAPage, positive } from '../values.ts';
+import { positive, upToPageLimit } from '../values.ts';
 
 interface UsageOptions {
   readonly account?: number;
   readonly key?: number;
   readonly deprecated?: true;
   readonly minutes?: true;
+  readonly history?: true;
+  readonly operations?: true;
+  readonly step: UsageStep;
   readonly by: 'hour' | 'day';
   readonly limit: number;
   /** Unix ms. */
@@ -25,23 +29,33 @@ export function addUsage(program: Command, config: ReadConfig): void {
       'animal-store usage',
       'animal-store usage --account 2 --since 7d --by day',
       'animal-store usage --deprecated --since 30d',
+      'animal-store usage --history --step 1h --since 7d',
+      'animal-store usage --operations --since 24h',
+      'animal-store usage --key 3 --operations',
       'animal-store usage --minutes --json',
     ],
     notes: [
-      'Without --account, --key or --minutes: the keys with the most requests, of today (UTC), by whole days.',
-      'Requests of the last 10 seconds may be missing. Minutes are kept for 2 days, hours for 7, days for 400.',
+      'Without --account, --key, --history, --operations or --minutes: the keys with the most requests, of today (UTC),',
+      'by whole days.',
+      'Requests of the last 10 seconds may be missing. Minutes are kept for 2 days, hours for 7, days for 400;',
+      'the history and the requests of operations by hour for 35 days.',
       '',
       timeForms,
     ],
   })
     .option('--account <account-id>', 'requests of this account over time', positive)
     .option('--key <key-id>', 'requests of this key over time', positive)
-    .option('--minutes', 'requests of each operation by minute, of the last hour')
-    .option('--deprecated', 'who still calls deprecated operations, of the last 30 days')
+    .option('--history', 'all requests and their latency over time')
+    .addOption(
+      new Option('--step <length>', 'length of the steps of --history').choices(usageSteps).default('1m'),
+    )
+    .option('--operations', 'requests of each operation, of the last hour; with --key by day')
+    .option('--minutes', 'requests of each operation by minute in the last hour')
+    .option('--deprecated', 'callers of deprecated operations in the last 30 days')
     .addOption(
       new Option('--by <period>', 'with --account or --key').choices(['hour', 'day']).default('hour'),
     )
-    .option('--limit <number>', `how many keys, at most ${pageLimit.max}`, atMostAPage, pageLimit.default)
+    .option('--limit <number>', `number of keys, at most ${pageLimit.max}`, upToPageLimit, pageLimit.default)
     .addOption(jsonOption());
   addTimes(usage).action(async (options: UsageOptions) => {
     const { operation, params = {}, query = {}, ...printed } = reportOf(options);
@@ -63,16 +77,25 @@ interface Report {
   readonly firstTitle?: string;
 }
 
-function reportOf({ account, key, deprecated, minutes, by, limit }: UsageOptions): Report {
-  if ([account, key, deprecated, minutes].filter((chosen) => chosen !== undefined).length > 1) {
-    throw new CommandError('Use only one of --account, --key, --deprecated and --minutes.', 2);
+function reportOf(options: UsageOptions): Report {
+  const { account, key, deprecated, minutes, history, operations, by, step, limit } = options;
+  const params = { keyId: BigInt(key ?? 0) };
+  if (key !== undefined && operations) return { operation: 'getKeyOperations', params };
+  const chosen = [account, key, deprecated, minutes, history, operations];
+  if (chosen.filter((each) => each !== undefined).length > 1) {
+    throw new CommandError(
+      'Use only one of --account, --key, --deprecated, --history, --operations and --minutes.',
+      2,
+    );
   }
   const overTime = { query: { resolution: by }, firstTitle: by.toUpperCase() };
   if (account !== undefined)
     return { operation: 'getAccountUsage', params: { accountId: BigInt(account) }, ...overTime };
-  if (key !== undefined) return { operation: 'getKeyUsage', params: { keyId: BigInt(key) }, ...overTime };
+  if (key !== undefined) return { operation: 'getKeyUsage', params, ...overTime };
+  if (history) return { operation: 'getTrafficHistory', query: { step } };
+  if (operations) return { operation: 'listOperationUsage' };
   if (minutes) return { operation: 'listMinutes' };
-  const none = 'Nobody calls a deprecated operation.';
+  const none = 'There are no callers of deprecated operations.';
   if (deprecated) return { operation: 'listDeprecatedCallers', query: { limit }, none };
   return { operation: 'listTopCallers', query: { limit } };
 }

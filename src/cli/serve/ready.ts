@@ -1,13 +1,15 @@
-/** Asks the local service for its readiness: health checks of containers may have no other program to ask with. */
+/**
+ * Requests the readiness of the local service, for health checks in containers without another HTTP client.
+ */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { addCommand, type ReadConfig } from '../command.ts';
-import { CommandError, messageOf, say } from '../terminal.ts';
+import { CommandError, messageOf, printLine } from '../terminal.ts';
 
-/** Longer than a service takes that answers at all. What runs health checks has a time-out of its own. */
+/** Longer than any response takes. Health checks have separate time-outs. */
 const answerWithinMs = 5_000;
 
 export function addReady(program: Command, config: ReadConfig): void {
@@ -20,20 +22,20 @@ export function addReady(program: Command, config: ReadConfig): void {
 
 /** Throws `CommandError` when the service with these settings serves no requests. */
 async function askReady({ host, port }: Config): Promise<void> {
-  if (port === 0) throw new CommandError('Where the service listens is not known, because PORT is 0.', 2);
+  if (port === 0) throw new CommandError('The address of the service is unknown, because PORT is 0.', 2);
   const { listeningAddress } = await import('../../app/app.ts');
   const { status, body } = await getReadiness(`${listeningAddress(host, port)}/readyz`);
   if (status !== 200) throw new CommandError(`The service is not ready: ${body}`);
-  say(body);
+  printLine(body);
 }
 
 async function getReadiness(url: string): Promise<{ status: number | undefined; body: string }> {
   try {
-    // Not fetch, which would ask through the proxy that HTTP_PROXY names.
+    // Does not use fetch, which would use the proxy in HTTP_PROXY.
     const request = get(url, { signal: AbortSignal.timeout(answerWithinMs) });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: (await text(response)).trim() };
   } catch (error) {
-    throw new CommandError(`No answer from ${url}: ${messageOf(error)}`, 1, error);
+    throw new CommandError(`No response from ${url}: ${messageOf(error)}`, 1, error);
   }
 }

@@ -4,7 +4,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { openLog } from '../processes.ts';
 import { ended, interruption } from '../signals.ts';
-import { CommandError, say, sayJson, styled } from '../terminal.ts';
+import { CommandError, printJson, printLine, styled } from '../terminal.ts';
 import { port } from '../values.ts';
 
 const defaultPort = 4010;
@@ -30,7 +30,7 @@ export function addSandbox(program: Command, environment: Environment): void {
   })
     .option('--port <port>', 'port to listen on; 0 picks a free port', port, defaultPort)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--import <file>', 'FILE.csv or FILE.ndjson with animals to start with, as import reads it')
+    .option('--import <file>', 'FILE.csv or FILE.ndjson with initial animals, in the format of import')
     .option('--cors-origins <origins>', 'origins allowed to call the API from browsers, separated by commas')
     .addOption(jsonOption())
     .action((options) => runSandbox(options, environment.npm_command === 'exec'));
@@ -44,7 +44,7 @@ interface SandboxCommand {
   readonly json?: true;
 }
 
-/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP; started by npx, which passes no SIGTERM on, until its parent is gone. */
+/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP. Under npx, which does not forward SIGTERM, also until its parent ends. */
 async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
@@ -54,7 +54,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     import('../../sandbox/sandbox.ts'),
     import('../../app/openapi.ts'),
   ]);
-  // Loaded only if there is a file, so that a sandbox without one starts sooner.
+  // Loaded only if there is a file, so that a sandbox without one starts faster.
   const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
   await using sandbox = await startSandbox({
     port,
@@ -64,7 +64,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     openapi: openapiText,
     fill,
   }).catch((error) => rethrowPortError(error, options));
-  if (options.json) sayJson({ ...sandboxJson(sandbox), pid: process.pid });
+  if (options.json) printJson({ ...sandboxJson(sandbox), pid: process.pid });
   else announceSandbox(sandbox);
   await ended(interrupted.signal, parent);
 }
@@ -78,14 +78,14 @@ function sandboxJson({ url, accounts }: Sandbox) {
 }
 
 function announceSandbox({ url, accounts }: Sandbox): void {
-  say(`Sandbox            ${styled('bold', url)}${basePath}`);
-  say(`Faults and more    curl ${url}/sandbox`);
-  say();
-  say('API keys, until it ends:');
-  for (const { plan, key, perMinute } of accounts) say(`  ${plan.padEnd(11)} ${key}  ${perMinute}/min`);
-  say();
-  say('Try it:');
-  say(
+  printLine(`Sandbox            ${styled('bold', url)}${basePath}`);
+  printLine(`Faults and more    curl ${url}/sandbox`);
+  printLine();
+  printLine('API keys, until it ends:');
+  for (const { plan, key, perMinute } of accounts) printLine(`  ${plan.padEnd(11)} ${key}  ${perMinute}/min`);
+  printLine();
+  printLine('Try it:');
+  printLine(
     `  curl -i -H 'Authorization: Bearer ${accounts[0]?.key}' -H 'X-Sandbox: status=503' ${url}${basePath}/pets`,
   );
 }

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import type { AdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
-import { factNames, factText } from '../../domain/store-facts.ts';
+import type { Concern } from '../../contract/admin/system.ts';
+import { factName, factText } from '../../domain/store-facts.ts';
+import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
-import { grouped, instant, say, sayJson, styled, table } from '../terminal.ts';
+import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
 
-/** Facts about the work of a process, of which this one has done none. */
+/** Statistics of a serving process. They are empty, because this process serves nothing. */
 const factsOfProcess: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
   ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],
@@ -16,20 +18,52 @@ export function addStatus(program: Command, config: ReadConfig): void {
   addCommand(program, 'status', {
     summary: 'Show how the store is, and which instances of the service use it.',
     examples: ['animal-store status', 'animal-store status --json'],
-    notes: ['What is shown is what this command sees. To ask a running service, use its /readyz.'],
+    notes: [
+      'Problems come first, the worst at the top, each with its remedy; the exit code is 0 nevertheless.',
+      'What is shown is what this command sees: set SECRETS_KEY as for the service. To ask a running service, use its /readyz.',
+    ],
   })
     .addOption(jsonOption())
     .action((options) => showStatus(config(), options));
 }
 
+/** The concerns on the System page of the console, except for those about requests and backups of a running service. */
+async function concernsIn(
+  { store, clock, webhooks }: AdminServices,
+  { getPetSunset, webhooks: { secretsKeys } }: Config,
+): Promise<readonly Concern[]> {
+  const [{ concernsOf }, { countUnreadable }, { secretsConcern }] = await Promise.all([
+    import('../../operations/observability/concerns.ts'),
+    import('../../operations/resealing.ts'),
+    import('../../app/secrets.ts'),
+  ]);
+  const { oldestAt } = await store.deliveries.backlog();
+  const known = {
+    ...{ store, clock, seconds: [] },
+    secrets: secretsConcern(secretsKeys.length, await countUnreadable(store, webhooks.renewSecret)),
+    oldestPendingAgeMs: Math.max(0, clock.now() - (oldestAt ?? clock.now())),
+    sunsets: new Map([['getPet' as const, getPetSunset]]),
+  };
+  const running = (await store.instances.list()).filter(({ seenAt }) => seenAt !== stoppedAt);
+  return concernsOf(known, running);
+}
+
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
 
-/** What the store says of its events. Whether more are recorded is a setting of the service. */
+/** The store's events. Whether events are recorded is a setting of the service. */
 async function eventsIn({ store, clock }: AdminServices, config: Config) {
   const { eventLogOf } = await import('../../operations/admin/events.ts');
   const { lastId, oldest, newest, perHour } = await eventLogOf(store.events, config.events, clock);
   const mark = (event: typeof oldest): EventMark => event && { ...event, id: Number(event.id) };
   return { lastId: Number(lastId), oldest: mark(oldest), newest: mark(newest), perHour };
+}
+
+function sayConcerns(concerns: readonly Concern[]): void {
+  for (const { what, remedy } of concerns) {
+    printLine(styled('red', what));
+    printLine(remedy);
+  }
+  if (concerns.length === 0) printLine('The store has no problems.');
 }
 
 async function showStatus(config: Config, { json }: { json?: true }): Promise<void> {
@@ -39,7 +73,8 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
   const facts = Object.entries(await store.facts()).filter(([name]) => !factsOfProcess.has(name));
   const events = await eventsIn(admin, config);
   const instances = await store.instances.list();
-  // Last, for what was asked before may have shown that something is away.
+  // Last, because earlier reads may have detected failures.
+  const concerns = await concernsIn(admin, config);
   const troubles = store.health();
   if (json) {
     const timed = instances.map(({ startedAt, seenAt, ...instance }) => ({
@@ -47,25 +82,24 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
       startedAt: new Date(startedAt),
       seenAt: new Date(seenAt),
     }));
-    return sayJson({ troubles, store: Object.fromEntries(facts), events, instances: timed });
+    return printJson({ troubles, concerns, store: Object.fromEntries(facts), events, instances: timed });
   }
-  for (const trouble of troubles) say(styled('red', trouble));
-  if (troubles.length === 0) say('The store works.');
-  say();
-  say(
+  sayConcerns(concerns);
+  printLine();
+  printLine(
     table(
       ['STORE', ''],
       facts.map(([name, value]) => [
-        factNames[name] ?? name,
-        value === null ? 'unknown' : factText(name, value),
+        factName(name) ?? name,
+        value === null ? (name.endsWith('Trouble') ? 'none' : 'unknown') : factText(name, value),
       ]),
     ),
   );
-  say();
+  printLine();
   const mark = (event: EventMark) =>
     event === null ? 'none' : `${grouped(event.id)}, ${instant(Date.parse(event.timestamp))}`;
   const { oldest, newest, perHour } = events;
-  say(
+  printLine(
     table(
       ['EVENTS', ''],
       [
@@ -75,11 +109,11 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
       ],
     ),
   );
-  say();
-  if (instances.length === 0) return say('No instance of the service has given a sign of life.');
-  say(
+  printLine();
+  if (instances.length === 0) return printLine('No instance of the service has recorded a heartbeat.');
+  printLine(
     table(
-      ['INSTANCE', 'VERSION', 'STARTED', 'LAST SIGN OF LIFE'],
+      ['INSTANCE', 'VERSION', 'STARTED', 'LAST HEARTBEAT'],
       instances.map(({ name, version, startedAt, seenAt }) => [
         name,
         version,

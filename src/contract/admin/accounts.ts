@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { createdJson, mediaTypes, okJson, okPage, rowsOf } from '../operation.ts';
 import {
   bodyShape,
+  controlCharacter,
   count,
   enumOf,
   instant,
@@ -9,6 +10,7 @@ import {
   namedCursorParameter,
   noMembers,
   pageShape,
+  requiredString,
   shape,
 } from '../values.ts';
 import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
@@ -26,16 +28,35 @@ export const Account = shape('Account', 'An account: who is counted, and by whic
   perDay: count.meta({ description: 'Requests that the plan allows per day.' }),
   createdAt: instant('When the account was created, UTC.'),
   closedAt: instant('When it was closed, UTC; null while it is open.').nullable(),
+  note: z
+    .string()
+    .nullable()
+    .meta({ description: 'Note of operators, which clients cannot read; null without one.' }),
+  requestsToday: count.optional().meta({
+    description: 'Requests of its keys since 00:00 UTC; only in lists.',
+  }),
+  lastUsedAt: instant('When a key of it made its last request, UTC, to the minute; only in lists.')
+    .nullable()
+    .optional(),
 });
+
+export const accountOrders = ['id', 'name', 'requestsToday', 'lastUsedAt'] as const;
 
 export const Accounts = pageShape(Account, 'Accounts', 'A page of accounts.');
 
 export const ListAccountsQuery = z.strictObject({
   limit: limitParameter('accounts'),
   name: z.string().min(1, 'must not be empty').max(255, 'must have at most 255 characters').optional().meta({
-    description: 'Return only accounts whose name begins with this, in upper or lower case, by name.',
+    description: 'Return only accounts whose name begins with this text, ignoring case, ordered by name.',
   }),
-  state: AccountState.optional().meta({ description: 'Return only open, or only closed accounts.' }),
+  state: AccountState.optional().meta({ description: 'Return only open or only closed accounts.' }),
+  sort: enumOf(accountOrders)
+    .optional()
+    .meta({
+      description:
+        'Order of the list: by id, by name, or those first with the most requests today (UTC), or that were used last. ' +
+        'Defaults to `id`, with the `name` filter to `name`.',
+    }),
   cursor: namedCursorParameter,
 });
 
@@ -52,16 +73,33 @@ export const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a ne
   perDay,
 });
 
+const longestNote = 2_000;
+
+const note = requiredString()
+  .max(longestNote, `must have at most ${longestNote.toLocaleString('en')} characters`)
+  .refine((value) => !controlCharacter.test(value.replaceAll('\n', '')), {
+    message: 'must not contain control characters other than line feeds',
+  })
+  .refine((value) => value.isWellFormed(), {
+    message: 'must be well-formed Unicode (it has a lone surrogate)',
+  })
+  .transform((value) => (value.trim() === '' ? null : value))
+  .meta({
+    description: 'Note for operators, of one or several lines. An empty one, or null, removes it.',
+    examples: ['Wants Business from May; answer by Friday.'],
+    override: { type: 'string', maxLength: longestNote },
+  });
+
 const AccountPatch = bodyShape(
   'AccountPatch',
   'What to change about an account; other members stay as they are.',
   'a change of an account',
-  { name: name.optional(), plan: PlanName.optional(), perMinute, perDay },
+  { name: name.optional(), plan: PlanName.optional(), perMinute, perDay, note: note.nullable().optional() },
 );
 
 const Window = z.object({
   limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
-  used: count.meta({ description: 'Requests used of it.' }),
+  used: count.meta({ description: 'Requests used in the window.' }),
   resetAt: instant('When the window ends, UTC; null when none is open.').nullable(),
 });
 
@@ -83,17 +121,18 @@ const step = {
   method: 'POST',
   params,
   body: noMembers,
-  success: okJson(Account, 'The account as it is now.'),
+  success: okJson(Account, 'The account after the change.'),
 } as const;
 
 export const accountOperations = rowsOf(
-  { tag: { name: 'Accounts', description: 'Who is counted, and by which plan.' } },
+  { tag: { name: 'Accounts', description: 'Accounts and their plans.' } },
   {
     listAccounts: {
       method: 'GET',
       path: '/accounts',
       summary: 'List accounts',
-      description: 'Returns a page of accounts by ascending id, or by name with the `name` filter.',
+      description:
+        'Returns a page of accounts by ascending id, or in the order of `sort`, with their use. By `requestsToday` and `lastUsedAt`, a page is of the moment at which it is read: an account whose use changes may move to another page.',
       query: ListAccountsQuery,
       paginated: true,
       success: okPage(Accounts, accountTagText, 'The page of accounts.'),
@@ -102,7 +141,7 @@ export const accountOperations = rowsOf(
       method: 'POST',
       path: '/accounts',
       summary: 'Create an account',
-      description: 'Creates an account. Its limits are those of its plan; `enterprise` brings its own.',
+      description: 'Creates an account with the limits of its plan. `enterprise` requires explicit limits.',
       body: { schema: NewAccount },
       success: createdJson(Account, 'The account was created.', ({ id }) => `/accounts/${id}`),
     },
@@ -118,29 +157,30 @@ export const accountOperations = rowsOf(
       method: 'PATCH',
       path: '/accounts/{accountId}',
       summary: 'Change an account',
-      description: 'Renames an account or changes its plan. Takes effect with the next request of its keys.',
+      description:
+        'Renames an account, or changes its plan or its note. Takes effect with the next request of its keys.',
       params,
       body: { schema: AccountPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
-      success: { ...okJson(Account, 'The account as it is now.'), tagged: accountTagText },
+      success: { ...okJson(Account, 'The account after the change.'), tagged: accountTagText },
     },
     closeAccount: {
       ...step,
       path: '/accounts/{accountId}/close',
       summary: 'Close an account',
-      description: 'Refuses all of its keys from the next request on. Nothing is deleted.',
+      description: 'Disables all keys of the account from the next request on. Nothing is deleted.',
     },
     reopenAccount: {
       ...step,
       path: '/accounts/{accountId}/reopen',
       summary: 'Reopen an account',
-      description: 'Lets the keys of a closed account work again.',
+      description: 'Enables the keys of a closed account again.',
     },
     getAccountLimits: {
       method: 'GET',
       path: '/accounts/{accountId}/limits',
-      summary: "Get what is used of an account's limits",
-      description: 'Returns what the account has used of both windows now. Costs the account nothing.',
+      summary: "Get an account's rate limits",
+      description: "Returns the account's used quota in both windows. Does not count as a request.",
       params,
       success: okJson(AccountLimits, 'What is used of both windows.'),
     },
@@ -149,7 +189,7 @@ export const accountOperations = rowsOf(
       path: '/accounts/{accountId}/usage',
       tag: usageTag,
       summary: 'Get the requests of an account',
-      description: 'Returns how many requests all keys of the account made, by hour or by day.',
+      description: 'Returns the number of requests of all keys of the account, by hour or by day.',
       params,
       query: UsageQuery,
       success: okJson(UsageSeries, 'The requests, oldest first.'),

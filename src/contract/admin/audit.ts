@@ -8,13 +8,13 @@ export const AuditEntry = shape('AuditEntry', 'A change that an operator made.',
   at: instant('When it was done, UTC.'),
   actor: z.string().meta({
     description:
-      'Who did it: `operator:` and a name, `cli:` and the user of the system, or `console:` and the user who started the service.',
+      'The actor: `operator:` and a name, `cli:` and the system user, or `console:` and the system user who started the service.',
     examples: ['operator:anna'],
   }),
-  operation: z.string().meta({ description: 'What was done.', examples: ['updateAccount'] }),
-  object: z.string().meta({ description: 'What it was done to.', examples: ['account:7'] }),
-  before: z.unknown().meta({ description: 'The object before; null when there was none.' }),
-  after: z.unknown().meta({ description: 'The object after; null when there is none any more.' }),
+  operation: z.string().meta({ description: 'The operation.', examples: ['updateAccount'] }),
+  object: z.string().meta({ description: 'The changed object.', examples: ['account:7'] }),
+  before: z.unknown().meta({ description: 'The object before the change; null if there was none.' }),
+  after: z.unknown().meta({ description: 'The object after the change; null if it no longer exists.' }),
 });
 
 const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, the latest first.');
@@ -23,8 +23,13 @@ const filters = {
   account: int64Filter('Return only what was done to this account, its keys and its webhooks.'),
   since,
   until,
-  actor: z.string().max(300).optional().meta({ description: 'Return only what this actor did.' }),
-  object: z.string().max(300).optional().meta({ description: 'Return only what was done to this object.' }),
+  actor: z.string().max(300).optional().meta({ description: 'Return only changes by this actor.' }),
+  operation: z
+    .string()
+    .max(300)
+    .optional()
+    .meta({ description: 'Return only changes by this operation, such as `closeAccount`.' }),
+  object: z.string().max(300).optional().meta({ description: 'Return only changes of this object.' }),
 };
 
 const ListAuditQuery = z.strictObject({
@@ -37,7 +42,7 @@ const ExportAuditQuery = z.strictObject(filters);
 
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** An entry as the service has it: what was before and after is JSON, with its integers digit for digit. */
+/** An audit entry. `before` and `after` are JSON with exact integers. */
 export interface RecordedEntry extends Omit<AuditEntry, 'before' | 'after'> {
   readonly before: string | null;
   readonly after: string | null;
@@ -55,12 +60,12 @@ const ndjson: Success<AsyncIterable<string>> = {
 };
 
 export const auditOperations = rowsOf(
-  { tag: { name: 'Audit', description: 'What operators changed.' } },
+  { tag: { name: 'Audit', description: 'Changes by operators.' } },
   {
     listAudit: {
       method: 'GET',
       path: '/audit',
-      summary: 'List changes that operators made',
+      summary: 'List changes by operators',
       description: 'Returns a page of the audit log, the latest first.',
       query: ListAuditQuery,
       paginated: true,
@@ -70,7 +75,7 @@ export const auditOperations = rowsOf(
       method: 'GET',
       path: '/audit/export',
       summary: 'Export the audit log',
-      description: 'Returns all entries that fit, as NDJSON.',
+      description: 'Returns all matching entries as NDJSON.',
       query: ExportAuditQuery,
       success: ndjson,
     },

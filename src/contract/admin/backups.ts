@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { createdJson, type FileContent, okJson, rowsOf, type Success } from '../operation.ts';
-import { bodyShape, count, instant, shape } from '../values.ts';
+import { bodyShape, count, instant, requiredString, shape } from '../values.ts';
 
-const name = z.string().meta({
+const name = requiredString().meta({
   description: 'Name of the file in BACKUP_FOLDER.',
   examples: ['animal-store-2026-11-22T093000Z.backup'],
 });
@@ -17,7 +17,7 @@ const NewBackup = bodyShape('NewBackup', 'A backup to make.', 'a new backup', {
     .regex(labelForm, 'must be 1 to 40 of A-Z a-z 0-9 . _ - and begin with a letter or digit')
     .optional()
     .meta({
-      description: `What the backup is for. It becomes part of the name of the file. Defaults to \`${defaultLabel}\`.`,
+      description: `The purpose of the backup, which becomes part of the file name. Defaults to \`${defaultLabel}\`.`,
       examples: ['before-upgrade'],
     }),
 });
@@ -28,20 +28,20 @@ const counts = z.record(z.string(), count).meta({ description: 'Rows of each tab
 
 export const LastVerification = shape('LastVerification', 'The result of a verification.', {
   at: instant('When the backup was verified, UTC.'),
-  isSound: z.boolean().meta({ description: 'Whether it was sound.' }),
-  message: z.string().nullable().meta({ description: 'What was wrong with it; null when it was sound.' }),
+  isSound: z.boolean().meta({ description: 'Whether the backup was intact.' }),
+  message: z.string().nullable().meta({ description: 'The damage; null if the backup was intact.' }),
   counts: counts.nullable(),
 });
 
 export const Backup = shape('Backup', 'A whole copy of the store.', {
   name,
   label: z.string().nullable().meta({
-    description: 'Label of a backup made by hand, which is never removed; null for a scheduled one.',
+    description: 'Label of a manual backup, which is never deleted automatically; null for a scheduled one.',
   }),
   bytes: count.meta({ description: 'Size of the file.' }),
-  createdAt: instant('When the backup was begun, UTC: all that was acknowledged before is in it.'),
+  createdAt: instant('Start time of the backup, UTC. It contains every change acknowledged before.'),
   lastVerification: LastVerification.nullable().meta({
-    description: 'The result of the last verification by the service; null when there was none.',
+    description: 'Result of the last verification by the service; null if there was none.',
   }),
 });
 
@@ -49,15 +49,17 @@ export const BackupState = shape('Backups', 'The backups of the store.', {
   folder: z
     .string()
     .nullable()
-    .meta({ description: 'Where backups are; null while BACKUP_FOLDER is not set.' }),
-  everySeconds: count.nullable().meta({ description: 'How often one is made; null when only on request.' }),
-  keep: count.meta({ description: 'How many scheduled ones are kept.' }),
+    .meta({ description: 'Folder of the backups; null if BACKUP_FOLDER is not set.' }),
+  everySeconds: count
+    .nullable()
+    .meta({ description: 'Interval of scheduled backups; null if they are made on request only.' }),
+  keep: count.meta({ description: 'Number of scheduled backups to keep.' }),
   running: z
     .object({ done: count, total: count })
     .nullable()
-    .meta({ description: 'Bytes written of the one under way; null when none is.' }),
-  lastError: z.string().nullable().meta({ description: 'Why the last one failed; null when it did not.' }),
-  backups: z.array(Backup).meta({ description: 'Those there are, the latest first.' }),
+    .meta({ description: 'Bytes written by the backup in progress; null if there is none.' }),
+  lastError: z.string().nullable().meta({ description: 'Error of the last backup; null if it succeeded.' }),
+  backups: z.array(Backup).meta({ description: 'Existing backups, latest first.' }),
 });
 
 const NamedBackup = bodyShape('NamedBackup', 'A backup to verify.', 'a backup to verify', { name });
@@ -65,7 +67,7 @@ const NamedBackup = bodyShape('NamedBackup', 'A backup to verify.', 'a backup to
 export const Verification = shape('Verification', 'What a sound backup holds.', {
   name,
   createdAt: instant('When the backup was begun, UTC.'),
-  format: count.meta({ description: 'Format of the store in it.' }),
+  format: count.meta({ description: 'Format of the store in the backup.' }),
   counts,
 });
 
@@ -94,7 +96,7 @@ export const backupOperations = rowsOf(
       method: 'GET',
       path: '/backups',
       summary: 'List backups',
-      description: 'Returns the backups in BACKUP_FOLDER, and how far one under way is.',
+      description: 'Returns the backups in BACKUP_FOLDER and the progress of one that is being made.',
       success: okJson(BackupState, 'The backups.'),
     },
     createBackup: {
@@ -103,7 +105,7 @@ export const backupOperations = rowsOf(
       path: '/backups',
       summary: 'Make a backup',
       description:
-        'Writes a whole, consistent copy of an embedded store to BACKUP_FOLDER while it serves, and answers when it is there.',
+        'Writes a complete, consistent copy of an embedded store to BACKUP_FOLDER without interrupting the service, and responds when it is finished.',
       // It changes nothing in the store.
       repeatable: false,
       body: { schema: NewBackup, optional: true },
@@ -116,7 +118,7 @@ export const backupOperations = rowsOf(
       path: '/backups/download',
       summary: 'Download a backup',
       description:
-        'Returns the file of a backup. It holds all of the store, so this is recorded in the audit log.',
+        'Returns the file of a backup. Because it contains the whole store, the download is recorded in the audit log.',
       role: 'admin',
       query: DownloadQuery,
       success: file,
@@ -127,7 +129,7 @@ export const backupOperations = rowsOf(
       method: 'POST',
       path: '/backups/verify',
       summary: 'Verify a backup',
-      description: 'Opens a backup, checks it from end to end, and counts its rows.',
+      description: 'Opens a backup, checks all of it, and counts its rows.',
       role: 'viewer',
       repeatable: false,
       body: { schema: NamedBackup },

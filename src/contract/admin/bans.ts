@@ -12,30 +12,30 @@ export const Ban = shape('Ban', 'A temporary ban of a key.', {
   accountName: z.string().meta({ description: 'Name of the account.' }),
   bannedUntil: instant('When the ban ends, UTC.'),
   level: count.meta({
-    description: 'Consecutive bans before this one; each lasts twice as long as the one before.',
+    description: 'Number of consecutive bans before this one. Each lasts twice as long as the previous one.',
   }),
-  reason: z.string().meta({ description: 'Why the key is banned.' }),
+  reason: z.string().meta({ description: 'Reason of the ban.' }),
 });
 
-export const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All bans that last.' });
+export const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });
 
 export type Ban = z.infer<typeof Ban>;
 
 export const banOperations = rowsOf(
-  { tag: { name: 'Bans', description: 'Keys that are banned for a while.' } },
+  { tag: { name: 'Bans', description: 'Temporary bans of keys.' } },
   {
     listBans: {
       method: 'GET',
       path: '/bans',
       summary: 'List bans',
       description: 'Returns the keys that are banned because they kept sending requests after 429.',
-      success: okJson(Bans, 'All bans that last.'),
+      success: okJson(Bans, 'All active bans.'),
     },
     liftBan: {
       method: 'DELETE',
       path: '/bans/{keyId}',
       summary: 'Lift a ban',
-      description: "Ends a ban, and forgets the key's strikes and level.",
+      description: "Ends a ban and clears the key's strikes and level.",
       params: { keyId: { schema: KeyId, otherwise: 'ban_not_found' } },
       success: noContent('The ban was lifted.'),
     },

@@ -14,7 +14,7 @@ const commonErrors = [
   'service_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Every error an operation may answer: those its row lists, those its row implies, and those of every operation. */
+/** Every possible error of an operation: listed by its row, implied by its row, or common to all. */
 export function adminErrorsOf(operation: Operation): ErrorCode[] {
   const { body, upload, paginated, preconditions, errors: own } = operation;
   return [

@@ -8,11 +8,11 @@ const EventMark = shape('EventMark', 'An event, and when its change was made.', 
   timestamp: instant('When the change was made, UTC.'),
 });
 
-const EventLog = shape('EventLog', 'Which events are retained.', {
+const EventLog = shape('EventLog', 'The range of retained events.', {
   areRecorded: z.boolean().meta({ description: 'Whether changes are recorded as events (`EVENTS`).' }),
   keepDays: count.meta({ description: 'Days for which events are retained (`EVENTS_KEEP_DAYS`).' }),
   lastId: z.bigint().meta({
-    description: `The highest id that was assigned; 0 before the first event. ${int64Hint}`,
+    description: `The highest assigned id; 0 before the first event. ${int64Hint}`,
     override: { type: 'integer', format: 'int64', minimum: 0, examples: [42] },
   }),
   oldest: EventMark.nullable().meta({ description: 'The oldest retained event; null without events.' }),
@@ -32,7 +32,7 @@ function eventLogJson({ lastId, oldest, newest, ...others }: EventLog): string {
 const { listEvents } = eventOperations;
 
 export const adminEventOperations = {
-  /** As clients read them, but those of all types and accounts. */
+  /** Like the clients' feed, but with all types and accounts. */
   listEvents: {
     ...listEvents,
     description:
@@ -45,9 +45,9 @@ export const adminEventOperations = {
       getEventLog: {
         method: 'GET',
         path: '/event-log',
-        summary: 'Get which events are retained',
-        description: 'Returns the oldest and the newest event, and for how long events are retained.',
-        success: ok(EventLog, eventLogJson, 'Which events are retained.'),
+        summary: 'Get the range of retained events',
+        description: 'Returns the oldest and newest events and the retention period.',
+        success: ok(EventLog, eventLogJson, 'The range of retained events.'),
       },
     },
   ),

@@ -10,39 +10,38 @@ const PreviewQuery = z.strictObject({
   format: enumOf(importFormats).default('csv').meta({ description: 'Format of the file.' }),
   newIds: enumOf(['true', 'false'])
     .default('false')
-    .meta({ description: 'Whether a file that has ids is imported; the animals get new ones.' }),
+    .meta({ description: 'Whether to import a file that has ids. The animals get new ones.' }),
 });
 
 const ImportQuery = PreviewQuery.extend({
   fileName: text('Name of the file, for the list of imports.', 'animals.csv').optional(),
 });
 
-export const mostRejects = 10_000;
+export const maxRejects = 10_000;
 
 const importOutcomes = ['imported', 'already_imported', 'stopped'] as const;
 
 const importStates = ['receiving', 'running', ...importOutcomes, 'failed'] as const;
 
-export const ImportReport = shape('ImportReport', 'What became of an import.', {
+export const ImportReport = shape('ImportReport', 'Report of an import.', {
   state: z.enum(importOutcomes).meta({
     description:
       'Whether the file was imported, had been imported before (nothing was added), or the import was stopped.',
   }),
   added: count.meta({
-    description:
-      'Animals of the file that were added; those of an earlier import of it that broke off are counted, too.',
+    description: 'Added animals of the file, including those of an earlier, interrupted import of it.',
   }),
-  rejected: count.meta({ description: 'Lines that were not, counted alike.' }),
+  rejected: count.meta({ description: 'Rejected lines, including those of an earlier import.' }),
   rejects: z
     .array(
       z.object({
         line: count.meta({ description: 'Number of the line, from 1.' }),
         text: z.string().meta({ description: 'The line.' }),
-        reason: z.string().meta({ description: 'What is wrong with it.' }),
+        reason: z.string().meta({ description: 'Reason of the rejection.' }),
       }),
     )
-    .max(mostRejects)
-    .meta({ description: 'The first 10,000 lines that were rejected, or fewer if they are long.' }),
+    .max(maxRejects)
+    .meta({ description: 'The first 10,000 rejected lines, or fewer if they are long.' }),
   rejectsFile: z.string().meta({
     description:
       'The same lines as a file to mend and import: in the format of the one that was sent, with line and reason in ' +
@@ -136,9 +135,9 @@ export const importOperations = rowsOf(
       path: '/imports/{importId}/stop',
       summary: 'Stop an import',
       description:
-        'Stops an import of this instance. Animals that were added stay. The same file again resumes where it stopped.',
+        'Stops an import of this instance. Added animals remain. Import the same file again to resume.',
       params,
-      // Stopping twice is the same.
+      // Stopping is idempotent.
       repeatable: false,
       body: noMembers,
       success: okJson(Import, 'The import. It ends within moments.'),
@@ -148,7 +147,7 @@ export const importOperations = rowsOf(
       path: '/pets/import/preview',
       summary: 'Preview an import',
       description:
-        'Reads the beginning of a file as an import would, and adds nothing. Send whole lines, at most 65,536 bytes.',
+        'Parses the beginning of a file like an import, without adding animals. Send complete lines, at most 65,536 bytes.',
       repeatable: false,
       query: PreviewQuery,
       upload,
@@ -163,7 +162,7 @@ export const importOperations = rowsOf(
         'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. The same file again resumes where ' +
         'it stopped, and adds nothing twice. To stop an import, close its connection or call `stopImport`. `listImports` has its ' +
         'progress.',
-      // The same file again adds nothing twice.
+      // Importing the same file again adds no row twice.
       repeatable: false,
       query: ImportQuery,
       upload,

@@ -14,12 +14,13 @@ import {
   shape,
 } from '../values.ts';
 import { AccountId } from './accounts.ts';
-import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
-import { id, idParameter, instantInput, nameOf } from './values.ts';
+import { direction } from './lists.ts';
+import { KeyOperationUsages, UsageQuery, UsageSeries, usageTag } from './usage.ts';
+import { id, idParameter, instantInput, nameOf, since, until } from './values.ts';
 
 export const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
 
-export const Scope = enumOf(scopes).meta({ id: 'Scope', description: 'Something that a key may do.' });
+export const Scope = enumOf(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
 
 const Scopes = z
   .array(Scope)
@@ -31,32 +32,38 @@ export const Key = shape('Key', 'An API key. The key itself is never shown again
   accountId: id('ID of its account.'),
   name: z.string().meta({ description: 'Name of the key.' }),
   lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-  scopes: z.array(Scope).meta({ description: 'What the key may do.' }),
+  scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
   state: z.enum(keyStates).meta({
-    description: 'Whether the key works, and if not, why; `unknown` while bans cannot be read.',
+    description: 'Status of the key; `unknown` while bans cannot be read.',
   }),
   createdAt: instant('When the key was made, UTC.'),
-  expiresAt: instant('When it expires, UTC; null for never.').nullable(),
+  expiresAt: instant('When it expires, UTC; null if never.').nullable(),
   revokedAt: instant('When it was revoked, UTC; null while it is not.').nullable(),
   successorId: id('ID of the key that it was rotated to.').nullable(),
   lastUsedAt: instant('When it made its last request, UTC, to the minute; null for never.').nullable(),
   requestsToday: count.meta({ description: 'Requests since 00:00 UTC.' }),
 });
 
+export const FoundKey = Key.extend({
+  predecessorId: id('ID of the key that was rotated to it.').nullable(),
+}).meta({ id: 'FoundKey', description: 'An API key, with the key that it replaces.' });
+
 export const Keys = pageShape(Key, 'Keys', 'A page of keys.');
 
 const ListKeysQuery = z.strictObject({
   limit: limitParameter('keys'),
   accountId: int64Filter('Return only keys of this account.'),
+  state: enumOf(keyStates).optional().meta({ description: 'Return only keys in this state.' }),
+  order: direction,
   cursor: cursorParameter,
 });
 
-const scopesMember = Scopes.meta({ description: 'What the key may do.' });
+const scopesMember = Scopes.meta({ description: 'Scopes of the key.' });
 
 export const NewKey = bodyShape('NewKey', 'A key to issue.', 'a new key', {
   name: nameOf('key', 'website'),
   scopes: scopesMember.optional(),
-  expiresAt: instantInput('When the key expires; never unless given.').optional(),
+  expiresAt: instantInput('When the key expires. Defaults to never.').optional(),
 });
 
 const KeyPatch = bodyShape('KeyPatch', 'What to change about a key.', 'a change of a key', {
@@ -70,7 +77,7 @@ export const Rotation = bodyShape('Rotation', 'How a key is replaced.', 'a rotat
     .transform(Number)
     .optional()
     .meta({
-      description: 'How long the old key keeps working: 86400 unless given.',
+      description: 'Seconds for which the old key stays active. Defaults to 86400.',
       override: { type: 'integer', format: 'int32', minimum: 0, maximum: 31_536_000 },
     }),
 });
@@ -78,16 +85,17 @@ export const Rotation = bodyShape('Rotation', 'How a key is replaced.', 'a rotat
 export const IssuedKey = shape('IssuedKey', 'A new key.', {
   id: id('ID of the key.'),
   accountId: id('ID of its account.'),
-  key: z.string().meta({ description: 'The key. It is shown only this once.' }),
-  scopes: z.array(Scope).meta({ description: 'What the key may do.' }),
-  expiresAt: instant('When it expires, UTC; null for never.').nullable(),
+  key: z.string().meta({ description: 'The key. It is shown only once.' }),
+  scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
+  expiresAt: instant('When it expires, UTC; null if never.').nullable(),
 });
 
 export const KeyId = idParameter('ID of the key.');
 
+export type FoundKey = z.infer<typeof FoundKey>;
 export type Key = z.infer<typeof Key>;
 
-/** What the entity tag of a key is derived from: all that a change can depend on, and nothing of how the key is used. */
+/** Source of a key's entity tag: all members that a change can depend on, but not the use of the key. */
 export function keyTagText({
   id,
   name,
@@ -111,7 +119,7 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys',
       summary: 'List keys',
-      description: 'Returns a page of keys by ascending id.',
+      description: 'Returns a page of keys by ascending id or, with `order=desc`, the newest first.',
       query: ListKeysQuery,
       paginated: true,
       success: okPage(Keys, (key: Key) => JSON.stringify(key), 'The page of keys.'),
@@ -120,7 +128,7 @@ export const keyOperations = rowsOf(
       method: 'POST',
       path: '/accounts/{accountId}/keys',
       summary: 'Issue a key',
-      description: 'Makes a key of the account. It is shown only in this answer.',
+      description: 'Creates a key for the account. It is shown only in this response.',
       params: { accountId: { schema: AccountId, otherwise: 'account_not_found' } },
       body: { schema: NewKey },
       success: issued('The key was made.'),
@@ -129,25 +137,25 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys/{keyId}',
       summary: 'Get a key',
-      description: 'Returns what is known of a key.',
+      description: 'Returns a key without its secret.',
       params,
-      success: { ...okJson(Key, 'The requested key.'), tagged: keyTagText },
+      success: { ...okJson(FoundKey, 'The requested key.'), tagged: keyTagText },
     },
     updateKey: {
       method: 'PATCH',
       path: '/keys/{keyId}',
-      summary: 'Change what a key may do',
+      summary: 'Change the scopes of a key',
       description: 'Sets the scopes of a key. Takes effect with its next request.',
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
-      success: { ...okJson(Key, 'The key as it is now.'), tagged: keyTagText },
+      success: { ...okJson(Key, 'The key after the change.'), tagged: keyTagText },
     },
     rotateKey: {
       method: 'POST',
       path: '/keys/{keyId}/rotate',
-      summary: 'Replace a key',
-      description: 'Makes a new key with the same rights. The old one keeps working for a grace period.',
+      summary: 'Rotate a key',
+      description: 'Creates a new key with the same scopes. The old key stays active for a grace period.',
       params,
       body: { schema: Rotation, optional: true },
       success: issued('The new key was made.'),
@@ -157,20 +165,31 @@ export const keyOperations = rowsOf(
       method: 'POST',
       path: '/keys/{keyId}/revoke',
       summary: 'Revoke a key',
-      description: 'Ends a key for good, from its next request on.',
+      description: 'Permanently disables a key, from its next request on.',
       params,
       body: noMembers,
-      success: okJson(Key, 'The key as it is now.'),
+      success: okJson(Key, 'The key after the change.'),
     },
     getKeyUsage: {
       method: 'GET',
       path: '/keys/{keyId}/usage',
       tag: usageTag,
       summary: 'Get the requests of a key',
-      description: 'Returns how many requests the key made, by hour or by day.',
+      description: 'Returns the number of requests of the key, by hour or by day.',
       params,
       query: UsageQuery,
       success: okJson(UsageSeries, 'The requests, oldest first.'),
+    },
+    getKeyOperations: {
+      method: 'GET',
+      path: '/keys/{keyId}/usage/operations',
+      tag: usageTag,
+      summary: 'Get the requests of a key by operation',
+      description:
+        'Returns how many requests the key made to each operation, by day (UTC), of the last 30 days unless `since` says otherwise. Days are kept for 35.',
+      params,
+      query: z.strictObject({ since, until }),
+      success: okJson(KeyOperationUsages, 'The requests, oldest first.'),
     },
   },
 );

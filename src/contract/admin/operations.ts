@@ -1,4 +1,7 @@
-/** The operations of operators, as data: the admin API, its document, the console and the tests derive from it. */
+/**
+ * The operations of operators as data, from which the admin API, its document, the console and the tests are
+ * derived.
+ */
 
 import type { Role } from '../../domain/role.ts';
 import { type InputOfRow, isRead, type Operation, type UploadOfRow } from '../operation.ts';
@@ -7,10 +10,13 @@ import { accountOperations } from './accounts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backups.ts';
 import { banOperations } from './bans.ts';
+import { categoryUseOperations } from './categories.ts';
 import { adminEventOperations } from './events.ts';
 import { importOperations } from './imports.ts';
 import { keyOperations } from './keys.ts';
+import { ownShopOperations, totalsOperations } from './lists.ts';
 import { operatorOperations } from './operators.ts';
+import { searchOperations } from './search.ts';
 import { sessionOperations } from './sessions.ts';
 import { systemOperations } from './system.ts';
 import { usageOperations } from './usage.ts';
@@ -18,22 +24,19 @@ import { accountWebhookOperations } from './webhooks.ts';
 
 export const adminBasePath = '/admin/v1';
 
-/** Clients lose it; operators keep it, for it has the tag that a change of one animal depends on. */
-const { deprecation: _, ...getPet } = {
-  ...sharedOperations.getPet,
-  description: 'Returns one animal, with the `ETag` that a change of it can depend on.',
-};
-
-/** The clients' own: an operator does the same, without a quota, and it is recorded as theirs. */
-export const shopOperations = { ...sharedOperations, getPet } as const;
+/** Shared with clients: operators have no quota, and their changes are recorded in the audit log. */
+export const shopOperations = { ...sharedOperations, ...ownShopOperations } as const;
 
 export const adminOperations = {
   ...sessionOperations,
+  ...searchOperations,
   ...operatorOperations,
   ...accountOperations,
   ...keyOperations,
   ...banOperations,
   ...shopOperations,
+  ...totalsOperations,
+  ...categoryUseOperations,
   ...importOperations,
   ...adminEventOperations,
   ...accountWebhookOperations,
@@ -54,7 +57,7 @@ export const allAdminOperations: readonly (Operation & { readonly operationId: A
 export type AdminInputOf<Id extends AdminOperationId> = InputOfRow<AdminOperations[Id]> &
   UploadOfRow<AdminOperations[Id]>;
 
-/** The role an operator needs; undefined where no sign-in is needed. */
+/** The required role; undefined if no sign-in is needed. */
 export function roleOf(operation: Operation): Role | undefined {
   const { role = isRead(operation) ? 'viewer' : 'admin' } = operation;
   return role === 'anybody' ? undefined : role;

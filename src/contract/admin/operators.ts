@@ -4,7 +4,10 @@ import { createdJson, okJson, rowsOf } from '../operation.ts';
 import { bodyShape, enumOf, instant, noMembers, shape } from '../values.ts';
 import { id, idParameter, nameOf } from './values.ts';
 
-export const Role = enumOf(roles).meta({ id: 'Role', description: 'A viewer reads. An admin changes, too.' });
+export const Role = enumOf(roles).meta({
+  id: 'Role',
+  description: 'A viewer has read-only access. An admin can also make changes.',
+});
 
 export const Operator = shape('Operator', 'A person or program that runs the service.', {
   id: id('ID of the operator.'),
@@ -23,7 +26,7 @@ export const NewOperator = bodyShape('NewOperator', 'An operator to add.', 'a ne
 });
 
 export const IssuedToken = Operator.extend({
-  token: z.string().meta({ description: 'The token. It is shown only this once.' }),
+  token: z.string().meta({ description: 'The token. It is shown only once.' }),
 }).meta({ id: 'IssuedToken', description: 'An operator with its new token.' });
 
 const OperatorId = idParameter('ID of the operator.');
@@ -34,21 +37,20 @@ export type IssuedToken = z.infer<typeof IssuedToken>;
 const params = { operatorId: { schema: OperatorId, otherwise: 'operator_not_found' } } as const;
 
 export const operatorOperations = rowsOf(
-  { tag: { name: 'Operators', description: 'Those who run the service, and their tokens.' } },
+  { tag: { name: 'Operators', description: 'Operators of the service, and their tokens.' } },
   {
     listOperators: {
       method: 'GET',
       path: '/operators',
       summary: 'List operators',
-      description: 'Returns all operators, revoked ones included.',
+      description: 'Returns all operators, including revoked ones.',
       success: okJson(Operators, 'All operators.'),
     },
     createOperator: {
       method: 'POST',
       path: '/operators',
       summary: 'Add an operator',
-      description:
-        'Adds an operator. Its token is shown only in this answer. No two operators have the same name.',
+      description: 'Adds an operator with a unique name. The token is shown only in this response.',
       body: { schema: NewOperator },
       success: createdJson(IssuedToken, 'The operator was added.', ({ id }) => `/operators/${id}`),
       errors: ['name_taken'],
@@ -57,7 +59,7 @@ export const operatorOperations = rowsOf(
       method: 'POST',
       path: '/operators/{operatorId}/rotate',
       summary: "Replace an operator's token",
-      description: 'Makes a new token. The old one and all sessions of the operator end at once.',
+      description: 'Creates a new token. The old token and all sessions of the operator end immediately.',
       params,
       body: noMembers,
       success: okJson(IssuedToken, 'The operator with its new token.'),
@@ -67,10 +69,10 @@ export const operatorOperations = rowsOf(
       method: 'POST',
       path: '/operators/{operatorId}/revoke',
       summary: 'Revoke an operator',
-      description: 'Ends the token and all sessions of the operator at once, for good.',
+      description: 'Permanently ends the token and all sessions of the operator.',
       params,
       body: noMembers,
-      success: okJson(Operator, 'The operator as it is now.'),
+      success: okJson(Operator, 'The operator after the change.'),
     },
   },
 );

@@ -3,6 +3,7 @@ import { maxSignInBytes } from '../bounds.ts';
 import { createdJson, noContent, okJson, rowsOf } from '../operation.ts';
 import { bodyError, instant, shape } from '../values.ts';
 import { Role } from './operators.ts';
+import { id, idParameter } from './values.ts';
 
 export const SignIn = z
   .strictObject(
@@ -15,14 +16,12 @@ export const SignIn = z
   .refine(({ token, code }) => (token === undefined) !== (code === undefined), {
     message: 'must have either token or code',
   })
-  .meta({ id: 'SignIn', description: 'What a session is given for.' });
+  .meta({ id: 'SignIn', description: 'Credentials for a session.' });
 
 export const Session = shape('Session', 'A session of the console.', {
-  operator: z.string().meta({ description: 'Who is signed in, as the audit log names them.' }),
+  operator: z.string().meta({ description: 'The signed-in operator, as named in the audit log.' }),
   role: Role,
-  expiresAt: instant(
-    'When the session ends at the latest, UTC; null for a token, which does not end by itself.',
-  ).nullable(),
+  expiresAt: instant('Latest end of the session, UTC; null for a token, which does not expire.').nullable(),
 });
 
 export const NewSession = Session.extend({
@@ -30,7 +29,19 @@ export const NewSession = Session.extend({
     description:
       'Send it as `X-Session-Secret` with every request that the cookie authenticates. It is shown only in this response.',
   }),
-}).meta({ id: 'NewSession', description: 'A session that has just begun.' });
+}).meta({ id: 'NewSession', description: 'A new session.' });
+
+const SessionId = idParameter('ID of the session.');
+
+export const OwnSession = shape('OwnSession', 'A session of the operator who makes the request.', {
+  id: id('ID of the session.'),
+  startedAt: instant('When it began, UTC.'),
+  usedAt: instant('When it was last used, UTC, to the minute.'),
+  expiresAt: instant('When it ends at the latest, UTC.'),
+  isCurrent: z.boolean().meta({ description: 'Whether the request was made with it.' }),
+});
+
+export type OwnSession = z.infer<typeof OwnSession>;
 
 export type SignIn = z.infer<typeof SignIn>;
 export type Session = z.infer<typeof Session>;
@@ -44,7 +55,7 @@ export const sessionOperations = rowsOf(
       path: '/session',
       summary: 'Sign in',
       description:
-        'Trades a token, or the one-time code of a console link, for a session: a cookie, and a secret that the page sends ' +
+        'Exchanges a token, or the one-time code of a console link, for a session: a cookie, and a secret that the page sends ' +
         'as `X-Session-Secret`. Programs need no session. They send their token with each request.',
       role: 'anybody',
       repeatable: false,
@@ -55,9 +66,29 @@ export const sessionOperations = rowsOf(
     getSession: {
       method: 'GET',
       path: '/session',
-      summary: 'Get who is signed in',
-      description: 'Returns who makes this request.',
-      success: okJson(Session, 'Who is signed in.'),
+      summary: 'Get the signed-in operator',
+      description: 'Returns the operator of this request.',
+      success: okJson(Session, 'The signed-in operator.'),
+    },
+    listSessions: {
+      method: 'GET',
+      path: '/sessions',
+      summary: 'List your own sessions',
+      description:
+        'Returns the sessions of the operator who makes the request that have not ended, those used last first.',
+      success: okJson(
+        z.array(OwnSession).meta({ id: 'OwnSessions', description: 'Sessions of one operator.' }),
+        'The sessions.',
+      ),
+    },
+    endSession: {
+      method: 'DELETE',
+      path: '/sessions/{sessionId}',
+      summary: 'End one of your own sessions',
+      description: 'Ends a session of the operator who makes the request, from its next request on.',
+      role: 'viewer',
+      params: { sessionId: { schema: SessionId, otherwise: 'session_not_found' } },
+      success: noContent('The session has ended.'),
     },
     deleteSession: {
       method: 'DELETE',

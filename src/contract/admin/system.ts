@@ -10,23 +10,28 @@ export const TrafficSecond = shape('TrafficSecond', 'What was answered in a seco
   refused: count,
   limited: count,
   failed: count,
-  p50: microseconds.meta({ description: 'Median time to answer, in microseconds; null without requests.' }),
-  p99: microseconds.meta({ description: '99th percentile of the same.' }),
+  p50: microseconds.meta({ description: 'Median latency in microseconds; null without requests.' }),
+  p95: microseconds.meta({
+    description: '95th percentile of the latency in microseconds; null without requests.',
+  }),
+  p99: microseconds.meta({
+    description: '99th percentile of the latency in microseconds; null without requests.',
+  }),
 });
 
 export const Concern = shape('Concern', 'Something that needs an operator.', {
-  what: z.string().meta({ description: 'What is wrong, in a sentence.' }),
-  remedy: z.string().meta({ description: 'What to do about it.' }),
+  what: z.string().meta({ description: 'The problem, in a sentence.' }),
+  remedy: z.string().meta({ description: 'The remedy.' }),
 });
 
-export const Overview = shape('Overview', 'How the service is doing.', {
+export const Overview = shape('Overview', 'The status of the service.', {
   seconds: z
     .array(TrafficSecond)
     .meta({ description: 'The last five minutes of this instance, oldest first.' }),
-  inFlight: count.meta({ description: 'Requests under way.' }),
-  bans: count.meta({ description: 'Keys that are banned now.' }),
+  inFlight: count.meta({ description: 'Requests in flight.' }),
+  bans: count.meta({ description: 'Banned keys.' }),
   inventory: z.object({ available: count, pending: count, sold: count }),
-  concerns: z.array(Concern).meta({ description: 'What is wrong now; empty when all is well.' }),
+  concerns: z.array(Concern).meta({ description: 'Current problems; empty if there are none.' }),
 });
 
 const settingSources = ['default', 'environment', 'changed'] as const;
@@ -34,8 +39,8 @@ const settingSources = ['default', 'environment', 'changed'] as const;
 export const Setting = shape('Setting', 'A setting of the service.', {
   name: z.string(),
   value: z.string().meta({ description: 'The value; passwords are masked.' }),
-  source: z.enum(settingSources).meta({ description: 'Where the value is from.' }),
-  about: z.string().meta({ description: 'What it does.' }),
+  source: z.enum(settingSources).meta({ description: 'Source of the value.' }),
+  about: z.string().meta({ description: 'Meaning of the setting.' }),
 });
 
 export const Instance = shape('Instance', 'A process of the service, with its workers.', {
@@ -50,13 +55,16 @@ const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 export const System = shape('System', 'What runs, on what, and how it is set.', {
   version: z.string().meta({ description: 'Version of the service.' }),
   runtime: z.string().meta({ description: 'Version of the runtime.' }),
+  apiUrl: z
+    .string()
+    .meta({ description: 'Where clients reach the service (`PUBLIC_URL`, or where this instance listens).' }),
   startedAt: instant('When this instance started, UTC.'),
   workers: count.meta({ description: 'Processes that serve requests.' }),
-  memoryBytes: count.meta({ description: 'Memory of all of them.' }),
-  troubles: z.array(z.string()).meta({ description: 'What does not work now.' }),
+  memoryBytes: count.meta({ description: 'Memory of these processes.' }),
+  troubles: z.array(z.string()).meta({ description: 'Current failures.' }),
   store: z
     .record(z.string(), fact)
-    .meta({ description: 'Facts of the store: engine, format, sizes, groups that were committed.' }),
+    .meta({ description: 'Facts of the store: engine, format, sizes, committed groups.' }),
   instances: z.array(Instance).meta({ description: 'All instances of this store.' }),
   settings: z.array(Setting),
 });
@@ -66,7 +74,7 @@ export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
 
 export const Logging = shape('Logging', 'What this instance writes to its log.', {
   level: z.enum(logLevels).meta({ description: 'Lines below this level are not written.' }),
-  requests: z.enum(loggedRequests).meta({ description: 'Which requests get a line.' }),
+  requests: z.enum(loggedRequests).meta({ description: 'Requests to log.' }),
 });
 
 export const LoggingPatch = bodyShape(
@@ -88,7 +96,7 @@ export type Setting = z.infer<typeof Setting>;
 export type Logging = z.infer<typeof Logging>;
 
 const common = {
-  tag: { name: 'System', description: 'How the service is doing, and how it is set.' },
+  tag: { name: 'System', description: 'Status and settings of the service.' },
   stability: 'beta',
   reads: [],
   errors: [],
@@ -101,15 +109,15 @@ export const systemOperations = rowsOf(
       ...common,
       method: 'GET',
       path: '/overview',
-      summary: 'Get how the service is doing',
-      description: 'Returns the last five minutes of this instance by second, and what is wrong now.',
-      success: okJson(Overview, 'How the service is doing.'),
+      summary: 'Get the status of the service',
+      description: 'Returns the last five minutes of this instance by second, and current problems.',
+      success: okJson(Overview, 'The status of the service.'),
     },
     getSystem: {
       ...common,
       method: 'GET',
       path: '/system',
-      summary: 'Get what runs and how it is set',
+      summary: 'Get versions, instances and settings',
       description:
         'Returns versions, the store as this instance sees it, all instances, and the settings with their source.',
       success: okJson(System, 'What runs and how it is set.'),
@@ -118,16 +126,16 @@ export const systemOperations = rowsOf(
       ...common,
       method: 'GET',
       path: '/system/logging',
-      summary: 'Get what is logged',
-      description: 'Returns what this instance writes to its log.',
-      success: okJson(Logging, 'What is logged.'),
+      summary: 'Get the log settings',
+      description: 'Returns the log settings of this instance.',
+      success: okJson(Logging, 'The log settings.'),
     },
     updateLogging: {
       ...common,
       method: 'PATCH',
       path: '/system/logging',
-      summary: 'Change what is logged',
-      description: 'Changes what this instance writes to its log, until it is restarted.',
+      summary: 'Change the log settings',
+      description: 'Changes the log settings of this instance until it restarts.',
       body: { schema: LoggingPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       success: okJson(Logging, 'What is logged from now on.'),
     },

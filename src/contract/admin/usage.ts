@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { okJson, rowsOf } from '../operation.ts';
-import { count, enumOf, instant, limitParameter, shape } from '../values.ts';
+import { count, enumOf, instant, int64Filter, limitParameter, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
-const Outcomes = shape('Outcomes', 'Requests by what became of them.', {
-  ok: count.meta({ description: 'Answered 2xx or 304.' }),
-  refused: count.meta({ description: 'Answered 4xx, other than 429.' }),
-  limited: count.meta({ description: 'Answered 429.' }),
-  failed: count.meta({ description: 'Answered 5xx.' }),
+const Outcomes = shape('Outcomes', 'Requests by outcome.', {
+  ok: count.meta({ description: 'Responses with 2xx or 304.' }),
+  refused: count.meta({ description: 'Responses with 4xx other than 429.' }),
+  limited: count.meta({ description: 'Responses with 429.' }),
+  failed: count.meta({ description: 'Responses with 5xx.' }),
 });
 
 const resolutions = ['hour', 'day'] as const;
@@ -24,14 +24,14 @@ export const UsagePeriod = Outcomes.extend({ from: instant('When the hour or day
 
 export const UsageSeries = z.array(UsagePeriod).meta({
   id: 'UsageSeries',
-  description: 'Requests by hour or by day, oldest first; none of those without requests.',
+  description: 'Requests by hour or by day, oldest first. Periods without requests are omitted.',
 });
 
 const MinutesQuery = z.strictObject({ since, until });
 
 export const MinuteUsage = shape('MinuteUsage', 'The requests of an operation in a minute.', {
   minute: instant('When the minute begins, UTC.'),
-  operation: z.string().meta({ description: 'The operation, or `none` for requests of none.' }),
+  operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   codes: z.record(z.string(), count).meta({
     description: 'Requests by outcome: `ok`, or the error code.',
     examples: [{ ok: 120, invalid_body: 2 }],
@@ -42,6 +42,87 @@ export const Minutes = z
   .array(MinuteUsage)
   .meta({ id: 'Minutes', description: 'Requests by minute and operation, oldest first.' });
 
+export const usageSteps = ['1m', '5m', '1h', '6h', '1d'] as const;
+
+const microseconds = (share: string) =>
+  z
+    .number()
+    .min(0)
+    .nullable()
+    .meta({ description: `Latency that ${share} of the requests did not exceed, in microseconds.` });
+
+export const TrafficStep = Outcomes.extend({
+  from: instant('When the step begins, UTC.'),
+  p50: microseconds('half'),
+  p95: microseconds('95 %'),
+  p99: microseconds('99 %'),
+}).meta({ id: 'TrafficStep', description: 'Requests and their latency in a step.' });
+
+export const TrafficHistory = z.array(TrafficStep).meta({
+  id: 'TrafficHistory',
+  description: 'Requests and their latency by step, oldest first; steps without requests are omitted.',
+});
+
+const HistoryQuery = z.strictObject({
+  since,
+  until,
+  step: enumOf(usageSteps).default('1m').meta({
+    description:
+      'Length of a step. Steps of minutes are kept for 2 days, those of hours and days for 35. They begin at multiples of their length, UTC.',
+  }),
+});
+
+export const OperationUsage = shape('OperationUsage', 'The requests of an operation.', {
+  operation: z.string().meta({ description: 'The operation, or `none` for requests of none.' }),
+  codes: z.record(z.string(), count).meta({
+    description: 'Requests by outcome: `ok`, or the error code.',
+    examples: [{ ok: 120, invalid_body: 2 }],
+  }),
+});
+
+export const OperationUsages = z
+  .array(OperationUsage)
+  .meta({ id: 'OperationUsages', description: 'Requests by operation, most first.' });
+
+export const KeyOperationUsage = shape(
+  'KeyOperationUsage',
+  'The requests of a key to an operation in a day.',
+  {
+    from: instant('When the day begins, UTC.'),
+    operation: z.string().meta({ description: 'The operation, or `none` for requests of none.' }),
+    requests: count.meta({ description: 'Requests, whatever their outcome.' }),
+  },
+);
+
+export const KeyOperationUsages = z.array(KeyOperationUsage).meta({
+  id: 'KeyOperationUsages',
+  description: 'Requests by day and operation, oldest first.',
+});
+
+const FailedRequestsQuery = z.strictObject({
+  keyId: int64Filter('Return only requests of this key.'),
+  requestId: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Return only requests with this `X-Request-Id`.' }),
+  limit: limitParameter('requests'),
+});
+
+export const FailedRequest = shape('FailedRequest', 'A request that was not answered with 2xx or 304.', {
+  at: instant('When it was answered, UTC.'),
+  requestId: z.string().meta({ description: 'Its `X-Request-Id`.' }),
+  operation: z.string().meta({ description: 'The operation, or `none` for a request of none.' }),
+  status: z.int().meta({ description: 'Status of the response.' }),
+  code: z.string().meta({ description: 'Error code of the response.' }),
+  keyId: id('ID of the key; null without a valid key.').nullable(),
+  accountId: id('ID of the account; null without a valid key.').nullable(),
+});
+
+export const FailedRequestList = z
+  .array(FailedRequest)
+  .meta({ id: 'FailedRequests', description: 'Failed requests, newest first.' });
+
 const TopCallersQuery = z.strictObject({ since, until, limit: limitParameter('callers') });
 
 export const KeyUsage = Outcomes.extend({
@@ -51,18 +132,23 @@ export const KeyUsage = Outcomes.extend({
   accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
   deprecated: count.meta({ description: 'Requests of deprecated operations.' }),
-  lastUsedAt: instant('When the key made its last request, UTC, to the minute.'),
+  lastUsedAt: instant('Time of the last request of the key, UTC, to the minute.'),
 }).meta({ id: 'KeyUsage', description: 'The requests of a key.' });
 
 export const TopCallers = z
   .array(KeyUsage)
-  .meta({ id: 'TopCallers', description: 'The keys with the most requests, most first.' });
+  .meta({ id: 'TopCallers', description: 'The keys with the most requests, in descending order.' });
 
 export type UsageSeries = z.infer<typeof UsageSeries>;
+export type UsageStep = (typeof usageSteps)[number];
+export type TrafficStep = z.infer<typeof TrafficStep>;
+export type OperationUsage = z.infer<typeof OperationUsage>;
+export type KeyOperationUsage = z.infer<typeof KeyOperationUsage>;
+export type FailedRequest = z.infer<typeof FailedRequest>;
 export type MinuteUsage = z.infer<typeof MinuteUsage>;
 export type KeyUsage = z.infer<typeof KeyUsage>;
 
-export const usageTag = { name: 'Usage', description: 'Who made how many requests.' } as const;
+export const usageTag = { name: 'Usage', description: 'Numbers of requests.' } as const;
 
 const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], errors: [] } as const;
 
@@ -75,23 +161,48 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/minutes',
       summary: 'List requests by minute',
-      description: `Returns the requests of each operation by minute and outcome, of the last hour unless \`since\` says otherwise. Minutes are kept for 2 days; of a longer time than 6 hours, the last 6 are returned. ${delay}`,
+      description: `Returns the requests of each operation by minute and outcome, since the last hour or \`since\`. Minutes are kept for 2 days. At most the last 6 hours are returned. ${delay}`,
       query: MinutesQuery,
       success: okJson(Minutes, 'The requests, oldest first.'),
+    },
+    getTrafficHistory: {
+      ...common,
+      path: '/usage/history',
+      summary: 'Get requests and latency over time',
+      description: `Returns the requests of all instances by step and outcome, with their latency. Without \`since\`: the last hour by \`1m\`, the last day by \`5m\`, 7 days by \`1h\`, and 30 days by \`6h\` and \`1d\`. At most the last 1,000 steps are returned. ${delay}`,
+      query: HistoryQuery,
+      success: okJson(TrafficHistory, 'The requests and their latency, oldest first.'),
+    },
+    listOperationUsage: {
+      ...common,
+      path: '/usage/operations',
+      summary: 'List requests by operation',
+      description: `Returns the requests of each operation by outcome, of the last hour unless \`since\` says otherwise. Up to 6 hours are summed by whole minutes of the last 2 days, longer times by whole hours of the last 35 days. ${delay}`,
+      query: MinutesQuery,
+      success: okJson(OperationUsages, 'The requests, those of the most used operation first.'),
+    },
+    listFailedRequests: {
+      ...common,
+      path: '/usage/failed-requests',
+      summary: 'List recent failed requests',
+      description:
+        'Returns the latest failed requests of this instance since its start. They are kept in memory: in each process the last 25 of each of the 400 keys that failed last, and the last 25 without a valid key.',
+      query: FailedRequestsQuery,
+      success: okJson(FailedRequestList, 'The requests, newest first.'),
     },
     listTopCallers: {
       ...common,
       path: '/usage/callers',
-      summary: 'List who makes the most requests',
-      description: `Returns the keys with the most requests, of today (UTC) unless \`since\` says otherwise. Whole days are counted, 31 at most. ${delay}`,
+      summary: 'List the keys with the most requests',
+      description: `Returns the keys with the most requests, today (UTC) or from \`since\`. Only whole days are counted, at most 31. ${delay}`,
       query: TopCallersQuery,
       success: okJson(TopCallers, 'The keys, those with the most requests first.'),
     },
     listDeprecatedCallers: {
       ...common,
       path: '/usage/deprecated',
-      summary: 'List who still calls deprecated operations',
-      description: `Returns the keys that called a deprecated operation, of the last 30 days unless \`since\` says otherwise. Whole days are counted, 31 at most. ${delay}`,
+      summary: 'List callers of deprecated operations',
+      description: `Returns the keys that called a deprecated operation, in the last 30 days or from \`since\`. Only whole days are counted, at most 31. ${delay}`,
       query: TopCallersQuery,
       success: okJson(TopCallers, 'The keys, those with the most such requests first.'),
     },

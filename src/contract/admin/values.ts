@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { largestQuota, planNames } from '../../domain/plan.ts';
+import { maxQuota, planNames } from '../../domain/plan.ts';
 import { enumOf, int64, int64Hint, text } from '../values.ts';
 
 export const id = (description: string) =>
@@ -14,25 +14,25 @@ export const nameOf = (what: string, example: string) => text(`Name of the ${wha
 
 export const PlanName = enumOf(planNames).meta({
   id: 'Plan',
-  description: 'Plan of an account. Only `enterprise` has limits of its own.',
+  description: 'Plan of an account. Only `enterprise` has custom limits.',
 });
 
 export const quotaMember = (description: string) =>
   z
     .bigint({ error: 'must be a whole number' })
-    .refine((value) => value >= 1n && value <= BigInt(largestQuota), {
-      message: `must be from 1 to ${largestQuota}`,
+    .refine((value) => value >= 1n && value <= BigInt(maxQuota), {
+      message: `must be from 1 to ${maxQuota}`,
     })
     .transform(Number)
     .meta({
       description,
-      override: { type: 'integer', format: 'int64', minimum: 1, maximum: largestQuota },
+      override: { type: 'integer', format: 'int64', minimum: 1, maximum: maxQuota },
       examples: [5_000],
     });
 
 const instantForm = 'must be an instant such as 2026-11-22T09:30:00Z';
 
-/** An instant in a query or a body, as Unix ms. */
+/** A time in a query or a body, in Unix ms. */
 export const instantInput = (description: string) =>
   z.iso
     .datetime({ offset: true, error: instantForm })
@@ -42,6 +42,12 @@ export const instantInput = (description: string) =>
       override: { type: 'string', format: 'date-time' },
       examples: ['2026-11-22T09:30:00Z'],
     });
+
+/** Whether a query has an end before its beginning, and so cannot have results. */
+export function isReversed(query: unknown): boolean {
+  const { since, until } = (query ?? {}) as { readonly since?: unknown; readonly until?: unknown };
+  return typeof since === 'number' && typeof until === 'number' && until < since;
+}
 
 export const since = instantInput('Only what happened at this instant or later.').optional();
 export const until = instantInput('Only what happened before this instant.').optional();

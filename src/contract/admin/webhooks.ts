@@ -31,7 +31,7 @@ export const AccountWebhook = shape('AccountWebhook', 'A webhook with its accoun
   accountName: z.string().meta({ description: 'Name of the account.' }),
 });
 
-/** A webhook as operators see it. */
+/** A webhook for operators. */
 export interface AccountWebhook extends Webhook {
   readonly accountId: number;
   readonly accountName: string;
@@ -50,7 +50,7 @@ const ListWebhooksQuery = z.strictObject({
   limit: limitParameter('webhooks'),
   accountId: int64Filter('Return only webhooks of this account.'),
   state: enumOf(webhookStates).optional().meta({
-    description: 'Return only enabled, or only disabled webhooks.',
+    description: 'Return only enabled or only disabled webhooks.',
   }),
   cursor: cursorParameter,
 });
@@ -64,7 +64,7 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 const one = (description: string) => ok(AccountWebhook, accountWebhookJson, description);
 
 export const accountWebhookOperations = rowsOf(
-  { tag: { name: 'Webhooks', description: 'Where accounts receive events.' } },
+  { tag: { name: 'Webhooks', description: 'URLs at which accounts receive events.' } },
   {
     listAccountWebhooks: {
       method: 'GET',
@@ -104,7 +104,7 @@ export const accountWebhookOperations = rowsOf(
         'webhook again.',
       params,
       body: { schema: Disabling },
-      success: one('The webhook as it is now.'),
+      success: one('The webhook after the change.'),
     },
     enableWebhook: {
       method: 'POST',
@@ -114,7 +114,7 @@ export const accountWebhookOperations = rowsOf(
         'Sends events to a disabled webhook again, and removes the reason. Events that occurred while it was disabled are not sent.',
       params,
       body: noMembers,
-      success: one('The webhook as it is now.'),
+      success: one('The webhook after the change.'),
     },
     testAccountWebhook: {
       method: 'POST',
@@ -133,8 +133,8 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        'Sends all events behind an id to the webhook, those of its types, whether they were delivered or not: for a receiver ' +
-        'that was down. A disabled webhook has to be enabled first.',
+        "Sends all events of the webhook's types after an id again, even delivered ones. Use it for a receiver " +
+        'that was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
       success: accepted(AccountWebhook, accountWebhookJson, 'The events will be sent.'),
@@ -145,7 +145,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        'Sends the event of a delivery again, as a new delivery. A delivery that is pending is attempted now instead.',
+        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted now instead.',
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),

@@ -10,8 +10,9 @@ export interface Authenticated extends SignedIn {
 }
 
 /**
- * The operator whose token or session a request has. A token goes before a cookie. Refuses `sign_in_required`, `sign_in_failed` and
- * `too_many_sign_ins`; a valid token is taken even from a network that failed too often.
+ * The operator whose token or session the request has. A token takes precedence over a cookie. Refuses
+ * `sign_in_required`, `sign_in_failed` and `too_many_sign_ins`. A valid token is accepted even from a network with too
+ * many failures.
  */
 export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
   const { request } = incoming;
@@ -28,7 +29,9 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
   return { ...signedIn, isByCookie: true };
 }
 
-/** As `authenticate`. In an outage, a token that cannot be looked up is accepted if it was valid within the last hour. */
+/**
+ * Like `authenticate`. In an outage, a token that cannot be looked up is accepted if it was valid within the last hour.
+ */
 export async function authenticateInOutages(context: AdminContext, incoming: AdminIncoming): Promise<void> {
   const { recentTokens } = context;
   const credential = credentialOf(incoming.request.headers);
@@ -44,9 +47,9 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
 }
 
 /**
- * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` once the network has to wait. To be called only
- * after the credential was found to be wrong, so that no failure of others keeps a valid one out. The log has the address, and
- * nothing of what was sent.
+ * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` once the network has to wait. Call it
+ * only after the credential was found to be invalid, so that failures of other clients never lock out a valid one. The
+ * log contains the address, and nothing of the credential.
  */
 export function failedSignIn(
   { failedSignIns, log }: AdminContext,
@@ -73,7 +76,7 @@ const secretHeader = 'X-Session-Secret';
 /** Browsers accept this prefix only with `Secure`, and only for the host that sets it (RFC 6265bis, section 4.1.3.2). */
 const secureName = '__Host-animal-store-session';
 
-/** Cookies do not tell ports apart, so two services on one machine need two names. */
+/** Cookies do not distinguish ports, so two services on one machine need two names. */
 function plainName({ headers }: Request): string {
   return `animal-store-session-${/:(\d{1,5})$/.exec(headers.get('host') ?? '')?.[1] ?? '80'}`;
 }
@@ -88,7 +91,7 @@ export function sessionSecretsOf(request: Request, isSecure: boolean): SessionSe
   return inPage === null || inCookie === undefined ? undefined : { inCookie, inPage };
 }
 
-/** The value of `Set-Cookie` that gives the secret; without one, it removes the cookie. */
+/** The value of `Set-Cookie` with the secret; without one, it deletes the cookie. */
 export function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
   const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionMs / 1_000);
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;

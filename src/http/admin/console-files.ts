@@ -1,4 +1,4 @@
-/** The files of the console. A build of the program as one file puts a module with finished ones in this one's place. */
+/** The files of the console. The build of the single file replaces this module by one with bundled files. */
 import { fileURLToPath } from 'node:url';
 
 interface ConsoleFile {
@@ -6,18 +6,20 @@ interface ConsoleFile {
   readonly body: Blob;
 }
 
-/** By their path, such as `/` and `/assets/main-3f2a1b.js`. Those below `/assets/` have their content's hash in their names. */
+/** By path, such as `/` and `/assets/main-3f2a1b.js`. Names below `/assets/` contain a hash of the content. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
 const page = '../../../console/index.html';
 
-/** Bundles the console: takes some 50 ms beside the event loop, and 6 MB that stay. Throws an `AggregateError`. */
+/**
+ * Bundles the console, which takes some 50 ms outside the event loop, and 6 MB permanently. Throws an `AggregateError`.
+ */
 export async function consoleFiles(): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [fileURLToPath(new URL(page, import.meta.url))],
     target: 'browser',
     minify: true,
-    // Without it, what only developers need would come along.
+    // Without it, development-only code would be bundled.
     define: { 'process.env.NODE_ENV': '"production"' },
     publicPath: '/',
     naming: {

@@ -13,7 +13,7 @@ interface ReadyFile {
 
 type ReadyFiles = ReadonlyMap<string, ReadyFile>;
 
-/** The answers of the console's pages; undefined for a path that is none of them. The files are bundled with the first request. */
+/** Serves the console's pages; undefined for any other path. The files are bundled at the first request. */
 export class Console {
   readonly #make: () => Promise<ConsoleFiles>;
   #ready: Promise<ReadyFiles> | undefined;
@@ -22,7 +22,7 @@ export class Console {
     this.#make = make;
   }
 
-  /** Rejects when the files cannot be made. */
+  /** Rejects if the files cannot be bundled. */
   async answer(request: Request, path: string): Promise<AdminAnswer | undefined> {
     this.#ready ??= this.#makeReady();
     const file = (await this.#ready).get(path);

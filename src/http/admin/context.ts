@@ -19,7 +19,7 @@ export interface AdminContext {
   readonly failedSignIns: FailedSignIns;
   readonly recentTokens: RecentTokens;
   readonly operations: AdminOperations;
-  /** What of the store does not work, in words that anybody may read. */
+  /** Current failures of the store, in text that may be public. */
   readonly troubles: () => readonly string[];
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
@@ -42,6 +42,8 @@ export interface AdminIncoming {
   readonly requestId: string;
   readonly client: string;
   readonly network: string;
-  /** Exempts the connection from the idle time-out and the bound of connections: backups and long files take their time. */
-  readonly mayTakeLong: (mayIt: boolean) => void;
+  /**
+   * Exempts the connection from the idle time-out and the bound of connections: backups and long files take a while.
+   */
+  readonly mayTakeLong: (isAllowed: boolean) => void;
 }

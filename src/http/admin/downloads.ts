@@ -3,8 +3,9 @@ import type { AdminOperation } from './context.ts';
 import type { AdminAnswer } from './replies.ts';
 
 /**
- * NDJSON that is made while it is sent, as fast as it is read. What goes wrong before the first line is refused like any
- * other; afterwards the response is cut off, so that it is not taken for the whole. `ended` is called once no more is sent.
+ * NDJSON that is produced while it is sent, at the speed of the reader. An error before the first line is answered with
+ * its refusal. After that, the response is aborted, so that clients can detect that it is incomplete. Calls `ended` once
+ * nothing more is sent.
  */
 export async function linesAnswer(
   { operationId }: AdminOperation,
@@ -52,7 +53,7 @@ function streamOf(
   });
 }
 
-/** A file to be saved, never to be shown. Its name is one that the service gives. */
+/** A file that browsers save and never show. The service chooses its name. */
 export function fileAnswer({ name, content }: FileContent): AdminAnswer {
   const headers = {
     'Content-Type': 'application/octet-stream',

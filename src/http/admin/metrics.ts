@@ -1,6 +1,6 @@
-import type { Labels, Metric } from '../../operations/observability/metrics.ts';
+import type { Labels, Metric } from '../../operations/observability/metric.ts';
 
-/** Prometheus' text format, version 0.0.4, which every scraper reads. */
+/** Prometheus' text format, version 0.0.4, which every scraper supports. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function metricsText(metrics: readonly Metric[]): string {

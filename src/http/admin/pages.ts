@@ -39,14 +39,14 @@ async function pageAnswer(
   return file;
 }
 
-/** What is measured tells who is served how much: only to those who may sign in. */
+/** Metrics reveal the usage of each client, so they require a sign-in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminAnswer> {
   await authenticateInOutages(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };
 }
 
-/** The OpenAPI document of the admin API, as text: its servers are named relative to where it is served. */
+/** The OpenAPI document of the admin API as text. Its server is relative to the document's URL. */
 async function adminOpenapi(): Promise<string> {
   const { default: document } = await import('../../../contract/admin-openapi.json', {
     with: { type: 'json' },

@@ -6,9 +6,9 @@ import {
 } from '../../contract/admin/operations.ts';
 import { isTagged } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { mayDo } from '../../domain/role.ts';
+import { includesRole } from '../../domain/role.ts';
 import { type AdminRequest, isShopOperation } from '../../operations/admin/admin-operations.ts';
-import { fewestCharacters } from '../../operations/changes/operator-once.ts';
+import { minKeyLength } from '../../operations/changes/operator-once.ts';
 import { successAnswer } from '../pipeline/answers.ts';
 import { digestOf } from '../pipeline/idempotency.ts';
 import { type Input, readInput, refusalOf } from '../pipeline/input.ts';
@@ -23,9 +23,9 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
   try {
     const { request, operation } = incoming;
     context.site.checkHost(request);
-    const isForAnybody = operation !== undefined && roleOf(operation) === undefined;
-    signedIn = isForAnybody ? undefined : await authenticate(context, incoming);
-    // A token is sent by a program only; a cookie is sent by the browser, whatever page asks for it.
+    const isPublic = operation !== undefined && roleOf(operation) === undefined;
+    signedIn = isPublic ? undefined : await authenticate(context, incoming);
+    // Only a program sends a token. A browser sends the cookie, whichever page makes the request.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
     const routed = routedOf(incoming);
@@ -40,7 +40,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
   }
 }
 
-/** Whether it is a method that changes nothing (RFC 9110, section 9.2.1). */
+/** Whether the method is safe (RFC 9110, section 9.2.1). */
 function isSafe({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -57,7 +57,7 @@ function checkRole(operation: AdminOperation, signedIn: Authenticated | undefine
   const needed = roleOf(operation);
   if (needed === undefined) return;
   if (signedIn === undefined) throw new Refusal('sign_in_required');
-  if (!mayDo(signedIn.role, needed)) throw new Refusal('role_insufficient');
+  if (!includesRole(signedIn.role, needed)) throw new Refusal('role_insufficient');
 }
 
 async function readAdminInput(context: AdminContext, incoming: AdminIncoming, operation: AdminOperation) {
@@ -89,7 +89,8 @@ async function answerTo(
   if ('file' in performed) return fileAnswer(performed.file);
   if ('lines' in performed)
     return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
-  // What clients share carries a tag for `If-Match`. Of the rest, only what says so: it may show a secret, once.
+  // Resources that clients share have a tag for `If-Match`. Other responses have one only if their row says so: they
+  // may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
   return successAnswer(operation, input.query, performed, {
     base: adminBasePath,
@@ -98,14 +99,16 @@ async function answerTo(
   });
 }
 
-/** Identifies an operator's request and its repetitions. Refuses `invalid_parameter` for a key that can be guessed. */
+/**
+ * Identifies an operator's request and its repetitions. Refuses `invalid_parameter` for a key that could be guessed.
+ */
 function repeatableOf(
   { idempotencyKey, bytes }: Pick<Input, 'idempotencyKey' | 'bytes'>,
   { method, url }: Request,
 ): AdminRequest['repeatable'] {
   if (idempotencyKey === undefined) return undefined;
-  if (idempotencyKey.length < fewestCharacters) {
-    const message = `must have at least ${fewestCharacters} characters, as a UUID has`;
+  if (idempotencyKey.length < minKeyLength) {
+    const message = `must have at least ${minKeyLength} characters, as a UUID has`;
     throw refusalOf([{ in: 'header', name: 'Idempotency-Key', message }]);
   }
   return { idempotencyKey, request: digestOf(method, url, bytes) };

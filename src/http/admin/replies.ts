@@ -18,13 +18,13 @@ export function reply(
   const headers = new Headers({ ...adminHeaders, 'X-Request-Id': requestId });
   if (body !== null) headers.set('Content-Type', 'application/json');
   for (const [name, value] of Object.entries(own)) headers.set(name, value);
-  writeForMethod(headers, method);
+  writeForMethod({ headers }, method);
   return new Response(body, { status, headers });
 }
 
 /**
- * The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. Why the store does not work
- * is for operators only, because a server's message may contain addresses.
+ * The response to a request that failed for any reason. Only refusals include the reason; other errors are logged.
+ * Failures of the store are described only to operators, because a server's message may contain addresses.
  */
 export function refuse(
   context: AdminContext,
@@ -80,7 +80,7 @@ function errorHeaders(
   }
 }
 
-/** The route, not the address: an operator may have put a secret into the path or the query, where none belongs. */
+/** The route instead of the URL: an operator may have put a secret into the path or the query by mistake. */
 function logFailure(
   { log, outages }: AdminContext,
   { request: { method, signal }, requestId, route }: AdminIncoming,
@@ -88,7 +88,7 @@ function logFailure(
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);
-  // A client that stops sending a file is no fault of the service.
+  // A client that aborts an upload is not an error of the service.
   else if (signal.aborted && isAbort(cause)) log.debug(fields, 'client closed the connection');
   else log.error(fields, 'request failed');
 }
@@ -97,7 +97,10 @@ function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/** The console loads its own scripts and styles, and calls this listener; nothing is from elsewhere, and nothing inline. */
+/**
+ * The console loads its own scripts and styles, and calls this listener. Nothing is inline or comes from another
+ * origin.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

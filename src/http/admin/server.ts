@@ -14,7 +14,7 @@ import { adminPage, openapiPath } from './pages.ts';
 import { adminPipeline } from './pipeline.ts';
 import { failed } from './replies.ts';
 
-/** A connection on which nothing moves is closed after this long, unless an operation is in progress. */
+/** An idle connection is closed after this long, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
 const stopWithinMs = 200;
 
@@ -38,7 +38,7 @@ export interface AdminServer extends AsyncDisposable {
 const noParams = {};
 const firstErrorStatus = 400;
 
-/** Starts listening. Throws an error with the system's `code` when it cannot. */
+/** Starts listening. Throws an error with the system's `code` if that fails. */
 export function startAdminServer(options: AdminServerOptions): AdminServer {
   const { context, console, hostname, port, trustedProxies } = options;
   const busy = new BusyConnections();
@@ -53,9 +53,9 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       requestId: requestIdOf(request, context.makeRequestId),
       client,
       network: networkOf(client),
-      mayTakeLong: (mayIt) => {
-        server.timeout(request, mayIt ? 0 : idleTimeoutSeconds);
-        if (mayIt) busy.keep(request, server);
+      mayTakeLong: (isAllowed) => {
+        server.timeout(request, isAllowed ? 0 : idleTimeoutSeconds);
+        if (isAllowed) busy.keep(request, server);
         else busy.release(request);
       },
     };
@@ -76,10 +76,10 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     Bun.serve({
       hostname,
       port,
-      // `development: false` would switch it on, and operators would reach this service and another one by turns.
+      // With `development: false`, this defaults to true, and a second service would share the port without an error.
       reusePort: false,
       idleTimeout: idleTimeoutSeconds,
-      // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
+      // Bun would otherwise send stack traces to clients, unless NODE_ENV is "production".
       development: false,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
@@ -95,7 +95,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   };
 }
 
-/** Closes the connection behind a chunked request, and behind a free response over the connection's budget. */
+/** Closes the connection after a chunked request, and after a free response over the connection's budget. */
 async function finish(
   { freeResponses }: AdminContext,
   request: Request,

@@ -7,7 +7,7 @@ import type { Answer } from '../pipeline/answers.ts';
 import { failedSignIn, sessionCookie, sessionSecretsOf } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 
-/** Trades a token or a code for a session, and ends the one that the page had. */
+/** Exchanges a token or a code for a session, and ends the previous session of the page. */
 export async function signIn(
   context: AdminContext,
   incoming: AdminIncoming,
@@ -35,7 +35,9 @@ export async function signIn(
   }
 }
 
-/** The refusal of a sign-in whose body cannot be read: anybody may send one, so it counts as a wrong token does. */
+/**
+ * The refusal of a sign-in whose body cannot be read. It counts like an invalid token, because it needs no credential.
+ */
 export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
   return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
 }

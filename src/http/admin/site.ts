@@ -1,24 +1,25 @@
-/** Where the admin listener may be reached, and which pages may call it. */
+/** Hosts of the admin listener, and the origins that may call it. */
 import { isIP } from 'node:net';
 import { Refusal } from '../../contract/refusal.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
-/** Its own machine, by the names that every machine gives itself: also the near end of a tunnel, on any port. */
+/** Names of the local machine, on any port. They include the near end of a tunnel. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export class Site {
   readonly #origin: string | undefined;
   readonly #hostOfOrigin: string | undefined;
 
-  /** `origin` is the https address that operators use behind a proxy; undefined when there is none. */
+  /** `origin` is the https address of the operators' proxy; undefined if there is none. */
   constructor(origin: string | undefined) {
     this.#origin = origin;
     this.#hostOfOrigin = origin === undefined ? undefined : new URL(origin).host;
   }
 
   /**
-   * Refuses `invalid_parameter` for several names, and `host_unknown` for a name that is not the listener's: a page elsewhere whose name is made to lead here (DNS
-   * rebinding) would be of the same origin. An address is taken, for there no name was resolved.
+   * Refuses `invalid_parameter` for several names, and `host_unknown` for a name that is not the listener's: a foreign
+   * page whose name is made to resolve to this address (DNS rebinding) would be same-origin. IP addresses are accepted,
+   * because no name was resolved.
    */
   checkHost(request: Request): void {
     if (hasSeveralHosts(request)) throw severalHosts();
@@ -28,7 +29,10 @@ export class Site {
       throw new Refusal('host_unknown');
   }
 
-  /** Refuses `cross_site_request`. A request without origin is refused if `isProofNeeded`: it has what a browser adds by itself. */
+  /**
+   * Refuses `cross_site_request`. A request without origin is refused if `isProofNeeded`, which means that it has
+   * credentials that browsers add automatically.
+   */
   checkOrigin(request: Request, isProofNeeded: boolean): void {
     const origin = request.headers.get('origin');
     const site = request.headers.get('sec-fetch-site');
@@ -38,7 +42,10 @@ export class Site {
     if (isForeign || (isUnknown && isProofNeeded)) throw new Refusal('cross_site_request');
   }
 
-  /** Whether cookies are `Secure`: always with an https address. Through a tunnel, browsers accept them on loopback as well. */
+  /**
+   * Whether cookies are `Secure`: always with an https address. Browsers also accept them on loopback, such as through
+   * a tunnel.
+   */
   get isSecure(): boolean {
     return this.#origin !== undefined;
   }

@@ -2,19 +2,19 @@ import type { Awaitable } from '../../domain/awaitable.ts';
 import { socketsOn } from './sockets.ts';
 
 /**
- * The connections whose authenticated request is in flight. When there are too many connections, all others are closed
- * first. Connections are identified by the port of their other end: if two have the same one, both are kept.
+ * Connections with an authenticated request in flight. When there are too many connections, all others are closed
+ * first. Connections are identified by the peer's port: if two have the same one, both are kept.
  */
 export class BusyConnections {
   readonly #peerPorts = new Map<object, number>();
 
-  /** Until the request, or what stands for it, is released. */
+  /** Keeps the connection until the request, or its placeholder, is released. */
   keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>, keeper: object = request): void {
     this.#peerPorts.set(keeper, server.requestIP(request)?.port ?? 0);
   }
 
   release(keeper: object): void {
-    this.#peerPorts.delete(keeper);
+    if (this.#peerPorts.size > 0) this.#peerPorts.delete(keeper);
   }
 
   releaseAfter(request: Request, answer: Awaitable<Response>): Awaitable<Response> {
@@ -23,7 +23,7 @@ export class BusyConnections {
     return answer;
   }
 
-  /** The peer ports of the connections to a port that are not kept; empty where the system cannot tell. */
+  /** Peer ports of the connections to a port that are not kept; empty if the system does not provide them. */
   others(port: number): ReadonlySet<number> {
     return new Set(this.#others(port).map(({ peerPort }) => peerPort));
   }
@@ -47,8 +47,11 @@ export class BusyConnections {
 
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;
 
-/** Keeps the connection open until the answer: the runtime would close one as idle whose answer takes longer than the time-out. */
-export function underWay(
+/**
+ * Keeps the connection open until the response: the runtime would close it as idle if the response took longer than the
+ * time-out.
+ */
+export function keepOpenUntilAnswered(
   server: Server,
   request: Request,
   answer: Awaitable<Response>,

@@ -1,48 +1,51 @@
-/** How many connections a listener may have, and how many there are. The runtime tells neither. */
+/** The maximum number of connections of a listener, and the current number. The runtime provides neither. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 export interface ConnectionBound {
-  readonly most: number;
+  readonly maxConnections: number;
   readonly open: () => number;
 }
 
-/** Connections of all processes beyond which the default bound does not go, whatever the system allows. */
-const mostByDefault = 10_000;
-/** Share of the free descriptors that connections get by default; the rest is for the store and for those on their way out. */
+/** Upper bound of the default number of connections of all processes, whatever the system allows. */
+const defaultMaxConnections = 10_000;
+/**
+ * Share of the free descriptors that connections get by default. The rest is for the store and for outgoing
+ * connections.
+ */
 const shareByDefault = 0.75;
 /** Bounds of connections to the admin listener: a number, a share of the free descriptors, and a minimum. */
-export const mostOfOperators = 256;
+export const maxAdminConnections = 256;
 const shareOfOperators = 0.1;
-const leastOfOperators = 16;
+const minAdminConnections = 16;
 const countedForMs = 500;
 
 /** Bounds the connections to the public port by the descriptors of this process, whatever they are used for. */
 export function boundOfClients(maxConnections: number, processes: number): ConnectionBound {
   const others = openDescriptors();
-  // Descriptors are of each process, the other bounds of all of them.
+  // Descriptors belong to each process. The other bounds apply to all processes together.
   const free = Math.floor((descriptorLimit() - others) * shareByDefault);
-  const part = Math.floor((maxConnections || mostByDefault) / processes);
+  const part = Math.floor((maxConnections || defaultMaxConnections) / processes);
   const most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
-  return { most, open: openDescriptors };
+  return { maxConnections: most, open: openDescriptors };
 }
 
-/** Bounds the connections to the port of operators, so that they leave descriptors to clients. */
+/** Bounds the connections to the port of operators, so that descriptors remain for clients. */
 export function boundOfOperators(port: number): ConnectionBound {
   const others = openDescriptors();
   const share = Math.floor((descriptorLimit() - others) * shareOfOperators);
-  const most = Math.min(mostOfOperators, Math.max(leastOfOperators, share));
+  const most = Math.min(maxAdminConnections, Math.max(minAdminConnections, share));
   let counted = { at: Number.NEGATIVE_INFINITY, open: 0 };
   const open = () => {
-    // Nearly always few descriptors are open, and the system need not be asked whose they are.
+    // Usually few descriptors are open, so the connections among them need not be counted.
     if (openDescriptors() - others < most) return 0;
     const now = performance.now();
     if (now - counted.at > countedForMs) counted = { at: now, open: connectionsTo(port) };
     return counted.open;
   };
-  return { most, open };
+  return { maxConnections: most, open };
 }
 
-/** Connections to a port of this machine; 0 where the system does not tell as Linux does. One without IPv6 has no tcp6. */
+/** Number of connections to a local port; 0 without Linux' proc(5). A system without IPv6 has no tcp6. */
 function connectionsTo(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   // The second column is the local address; state 01 is an open connection.
@@ -57,9 +60,9 @@ function connectionsTo(port: number): number {
   return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
 }
 
-// Every connection takes a file descriptor; without free ones, the listener accepts none.
+// Every connection needs a file descriptor. Without free ones, the listener accepts none.
 
-/** What a system without `/proc` is taken to allow; macOS gives at least this (OPEN_MAX). */
+/** Assumed limit of a system without `/proc`; macOS allows at least this (OPEN_MAX). */
 const assumedLimit = 10_240;
 
 export function descriptorLimit(): number {
@@ -72,10 +75,10 @@ export function descriptorLimit(): number {
   }
 }
 
-/** How many are open; infinite when there are none left to look with, 0 on a system that does not tell. */
+/** Number of open descriptors. `Infinity` if none is left to read the folder with, 0 on a system without proc(5). */
 export function openDescriptors(): number {
   try {
-    // Linux tells the number as the size of the folder, since 6.2, without opening anything.
+    // Since Linux 6.2, the size of the folder is the number of descriptors. Nothing has to be opened.
     const { size } = process.platform === 'linux' ? statSync('/proc/self/fd') : { size: 0 };
     return size > 0 ? size : readdirSync('/dev/fd').length;
   } catch (error) {

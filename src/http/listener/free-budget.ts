@@ -2,19 +2,19 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../domain/clock.ts';
 
 const windowMs = 60_000;
-/** Clients that are remembered, at most; the least recently seen are forgotten. */
-const rememberedClients = 10_000;
-/** Answers held back at once, at most; any more are sent at once. */
-const mostHeld = 1_000;
+/** Maximum number of remembered clients. Beyond it, the least recently seen are dropped. */
+const maxClients = 10_000;
+/** Maximum number of delayed responses. Further ones are sent immediately. */
+const maxDelayed = 1_000;
 
 /** Counts responses that count against no plan, in windows of a minute, by address or connection. In memory only. */
 export class FreeBudget {
   readonly #perMinute: number;
   readonly #clock: Clock;
   readonly #windows = new LRUCache<string, { readonly endsAt: number; count: number }>({
-    max: rememberedClients,
+    max: maxClients,
   });
-  #held = 0;
+  #delayed = 0;
 
   constructor(perMinute: number, clock: Clock) {
     this.#perMinute = perMinute;
@@ -34,12 +34,15 @@ export class FreeBudget {
     return 0;
   }
 
-  /** Delays an answer, so that a client that repeats at once costs little. False at once when too many are delayed. */
+  /**
+   * Delays a response, so that a client that retries immediately costs little. Returns false immediately if too many
+   * are delayed.
+   */
   async holdBack(milliseconds: number): Promise<boolean> {
-    if (this.#held >= mostHeld) return false;
-    this.#held++;
+    if (this.#delayed >= maxDelayed) return false;
+    this.#delayed++;
     await Bun.sleep(milliseconds);
-    this.#held--;
+    this.#delayed--;
     return true;
   }
 }

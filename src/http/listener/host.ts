@@ -1,7 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type ListenOptions } from 'node:net';
 
-/** Throws when the address is none of this machine's. Asked first: the runtime may report "in use" for an address that is not there (oven-sh/bun#37690). */
+/**
+ * Throws if the address does not belong to this machine. Call it before listening, because the runtime may report "in use" for an
+ * address that does not exist (oven-sh/bun#37690).
+ */
 export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   try {
     await lookup(host);
@@ -13,19 +16,20 @@ export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   }
 }
 
-/** The address of a service that listens there, without a trailing slash, as programs on the same machine reach it. */
+/** Address of a listening service for programs on the same machine, without a trailing slash. */
 export function listeningAddress(host: string, port: number): string {
-  // All addresses of the machine are none that a client could connect to.
+  // Clients cannot connect to the address that stands for all addresses of the machine.
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /**
- * Takes a port for processes that will share it, until it is disposed of. The system lets any process of the same user
- * share a port that is shared at all, so a second service would get part of the first one's requests. Hence two checks:
- * the port is free now, and no other service of ours takes it from now on, recognized by a name in the system's abstract
- * namespace, which is of this network as ports are, and free again however the process ends. Linux only. Throws an
- * error with the system's `code`, as listening there would. Port 0 is any free port, which needs no reservation.
+ * Reserves a port for processes that will share it, until it is disposed of. The system lets any process of the same
+ * user share a shared port, so a second service would get part of the requests of the first one. Hence two checks: the
+ * port is free now, and no other service takes it from now on. The second one uses a name in the system's abstract
+ * namespace, which belongs to the network namespace, as ports do, and is released when the process ends in any way.
+ * Linux only. Throws an error with the system's `code`, as listening would. Port 0 is any free port, which needs no
+ * reservation.
  */
 export async function reservePort(host: string, port: number): Promise<AsyncDisposable> {
   await using taken = new AsyncDisposableStack();

@@ -7,22 +7,22 @@ import { refuseNewConnections } from './sockets.ts';
 type Server = Bun.Server<undefined>;
 
 const countEveryMs = 100;
-/** Time for requests in flight on connections that are given up. */
+/** Time for requests in flight on connections that are about to be closed. */
 const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
 /** With fewer free descriptors, requests in flight get no time. */
 const fewLeft = 8;
 /** The last part of a drain accepts no new connections; requests on existing ones are still answered. */
 const lastCallShare = 0.25;
-const longestLastCallMs = 1_000;
-/** The same without a drain: some turns of the event loop. */
-const shortestLastCallMs = 10;
+const maxLastCallMs = 1_000;
+/** The same without a drain: some ticks of the event loop. */
+const minLastCallMs = 10;
 const pollMs = 10;
 
 interface ListenerOptions {
   readonly serve: (port: number) => Server;
   readonly port: number;
-  /** How many connections there may be. Asked for once it listens, with the port. */
+  /** Maximum number of connections. Called with the port, once the listener has one. */
   readonly bound: (port: number) => ConnectionBound;
   readonly busy: BusyConnections;
   readonly log: Logger;
@@ -30,10 +30,10 @@ interface ListenerOptions {
 
 /**
  * Listens on a port and bounds the connections there. The runtime neither bounds nor counts them, and without
- * descriptors it asks the system for the next one in a loop that takes a whole core (oven-sh/bun#32705). So at the
- * bound the listening server is replaced by a new one on the same port: the former closes idle connections and finishes
- * requests in flight. If the bound is met again a second later, all connections without an authenticated request in flight
- * are closed, such as heads that never end, first those that were there a second ago.
+ * descriptors it asks the system for the next one in a loop that uses a whole core (oven-sh/bun#32705). At the bound,
+ * the listening server is therefore replaced by a new one on the same port: the former closes idle connections and
+ * finishes requests in flight. If the bound is reached again a second later, all connections without an authenticated
+ * request in flight are closed, such as those with endless heads, beginning with those that were open a second ago.
  */
 export class Listener implements Disposable {
   readonly hostname: string | undefined;
@@ -43,13 +43,13 @@ export class Listener implements Disposable {
   readonly #timer: Timer;
   #current: Server;
   #isListening = true;
-  /** `others` are the connections of that moment without an authenticated request in flight. */
+  /** `others` are the current connections without an authenticated request in flight. */
   #former:
     | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
     | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Throws when it cannot listen there. */
+  /** Throws if it cannot listen on the port. */
   constructor(options: ListenerOptions) {
     const { serve, port, bound } = options;
     this.#options = options;
@@ -57,17 +57,17 @@ export class Listener implements Disposable {
     this.port = this.#current.port ?? port;
     this.hostname = this.#current.hostname;
     this.#bound = bound(this.port);
-    this.#timer = setInterval(() => this.#look(), countEveryMs);
+    this.#timer = setInterval(() => this.#sample(), countEveryMs);
     this.#timer.unref();
   }
 
   /**
-   * Serves on for the drain, at its end without new connections, then finishes requests in flight; all of it takes no
-   * longer than the time given. A connection that never sent a request is not waited for.
+   * Continues to serve during the drain, at its end without new connections, then finishes requests in flight, all
+   * within the given time. It does not wait for connections that have never sent a request.
    */
   async stop(drainMs: number, withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
-    const lastCall = Math.min(longestLastCallMs, Math.max(shortestLastCallMs, drainMs * lastCallShare));
+    const lastCall = Math.min(maxLastCallMs, Math.max(minLastCallMs, drainMs * lastCallShare));
     await sleep(Math.max(0, drainMs - lastCall));
     clearInterval(this.#timer);
     refuseNewConnections(this.port);
@@ -75,12 +75,12 @@ export class Listener implements Disposable {
     await this.finish(deadline - performance.now());
   }
 
-  /** Stops listening at once, and finishes requests in flight; takes no longer than the time given. */
+  /** Stops listening immediately, and finishes requests in flight within the given time. */
   async finish(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
     clearInterval(this.#timer);
     void this.#current.stop();
-    while (this.underWay > 0 && performance.now() < deadline) await sleep(pollMs);
+    while (this.inFlight > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();
   }
 
@@ -90,14 +90,14 @@ export class Listener implements Disposable {
     void this.#current.stop(true);
   }
 
-  get underWay(): number {
+  get inFlight(): number {
     return this.#current.pendingRequests + (this.#former?.server.pendingRequests ?? 0);
   }
 
-  #look(): void {
+  #sample(): void {
     if (!this.#isListening) this.#listenAgain();
     const open = this.#bound.open();
-    if (open < this.#bound.most) return;
+    if (open < this.#bound.maxConnections) return;
     if (this.#former === undefined) this.#renew(open);
     else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft())
       this.#drop(this.#former.server, this.#former.others);
@@ -123,7 +123,7 @@ export class Listener implements Disposable {
     if (now - this.#loggedAt > logEveryMs) {
       this.#loggedAt = now;
       this.#options.log.warn(
-        { port: this.port, open, most: this.#bound.most },
+        { port: this.port, open, most: this.#bound.maxConnections },
         'too many connections: closing idle and incomplete ones',
       );
     }

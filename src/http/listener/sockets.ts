@@ -1,15 +1,15 @@
-/** The TCP sockets of this process on a port, and what the runtime has no calls for. Linux only. */
+/** The TCP sockets of this process on a port, and socket calls that the runtime lacks. Linux only. */
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
 
-// The numbers of Linux (asm-generic/socket.h, sys/socket.h).
+// Constants of Linux (asm-generic/socket.h, sys/socket.h).
 const solSocket = 1;
 const soAcceptConn = 30;
-const shutBoth = 2;
+const shutdownBoth = 2;
 
 interface PortSocket {
   readonly isListening: boolean;
-  /** Of the connection's other end; 0 while listening. */
+  /** The peer's port; 0 while listening. */
   readonly peerPort: number;
   /** Sets an option of the level SOL_SOCKET. Returns whether the system accepts it. */
   setOption(option: number, value: Pointer, length: number): boolean;
@@ -17,7 +17,7 @@ interface PortSocket {
   shutDown(): void;
 }
 
-/** Throws where the C library is another one, or the system forbids what bun:ffi needs. */
+/** Throws if the C library is not supported, or the system forbids what bun:ffi needs. */
 export function socketsOn(port: number): PortSocket[] {
   if (process.platform !== 'linux') return [];
   const { symbols } = dlopen('libc.so.6', {
@@ -30,7 +30,7 @@ export function socketsOn(port: number): PortSocket[] {
   const address = new DataView(new ArrayBuffer(28));
   const length = new Uint32Array(1);
   const accepts = new Int32Array(1);
-  /** 0 if there is no such address. The port stands at the same place in the addresses of IPv4 and IPv6. */
+  /** Returns 0 without an address. The port has the same offset in IPv4 and IPv6 addresses. */
   const portBy = (call: typeof symbols.getsockname, socket: number) => {
     length[0] = address.byteLength;
     return call(socket, ptr(address), ptr(length)) === 0 ? address.getUint16(2) : 0;
@@ -47,7 +47,7 @@ export function socketsOn(port: number): PortSocket[] {
       isListening: isListening(socket),
       peerPort: portBy(symbols.getpeername, socket),
       setOption: (option, value, bytes) => symbols.setsockopt(socket, solSocket, option, value, bytes) === 0,
-      shutDown: () => void symbols.shutdown(socket, shutBoth),
+      shutDown: () => void symbols.shutdown(socket, shutdownBoth),
     }));
 }
 
@@ -63,10 +63,11 @@ const dropSyn = [
 ] as const;
 
 /**
- * Keeps new connections from the port this process listens on, without closing the socket; false where the system cannot do
- * that. Closing it resets the connections the system has made but the runtime has not accepted yet, though their requests may be
- * there. A packet filter that drops SYNs leaves those alone: they are accepted and answered, none is added, and a client that
- * comes later is refused as soon as the socket is closed, before it has sent anything. Linux only; the runtime has no call for it.
+ * Stops new connections to the port this process listens on, without closing the socket; false if the system does not
+ * support that. Closing the socket resets the connections that the system has established but the runtime has not
+ * accepted yet, even if they have sent requests. A packet filter that drops SYNs leaves those alone: they are accepted
+ * and answered, and none is added. A later client is refused as soon as the socket is closed, before it has sent
+ * anything. Linux only; the runtime has no call for it.
  */
 export function refuseNewConnections(port: number): boolean {
   try {
@@ -77,7 +78,7 @@ export function refuseNewConnections(port: number): boolean {
       instructions.setUint8(row * 8 + 3, whenFalse);
       instructions.setUint32(row * 8 + 4, constant, true);
     }
-    // struct sock_fprog: the number of instructions and, at the next multiple of eight, where they are.
+    // struct sock_fprog: the number of instructions and, at the next multiple of eight, their address.
     const program = new BigUint64Array([BigInt(dropSyn.length), BigInt(ptr(instructions))]);
     return socketsOn(port)
       .filter(({ isListening }) => isListening)

@@ -4,8 +4,8 @@ import type { BusyConnections } from './busy-connections.ts';
 type Server = Pick<Bun.Server<undefined>, 'requestIP' | 'timeout'>;
 
 /**
- * The body of a stream. Its connection is busy until the stream ends, and not closed by a time-out. Without closures, and
- * without the request once it began, for thousands of streams may be idle.
+ * The body of a stream. Its connection is busy until the stream ends, and has no idle time-out. To save memory
+ * with thousands of idle streams, it has no closures, and drops the request once it has started.
  */
 class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   readonly type = 'direct';
@@ -21,7 +21,10 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
     this.#busy = busy;
   }
 
-  /** Called when the request counts as answered, so that nothing undoes this. */
+  /**
+   * The runtime calls this after the response was returned, which restores the idle time-out and releases the request.
+   * Set earlier, these settings would be undone.
+   */
   pull(sink: StreamSink): void {
     if (this.#request === undefined) return;
     this.#server.timeout(this.#request, 0);

@@ -2,19 +2,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Awaitable } from '../../domain/awaitable.ts';
 
 export const bodyTimeoutMs = 10_000;
-/** How much is read of a body that no operation needs. Chunks are bounded as well: one costs 2 µs of CPU, however small. */
+/**
+ * Bytes that are read of a body that no operation needs. Chunks are bounded as well: each costs 2 µs of CPU, however
+ * small.
+ */
 export const maxDroppedBytes = 65_536;
 export const maxDroppedChunks = 256;
 
 /**
- * Closes the connection with the response to a chunked request, because the runtime itself responds to a
- * malformed chunk or a trailer, even behind ours. A proxy would take that for the response to another client's request
- * (RFC 9112, section 9.6). The response waits for the end of the body, up to a bound: a client that is still writing
- * may see the reset before the response.
+ * Closes the connection with the response to a chunked request, because the runtime itself responds to a malformed
+ * chunk or a trailer, even after ours. A proxy would take that for the response to another client's request (RFC 9112,
+ * section 9.6). The response waits for the end of the body, up to a bound: a client that is still writing may see the
+ * reset before the response.
  */
 export async function afterChunkedBody(request: Request, answer: Awaitable<Response>): Promise<Response> {
   const response = await answer;
-  // A locked body has a reader that ran out of time.
+  // A locked body has a reader that timed out.
   if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
   await remainderParsed();
   response.headers.set('Connection', 'close');
@@ -22,7 +25,7 @@ export async function afterChunkedBody(request: Request, answer: Awaitable<Respo
 }
 
 /**
- * Resolves when the runtime has parsed everything that arrived together with what has been read. If a part of it is
+ * Resolves when the runtime has parsed all data that arrived with the part that has been read. If any of it is
  * malformed, the runtime has sent 400 by then, closed the connection, and aborted the request's signal.
  */
 export function remainderParsed(): Promise<void> {

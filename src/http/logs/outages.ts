@@ -5,13 +5,16 @@ interface OngoingOutage {
   refused: number;
 }
 
-/** Refusals of no known outage (a lock held for long, a full queue) are over after this long without another one. */
+/**
+ * Refusals without a known outage (a lock held for long, a full queue) count as ended after this long without another
+ * one.
+ */
 const quietMs = 5_000;
 
 /**
- * Stands before the log wherever the store fails: a line when an outage begins, a line when it ends, with its length
- * and how many requests were answered 503 during it. Each of them is logged at `debug` only: thousands a second with
- * the same cause would fill the disk.
+ * Filters the log of store failures. It logs the beginning of an outage, and its end with the duration and the number
+ * of requests answered with 503. The failed requests themselves are logged at `debug` only: thousands a second with the
+ * same cause would fill the disk.
  */
 export class Outages implements Disposable {
   readonly #log: Logger;
@@ -30,7 +33,7 @@ export class Outages implements Disposable {
     else this.#begin(outage.part, text);
   };
 
-  /** Counts a request that is answered 503; `fields` say which and why (`err`). */
+  /** Counts a request that is answered with 503; `fields` identify the request and the reason (`err`). */
   refused(fields: { readonly err: unknown }): void {
     this.#log.debug(fields, 'request refused');
     if (this.#known.size > 0) {

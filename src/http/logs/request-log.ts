@@ -6,8 +6,9 @@ import { traceIdOf } from '../pipeline/head.ts';
 type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
 
 /**
- * Writes a line at `info` for each request that is wanted, when its answer is ready; undefined when none is. `slowMs` is
- * from when on `slow` takes a request for one. The line has the route and never the target, where clients put keys.
+ * Logs selected requests at `info` when their response is ready; undefined if none are selected. `slowMs` is the
+ * duration from which `slow` selects a request. The line has the route and never the target, in which clients may put
+ * keys.
  */
 export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
   if (which === 'off' || !log.isLevelEnabled('info')) return undefined;
@@ -17,7 +18,7 @@ export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number)
   return (incoming, { status, code, admission, body, page }) => {
     const microseconds = Math.round((performance.now() - incoming.startedAt) * 1_000);
     if (!isWanted(status, microseconds)) return;
-    const { requestId, request, route, routed, client } = incoming;
+    const { requestId, request, route, routed } = incoming;
     log.info(
       {
         requestId,
@@ -31,7 +32,7 @@ export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number)
         code,
         microseconds,
         bytes: bytesOf(body),
-        address: client(),
+        address: incoming.client(),
       },
       'request',
     );
@@ -44,12 +45,12 @@ function bytesOf(body: string | Blob | null | undefined): number | undefined {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.size;
 }
 
-/** What a process writes to its log, which can be changed while it runs. */
+/** Log settings of a process, which can be changed at runtime. */
 export class ProcessLogging {
   readonly #log: Logger;
   readonly #slowMs: number;
   #current: Logging;
-  /** Undefined while no request is logged. */
+  /** Undefined while no requests are logged. */
   requestLog: RequestLog | undefined;
 
   constructor(log: Logger, requests: Logging['requests'], slowMs: number) {

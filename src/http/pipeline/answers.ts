@@ -5,7 +5,7 @@ import { isTagged, type Operation } from '../../contract/operations.ts';
 import type { Performed } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** What an operation answers, before the headers every answer carries. */
+/** The response of an operation, before the headers that all responses have. */
 export interface Answer {
   readonly status: number;
   readonly body: string | Blob | null;
@@ -20,7 +20,7 @@ interface AnswerContext {
   readonly hasTag?: boolean;
 }
 
-/** The connection ends with the stream, for its idle time-out is switched off. */
+/** The connection ends with the stream, because its idle time-out is disabled. */
 const streamHeaders: HeaderFields = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': cacheControl.stream,
@@ -47,12 +47,15 @@ export function successAnswer(
   return { status, body: body ?? null, etag, headers };
 }
 
-/** The answer to a client that has the same already: all of it but the body (RFC 9110, section 15.4.5). */
+/** The response to a client that already has this version: all of it except for the body (RFC 9110, section 15.4.5). */
 export function notModified({ etag, headers }: Answer): Answer {
   return { status: 304, body: null, etag, headers };
 }
 
-/** The answer to a client that may change the resource, but not see it. The entity tag would let it guess the body. */
+/**
+ * The response to a client that may change the resource but not read it. The entity tag would allow guesses of the
+ * body.
+ */
 export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
   return { status: 204, body: null, headers };
 }
@@ -67,9 +70,9 @@ interface FeedQuery {
   readonly wait?: number | undefined;
 }
 
-/** Link to the events behind the last one that was examined. */
+/** Link to the events after the last one that was examined. */
 function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
-  // Each once: proxies bound the headers of a response.
+  // Each relation once: proxies bound the headers of a response.
   const types = [...new Set(type)].map((selector) => `&type=${inQuery(selector)}`).join('');
   return `<${url}?limit=${limit}${types}${wait === undefined ? '' : `&wait=${wait}`}&after=${after}>; rel="next"`;
 }

@@ -6,7 +6,7 @@ import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts'
 import { Refusal } from '../../contract/refusal.ts';
 import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
 
-/** A body that is JSON, with the mistakes found in its text: members given twice, and `__proto__`. */
+/** A JSON body, with the mistakes in its text: duplicate members, and `__proto__`. */
 export interface JsonBody {
   readonly bytes: Uint8Array;
   readonly value: unknown;
@@ -22,18 +22,18 @@ const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
 /**
  * Reads a request's JSON body: media type and coding, then size, then content. Refuses `unsupported_media_type`,
- * `body_too_large`, `invalid_json`, and `invalid_body` when there is none but has to be.
+ * `body_too_large`, `invalid_json`, and `invalid_body` if a required body is missing.
  */
 export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  // The media type of a body that is neither there nor expected is that of nothing: `curl -d ''` sends one.
+  // An empty body that is not expected may have any media type: `curl -d ''` sends one.
   if (request.body === null && (body.optional || !headers.has('content-type'))) return withoutBody(body);
   refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
   const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
   return bytes.length === 0 ? withoutBody(body) : parse(bytes);
 }
 
-/** Refuses `unsupported_media_type` for a body that is none of these types, or compressed. */
+/** Refuses `unsupported_media_type` for a body of another type, or a compressed one. */
 function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
   const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
   if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
@@ -46,7 +46,7 @@ function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail
   return [{ in: 'header', name: 'Content-Type', message: `must be ${types.join(' or ')}, in UTF-8` }];
 }
 
-/** Compressed bodies are not taken (RFC 9110 section 8.4): a small one could stand for any number of bytes. */
+/** Compressed bodies are not accepted (RFC 9110 section 8.4): a small one could expand to any number of bytes. */
 function mistakesOfCoding(headers: Headers): ErrorDetail[] {
   const coding = headers.get('content-encoding')?.trim().toLowerCase();
   if (coding === undefined || coding === '' || coding === 'identity') return [];
@@ -73,15 +73,17 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     timer = setTimeout(() => reject(new Refusal('invalid_json', { message: slowMessage })), bodyTimeoutMs);
   });
   const read = request.headers.has('transfer-encoding') ? readChunks(request, maxBytes) : request.bytes();
-  return Promise.race([read.catch(brokenOff), tooSlow]).finally(() => clearTimeout(timer));
+  return Promise.race([read.catch(interruptedBody), tooSlow]).finally(() => clearTimeout(timer));
 }
 
-/** Reading fails when the client goes away or garbles its chunks: its mistake, and nothing for the operator's log. */
-function brokenOff(error: unknown): never {
-  throw error instanceof Refusal ? error : new Refusal('invalid_json', { message: brokenOffMessage });
+/**
+ * Reading fails if the client disconnects or sends malformed chunks. That is the client's mistake, and is not logged.
+ */
+function interruptedBody(error: unknown): never {
+  throw error instanceof Refusal ? error : new Refusal('invalid_json', { message: interruptedMessage });
 }
 
-const brokenOffMessage = 'The request body is incomplete.';
+const interruptedMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
@@ -96,7 +98,7 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   }
   if (length > maxBytes) throw tooLarge(maxBytes);
   await remainderParsed();
-  // The client has its response, a 400 of the runtime, so nothing may be changed in its name.
+  // The client has its response, a 400 of the runtime, so nothing may be changed.
   request.signal.throwIfAborted();
   return Buffer.concat(chunks, length);
 }
@@ -121,8 +123,8 @@ function parse(bytes: Uint8Array): JsonBody {
 }
 
 /**
- * The body of a request as it comes, to be read once. Refuses `unsupported_media_type` and `body_too_large`, the latter also
- * while it is read.
+ * The request body as a stream, which can be read once. Refuses `unsupported_media_type` and `body_too_large`, the
+ * latter also during reading.
  */
 export function uploadOf({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {
   refuseOtherMedia(headers, types);

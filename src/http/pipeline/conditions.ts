@@ -5,8 +5,8 @@ import type { Validated } from '../../contract/validation.ts';
 import type { Preconditions } from '../../operations/changes/preconditions.ts';
 
 /**
- * A list of entity tags (RFC 9110, section 8.8.3), of which commas may be a part. Empty elements do not count
- * (section 5.6.1.2): programs that join lists leave some.
+ * A list of entity tags (RFC 9110, section 8.8.3), which may contain commas. Empty elements are ignored (section
+ * 5.6.1.2), because programs that join lists leave some.
  */
 const tagList =
   /^(?:[\t ]*,)*[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
@@ -15,8 +15,9 @@ const tag = /"[^"]*"/g;
 const noPreconditions: Validated<Preconditions> = { value: {} };
 
 /**
- * What a request demands of the resource it changes; only operations that say so look at it. A weak tag counts as the
- * strong one: proxies that compress a response weaken its tag, and ours identifies the body before content coding.
+ * The request's preconditions on the resource it changes. Only operations that support them read them. A weak tag
+ * equals the strong one: proxies that compress a response weaken its tag, and ours identifies the body before content
+ * coding.
  */
 export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
   if (preconditions === undefined) return noPreconditions;
@@ -38,7 +39,7 @@ export function preconditionsOf({ preconditions }: Operation, headers: Headers):
   };
 }
 
-/** Whether the client has what it asks for already (`If-None-Match` on GET and HEAD; tags are compared weakly). */
+/** Whether the client already has this version (`If-None-Match` on GET and HEAD; tags are compared weakly). */
 export function isNotModified(headers: Headers, etag: string | undefined): boolean {
   const held = headers.get('if-none-match');
   if (held === null || etag === undefined) return false;

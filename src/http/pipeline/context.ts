@@ -9,6 +9,7 @@ import type {
   Unauthenticated,
 } from '../../operations/admission/admission.ts';
 import type { ClientOperations } from '../../operations/client-operations.ts';
+import type { FailedRequests } from '../../operations/observability/failed-requests.ts';
 import type { TrafficCounter } from '../../operations/observability/traffic-counter.ts';
 import type { BanLog } from '../logs/ban-log.ts';
 import type { Outages } from '../logs/outages.ts';
@@ -21,12 +22,13 @@ export interface RequestContext {
   readonly pageCache: PageCache;
   readonly changedIds: ChangedIds | undefined;
   readonly clock: Clock;
-  /** Address clients use, without the version; undefined when there is none. */
+  /** Address for clients, without the version; undefined if there is none. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
   readonly outages: Outages;
   readonly traffic: TrafficCounter;
+  readonly failedRequests: FailedRequests;
   /** Undefined while requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   readonly bans: BanLog;
@@ -34,32 +36,32 @@ export interface RequestContext {
   readonly isDraining: () => boolean;
 }
 
-/** A request, with what the router found out about it; outside the version that is no route. */
+/** A request with the result of routing; outside the API version, there is no route. */
 export interface IncomingRequest {
   readonly request: Request;
   readonly route: Route | undefined;
   readonly routed: RoutedOperation | undefined;
   readonly path: Readonly<Record<string, string>>;
   readonly requestId: string;
-  readonly client: () => string;
+  client(): string;
   /** Counts a free response (401, 429, or of a free operation), and returns whether it has to close the connection. */
-  readonly countFree: () => boolean;
+  countFree(): boolean;
   /** Marks the caller as authenticated, so that the connection is among the last to be closed. */
-  readonly keep: () => void;
-  /** The body of a stream, for which the connection stays open. */
-  readonly streamed: (source: StreamSource) => ReadableStream;
-  /** The client's network, by which failed authentications are counted. */
-  readonly network: () => string;
-  /** When it came, in ms of the process's own clock. */
+  keep(): void;
+  /** The body of a stream. The connection stays open until it ends. */
+  streamed(source: StreamSource): ReadableStream;
+  /** The client's network, for which failed authentications are counted. */
+  network(): string;
+  /** Time of arrival, in ms of the process's steady clock. */
   readonly startedAt: number;
 }
 
 export interface Outcome {
   readonly status: number;
   readonly code?: ErrorCode | undefined;
-  /** Undefined for what is checked by no limit: preflights, and pages outside the version. */
+  /** Undefined for requests without a limit: preflights, and pages outside the API version. */
   readonly admission?: Authenticated | Unauthenticated | undefined;
-  /** What is sent; undefined where it is not known here: for pages outside the version, and streams. */
+  /** Response body; undefined if it is not known here, as for pages outside the API version and streams. */
   readonly body?: string | Blob | null | undefined;
   /** The path of a page outside the version; the route of any other request is known. */
   readonly page?: string | undefined;

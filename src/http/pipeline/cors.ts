@@ -21,14 +21,14 @@ const exposed = [
   'Sunset',
 ].join(', ');
 
-/** What a browser's page of a configured origin may read (Fetch standard, section 3.3). */
+/** CORS response headers for a configured origin (Fetch standard, section 3.3). */
 export function corsHeaders(headers: Headers, origins: ReadonlySet<string>): HeaderFields {
   const origin = headers.get('origin');
   if (origin === null || !origins.has(origin)) return { Vary: 'Origin' };
   return { Vary: 'Origin', 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed };
 }
 
-/** Whether this is a browser's question before the real request, from a configured origin. */
+/** Whether this is a CORS preflight from a configured origin. */
 export function isPreflight({ method, headers }: Request, origins: ReadonlySet<string>): boolean {
   if (method !== 'OPTIONS' || origins.size === 0 || !headers.has('access-control-request-method'))
     return false;

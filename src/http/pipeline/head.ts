@@ -3,7 +3,7 @@ import { isWithin, type Network, unmappedAddress } from '../../domain/address.ts
 import type { RandomBytes } from '../../domain/key.ts';
 import type { Credential } from '../../operations/admission/admission.ts';
 
-const bearer = /^bearer +(\S+)$/i;
+const bearer = /^bearer +\S+$/i;
 
 /**
  * The bearer token of the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110
@@ -12,8 +12,8 @@ const bearer = /^bearer +(\S+)$/i;
 export function credentialOf(headers: Headers): Credential {
   const authorization = headers.get('authorization');
   if (authorization === null || authorization === '') return { kind: 'none' };
-  const key = bearer.exec(authorization)?.[1];
-  return key === undefined ? { kind: 'malformed' } : { kind: 'key', key };
+  if (!bearer.test(authorization)) return { kind: 'malformed' };
+  return { kind: 'key', key: authorization.slice(authorization.lastIndexOf(' ') + 1) };
 }
 
 /**
@@ -36,22 +36,25 @@ export function clientAddress(
   return address;
 }
 
-/** Some proxies name the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? [];
   return bracketed ?? plain ?? hop;
 }
 
-/** A client's own; one with a key or another secret in it is not taken, for ids are logged and secrets are not. */
+/**
+ * A client's request id. One that contains a key or another secret is not accepted, because ids are logged and secrets
+ * are not.
+ */
 const ownRequestId = /^(?!.*as[kosp]_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
-/** The id of a request: the client's own if it can be taken, else a new one. */
+/** The id of a request: the client's if it is acceptable, else a new one. */
 export function requestIdOf({ headers }: Request, make: () => string): string {
   const sent = headers.get('x-request-id');
   return sent !== null && ownRequestId.test(sent) ? sent : make();
 }
 
-/** Makes request ids: a random part for the process and a count within it. */
+/** Generates request ids from a random part for the process and a counter. */
 export function requestIds(randomBytes: RandomBytes): () => string {
   const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
   let count = 0;
@@ -59,8 +62,8 @@ export function requestIds(randomBytes: RandomBytes): () => string {
 }
 
 /**
- * Whether a request has several Host headers, which the runtime joins with a comma and a space. It has to get 400 (RFC 9112,
- * section 3.2), because two programs could take it for requests to different hosts.
+ * Whether a request has several Host headers, which the runtime joins with a comma and a space. It must be answered
+ * with 400 (RFC 9112, section 3.2), because two programs could interpret it as requests to different hosts.
  */
 export function hasSeveralHosts({ headers }: Request): boolean {
   return headers.get('host')?.includes(', ') ?? false;
@@ -74,16 +77,16 @@ export function severalHosts(): Refusal {
   });
 }
 
-/** Version, trace id, parent id and flags; versions to come may have more behind them (W3C Trace Context, section 4.3). */
+/** Version, trace id, parent id and flags. Later versions may append more (W3C Trace Context, section 4.3). */
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
-/** The trace that a request is part of; undefined when it says nothing, or nothing well formed. */
+/** The trace of a request; undefined if the header is missing or malformed. */
 export function traceIdOf(header: string | null): string | undefined {
   const [, version, traceId, more] = traceparent.exec(header ?? '') ?? [];
   return version === '00' && more !== undefined ? undefined : traceId;
 }
 
-/** Whether a client takes answers compressed with gzip (RFC 9110, section 12.5.3). */
+/** Whether the client accepts gzip (RFC 9110, section 12.5.3). */
 export function acceptsGzip({ headers }: Request): boolean {
   const weights = new Map<string, number>();
   for (const item of (headers.get('accept-encoding') ?? '').toLowerCase().split(',')) {

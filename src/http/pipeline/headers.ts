@@ -21,8 +21,8 @@ const { 'Content-Type': _type, ...emptyHeaders } = {
 };
 
 /**
- * The headers of answers of one kind, written over from one to the next, for a `Response` copies `Headers` much faster than
- * it reads an object. What has not changed since the answer before is not written again.
+ * Reused headers of one kind of response, because a `Response` copies `Headers` much faster than it reads an object.
+ * Only values that differ from the previous response are written.
  */
 class ReusedHeaders {
   readonly #constant: HeaderFields;
@@ -45,7 +45,7 @@ class ReusedHeaders {
     return this.#headers;
   }
 
-  /** Nothing of the answer before may be left. */
+  /** No header of the previous response may remain. */
   #writeOwn(own: HeaderFields): void {
     for (const name in this.#own) {
       if (own[name] !== undefined) continue;
@@ -72,7 +72,7 @@ class ReusedHeaders {
     this.#quota = undefined;
   }
 
-  /** Also both windows, in the form of the IETF's RateLimit draft. */
+  /** Includes both windows, in the form of the IETF's RateLimit draft. */
   #writeAccount(quota: Quota, verdict: Verdict): void {
     this.#writeLimit(verdict);
     if (quota !== this.#quota) this.#headers.set('RateLimit-Policy', policies.get(quota) ?? policyOf(quota));
@@ -85,7 +85,7 @@ class ReusedHeaders {
   }
 }
 
-/** The headers of the answers of a route, by their kind. */
+/** The headers of a route's responses, by kind. */
 class RouteHeaders {
   readonly successes;
   readonly emptySuccesses;
@@ -112,8 +112,8 @@ function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
 }
 
 /**
- * The headers of an answer: its own, those of its route, and those that all have. They are for one `Response` that is
- * made at once, for the next answer writes them over. `own` and `ofRoute` must not change afterwards.
+ * The headers of a response: its own, those of its route, and those of all responses. Pass them to a `Response`
+ * immediately, because the next response overwrites them. `own` and `ofRoute` must not change afterwards.
  */
 export function headersOf(
   { status, isEmpty }: { readonly status: number; readonly isEmpty: boolean },
@@ -127,18 +127,19 @@ export function headersOf(
   return reused.write(requestId, admission, own);
 }
 
-/** The specification's three (section 8): of the binding window, or of an address without a valid key. */
+/** The specification's three headers (section 8), of the binding window, or of an address without a valid key. */
 export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limit): void {
   headers.set('X-RateLimit-Limit', String(limit));
   headers.set('X-RateLimit-Remaining', String(remaining));
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
-export function writeForMethod(headers: Headers, method: string): void {
-  // Bun leaves the date out where it leaves the body out.
-  if (method === 'HEAD') headers.set('Date', new Date().toUTCString());
-  // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (method === 'CONNECT') headers.set('Connection', 'close');
+/** Reads the headers of the response only for these methods, because the runtime then makes an object of them. */
+export function writeForMethod(response: Pick<Response, 'headers'>, method: string): void {
+  // Bun omits the date when it omits the body.
+  if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
+  // Bun treats data after a CONNECT as a tunnel, so the next request on the connection would never be answered.
+  if (method === 'CONNECT') response.headers.set('Connection', 'close');
 }
 
 const policies = new WeakMap<Quota, string>();

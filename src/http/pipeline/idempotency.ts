@@ -5,23 +5,23 @@ import type { Authenticated } from '../../operations/admission/admission.ts';
 import type { Once } from '../../operations/changes/once.ts';
 import { pathOf } from './query.ts';
 
-/** What begins with a quotation mark is meant as a quoted string. */
+/** A value that begins with a quotation mark has to be a quoted string. */
 const bare = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
 const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+"$/;
 
-const longest = 255;
+const maxKeyLength = 255;
 
 /**
- * The `Idempotency-Key` of a request that takes one (IETF draft "The Idempotency-Key HTTP Header Field"): a quoted string,
- * or the same without its quotes, of 1 to 255 visible characters of ASCII; undefined when there is none.
+ * The `Idempotency-Key` of a request whose operation supports it (IETF draft "The Idempotency-Key HTTP Header Field"):
+ * 1 to 255 visible ASCII characters, quoted or not; undefined if there is none.
  */
 export function idempotencyKeyOf(operation: Operation, headers: Headers): Validated<string | undefined> {
   const text = isRepeatable(operation) ? headers.get('idempotency-key') : null;
   if (text === null) return { value: undefined };
   if (bare.test(text)) return { value: text };
   const key = quoted.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : '';
-  if (key.length >= 1 && key.length <= longest) return { value: key };
-  const message = `must be 1 to ${longest} visible ASCII characters, quoted or not, sent once`;
+  if (key.length >= 1 && key.length <= maxKeyLength) return { value: key };
+  const message = `must be 1 to ${maxKeyLength} visible ASCII characters, quoted or not, sent once`;
   return { mistakes: [{ in: 'header', name: 'Idempotency-Key', message }] };
 }
 

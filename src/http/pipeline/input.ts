@@ -22,8 +22,8 @@ export interface Input<Read = OperationRequest['input']> {
 const noBytes = new Uint8Array();
 
 /**
- * Reads and checks a request. Refuses what the body's reading refuses, `invalid_parameter` or `invalid_body`, each 400 with
- * all mistakes at once; then what a path refuses that names nothing.
+ * Reads and checks a request. Refuses unreadable bodies, then `invalid_parameter` or `invalid_body`, each 400 with all
+ * mistakes at once, and then paths of unknown resources.
  */
 export function readInput<Read = OperationRequest['input']>(
   operation: Operation,
@@ -51,7 +51,7 @@ export function readInput<Read = OperationRequest['input']>(
     }
     refuseUnnameable(operation, params.value);
     return {
-      // The row's schemas made them, so they are what the row says.
+      // The row's schemas produced the values, so they have the row's types.
       input: {
         params: params.value,
         query: query.value,
@@ -71,7 +71,7 @@ function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
 
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 
-/** The parameters of the path. One that is no int64 is a mistake, unless the row names a refusal for it. */
+/** The parameters of the path. An invalid int64 is a mistake, unless the row names a refusal for it. */
 function readParams(
   { params }: Operation,
   path: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ function readParams(
   return mistakes.length > 0 ? { mistakes } : { value: values };
 }
 
-/** Refuses a parameter that is no int64 with the refusal that the row names. */
+/** Refuses an invalid int64 with the refusal that the row names. */
 function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;
@@ -97,10 +97,10 @@ function refuseUnnameable({ params }: Operation, values: Readonly<Record<string,
   }
 }
 
-/** Of a stream, `Last-Event-ID` takes the place of `after` (WHATWG HTML, section 9.2.4). */
+/** For a stream, `Last-Event-ID` replaces `after` (WHATWG HTML, section 9.2.4). */
 function resumed({ success }: Operation, headers: Headers, query: Validated<unknown>): Validated<unknown> {
   const sent = success.stream && headers.get('last-event-id');
-  // Without an event yet, some clients send an empty one.
+  // Some clients send an empty one before their first event.
   if (!sent) return query;
   const after = parseInt64(sent);
   if (after !== undefined)
@@ -111,7 +111,7 @@ function resumed({ success }: Operation, headers: Headers, query: Validated<unkn
 
 const noBody: Validated<unknown> = { value: undefined };
 
-/** A body that cannot be read is one mistake among others. Any other status than 400 goes before all mistakes. */
+/** An unreadable body is one mistake among others. Any status other than 400 takes precedence over all mistakes. */
 function unreadable(error: unknown): Refusal {
   if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
     return error;
@@ -133,7 +133,7 @@ function checkBody(
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** The refusal that lists these mistakes, up to `maxDetails` of them. Names that a client made up are shortened. */
+/** The refusal that lists up to `maxDetails` of these mistakes. Names from the client are shortened. */
 export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
   const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
   const isBody = details[0]?.in === 'body';
@@ -149,7 +149,7 @@ export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): 
 
 function shortened(name: string): string {
   if (name.length <= maxNameLength) return name;
-  // No half of a surrogate pair is left at the end.
+  // Half a surrogate pair at the end is removed.
   return `${name
     .slice(0, maxNameLength)
     .toWellFormed()

@@ -6,7 +6,7 @@ import type { Resource, Versions } from '../../domain/resources.ts';
 import type { Answer } from './answers.ts';
 
 /** Size of the cache in bytes: small enough for the processor's cache, large enough for the busy pages. */
-const heldSize = 8_388_608;
+const maxCacheBytes = 8_388_608;
 /** Overhead of an entry, in bytes. */
 const entrySize = 512;
 
@@ -26,13 +26,13 @@ interface Reading {
 }
 
 /**
- * Cached answers to reads, valid while the resources that they show have the versions under which they were read, or while
+ * Cached responses to reads, valid while the resources that they show have the versions under which they were read, or while
  * the store knows that no row of theirs has changed. A single resource is not cached: that costs as much as finding it.
  */
 export class PageCache {
   hits = 0;
   misses = 0;
-  readonly #pages = new LRUCache<string, CachedPage>({ maxSize: heldSize });
+  readonly #pages = new LRUCache<string, CachedPage>({ maxSize: maxCacheBytes });
 
   get(
     { operation, target, versions }: Reading,
@@ -53,12 +53,12 @@ export class PageCache {
     });
   }
 
-  /** Call it before the answer is read; returns what caches the answer. */
+  /** Call it before the response is read. Returns a function that caches the response. */
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
     if (!isHeld(operation)) return () => undefined;
     const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
     return (answer: Answer, span: IdSpan | undefined): void => {
-      // A `Response` of bytes costs 0.6 µs more than one of a Blob, for bytes may change and so are copied.
+      // A `Response` of bytes costs 0.6 µs more than one of a Blob, because bytes may change and are therefore copied.
       const body = new Blob([answer.body ?? '']);
       const size = body.size + target.length + entrySize;
       this.#pages.set(target, { versions, answer: { ...answer, body }, span, mark }, { size });

@@ -15,16 +15,16 @@ import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { RoutedOperation } from './routes.ts';
 
-/** Every request under the version goes this way, in the contract's order of checks (section 2). */
+/** Every request under the API version passes these checks, in the order of the contract (section 2). */
 export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
-  const { request, routed, network } = incoming;
+  const { request, routed } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
-  const answer = (isAgain = false) => {
+  const answer = (isRetry = false) => {
     if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
       return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(
-      context.admission.admit(credentialOf(request.headers), network, isFree || isAgain),
+      context.admission.admit(credentialOf(request.headers), () => incoming.network(), isFree || isRetry),
       (admitted) => {
         admission = admitted;
         return afterAdmission(context, incoming, admitted, isFree);
@@ -37,7 +37,7 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       // It has been counted.
       () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
-        // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
+        // The limits cannot be read either. The 503 is sent without them, because it states whether the request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
         counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
@@ -47,7 +47,10 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   );
 }
 
-/** What follows admission. What may be refused a thousand times a second is not thrown: that costs some 5 % more. */
+/**
+ * The steps after admission. Refusals that may occur a thousand times a second are returned: throwing costs about 5 %
+ * more.
+ */
 function afterAdmission(
   context: RequestContext,
   incoming: IncomingRequest,
@@ -86,18 +89,19 @@ function answerTo(
     const keepAnswer = pageCache.keeper(read, changedIds);
     return andThen(performed(context, incoming, operation, admission), ({ answer, span }) => {
       keepAnswer(answer, span);
-      return maySee(operation, admission) ? answer : unseen(answer);
+      return mayRead(operation, admission) ? answer : unseen(answer);
     });
   });
 }
 
 function performed(
   context: RequestContext,
-  { request, path, keep }: IncomingRequest,
+  incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
   admission: Authenticated,
 ): Awaitable<{ readonly answer: Answer; readonly span: IdSpan | undefined }> {
-  if (!isRead(operation)) keep();
+  const { request, path } = incoming;
+  if (!isRead(operation)) incoming.keep();
   return andThen(readInput(operation, request, path), (read) => {
     const once = onceOf(read, request.method, request.url, admission);
     const { input, preconditions } = read;
@@ -110,7 +114,7 @@ function performed(
   });
 }
 
-function maySee({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
+function mayRead({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
   return readScope === undefined || caller.scopes.has(readScope);
 }
 

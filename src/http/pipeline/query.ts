@@ -1,19 +1,20 @@
 import * as z from 'zod';
+import { isReversed } from '../../contract/admin/values.ts';
 import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operations.ts';
 import { type Validated, validate } from '../../contract/validation.ts';
 
 /**
- * Path and query of a request: its address without scheme and authority, which the Host header only makes up. Without
- * a usable Host the runtime gives them alone.
+ * Path and query of a request: its URL without scheme and authority, which are derived from the Host header. Without a
+ * valid Host, the runtime returns only path and query.
  */
 export function targetOf(url: string): string {
-  // The shortest authority, one character behind `http://`, ends at 8.
+  // The shortest authority, one character after `http://`, ends at 8.
   return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
 }
 
-/** The path of a request's target, which is a whole address or, without a Host header, the path alone. */
+/** The path of a request's target, which is a whole URL or, without a Host header, only the path. */
 export function pathOf(url: string): string {
   return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
@@ -24,13 +25,16 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1);
 }
 
-/** Checks a query against what the operation knows; unknown names are mistakes, and values given twice except of a list. */
+/**
+ * Validates a query against the operation's parameters. Unknown names are mistakes, and so are repeated parameters
+ * other than lists.
+ */
 export function readQuery(operation: Operation, query: string): Validated<unknown> {
   if (query === '' && operation.query === undefined) return { value: undefined };
   const parameters = new Map<string, string | string[]>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});
-  // Each name is reported once, however often it is there: 16 KiB of them would make an answer of a megabyte.
+  // Each name is reported once, however often it occurs: 16 KiB of repetitions would make a response of a megabyte.
   const reported = new Set<string>();
   const addMistake = (name: string, message: string) => {
     if (!reported.has(name)) mistakes.push({ in: 'query', name, message });
@@ -43,24 +47,28 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
     else if (given !== undefined) addMistake(name, 'is given more than once');
     else parameters.set(name, value);
   }
-  // Which of its values a parameter given twice has is not known, so none is checked.
+  // It is unknown which value of a repeated parameter is meant, so none is checked.
   for (const name of reported) parameters.delete(name);
   const schema = operation.query;
   if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: undefined };
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
-  // A mistake in an item is one of the parameter.
+  // A mistake in an item is a mistake of the parameter.
   if ('mistakes' in checked)
     for (const { name, message } of checked.mistakes) addMistake(name.replace(/\..*/, ''), message);
+  else if (isReversed(checked.value)) addMistake('until', 'must not be before since');
   if (mistakes.length === 0) return checked;
   return { mistakes: [...mistakes, ...cursorMistakes(operation.path, schema, parameters, reported)] };
 }
 
-/** Whether a parameter may be given several times: it is a list. */
+/** Whether a parameter is a list, which may be repeated. */
 function isRepeatable(schema: unknown): boolean {
   return schema instanceof z.ZodArray || (schema instanceof z.ZodOptional && isRepeatable(schema.unwrap()));
 }
 
-/** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
+/**
+ * The mistake in the cursor of a query that has other mistakes. The operation itself checks the cursor of a valid
+ * query.
+ */
 function cursorMistakes(
   path: string,
   { shape }: NonNullable<Operation['query']>,
@@ -75,7 +83,7 @@ function cursorMistakes(
   const checked = Object.entries(filters).map(([name, schema]) => {
     return [name, (schema as z.ZodType).safeParse(parameters.get(name))] as const;
   });
-  // A filter that is itself a mistake says nothing about the cursor's.
+  // An invalid filter says nothing about the cursor.
   if (checked.some(([name, { success }]) => !success || reported.has(name))) return [];
   const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
   return cursor.filters === filtersText(path, values) ? [] : [cursorMistake];

@@ -11,12 +11,12 @@ import { errorPageHeaders, type HeaderFields, headersOf, writeForMethod, writeLi
 
 const challenge = 'Bearer realm="animal-store"';
 
-/** How long to wait before a 503 is tried again, in seconds. */
+/** `Retry-After` of a 503, in seconds. */
 export const unavailableRetrySeconds = 5;
-/** How long to wait for one of the account's streams to end, in seconds. */
+/** `Retry-After` while the account has too many streams, in seconds. */
 const streamRetrySeconds = 10;
 
-/** An answer with the headers every response under the version carries. */
+/** A response with the headers of every response under the API version. */
 export function reply(
   context: RequestContext,
   incoming: IncomingRequest,
@@ -35,7 +35,7 @@ export function reply(
   const isFree =
     admission.caller === undefined || admission.verdict.refusal !== undefined || routed?.operation.free;
   if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
-  writeForMethod(response.headers, method);
+  writeForMethod(response, method);
   counted(context, incoming, code, admission.caller);
   const logged = method === 'HEAD' ? null : stream === undefined ? body : undefined;
   context.requestLog?.(incoming, { status, code, admission, body: logged });
@@ -43,19 +43,21 @@ export function reply(
 }
 
 export function counted(
-  { traffic }: RequestContext,
-  { routed, startedAt }: IncomingRequest,
+  { traffic, failedRequests }: RequestContext,
+  { routed, startedAt, requestId }: IncomingRequest,
   code?: ErrorCode,
   caller?: Authenticated['caller'],
 ): void {
-  traffic.count(routed?.operation.operationId, code, caller, startedAt);
+  const operationId = routed?.operation.operationId;
+  traffic.count(operationId, code, caller, startedAt);
+  if (code !== undefined) failedRequests.add(code, requestId, operationId, caller);
 }
 
 function setAll({ headers }: Response, fields: HeaderFields): void {
   for (const [name, value] of Object.entries(fields)) headers.set(name, value);
 }
 
-/** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
+/** The response to a request that failed for any reason. Only refusals include the reason; other errors are logged. */
 export function refuse(
   context: RequestContext,
   incoming: IncomingRequest,
@@ -76,11 +78,13 @@ export function refuse(
   });
 }
 
-/** The answer when not even the refusal of a request succeeds. It says nothing of limits, for they are not known. */
+/**
+ * The response if even the refusal of a request fails. It has no rate limit headers, because the limits are unknown.
+ */
 export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
   const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
   const refusal = isUnavailable ? error : new Refusal('internal_error');
-  // The store that counts is what does not work, so the 503 has no limits either.
+  // The store of the limits itself is unavailable, so the 503 has no limits either.
   if (isUnavailable) log.debug({ requestId, err: error.cause }, 'limits of a refused request are not known');
   else log.error({ requestId, err: error }, 'request failed');
   const headers = {
@@ -91,7 +95,7 @@ export function failed({ log }: RequestContext, requestId: string, error: unknow
   return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
 }
 
-/** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
+/** The response to a preflight (Fetch standard, section 3.3.2). It is not counted. */
 export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
   const state = await context.admission.peek(incoming.network());
   const headers = new Headers({
@@ -122,7 +126,7 @@ const standardBodies = Object.fromEntries(
   Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
 ) as Record<ErrorCode, string>;
 
-/** The page that explains the error (RFC 8288; the relation is RFC 5988's "help"), behind the links of the operation. */
+/** Link to the page about the error (RFC 8288; the relation is RFC 5988's "help"), after the links of the operation. */
 function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string | undefined): string {
   const help = `<${publicUrl ?? ''}${errorPath(code)}>; rel="help"; type="text/html"`;
   return others === undefined ? help : `${others}, ${help}`;
@@ -159,7 +163,7 @@ function errorHeaders(
 
 export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
   return {
-    // Sent only when the coding is at fault, so that it is not taken for a matter of the media type (RFC 9110, 12.5.3).
+    // Sent only if the coding is the mistake, so that it is not attributed to the media type (RFC 9110, 12.5.3).
     ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
     // RFC 5789, section 2.2.
     ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
@@ -171,7 +175,7 @@ function retryAfterSeconds(code: ErrorCode, admission: Authenticated | Unauthent
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 
-/** A 503 costs nothing: the request is given back, as far as the store can. */
+/** A 503 is free: the request's count is returned, if the store can do so. */
 function refunded(
   context: RequestContext,
   admission: Authenticated | Unauthenticated | undefined,
@@ -182,13 +186,17 @@ function refunded(
 
 function unauthenticated(
   context: RequestContext,
-  { network }: IncomingRequest,
+  incoming: IncomingRequest,
   refusal: ErrorCode,
 ): Awaitable<Unauthenticated> {
-  return andThen(context.admission.peek(network()), (state) => ({ caller: undefined, refusal, state }));
+  return andThen(context.admission.peek(incoming.network()), (state) => ({
+    caller: undefined,
+    refusal,
+    state,
+  }));
 }
 
-/** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
+/** The route instead of the URL: a client may have put its key into the path or the query by mistake. */
 function logFailure(
   context: RequestContext,
   { request: { method }, requestId, route }: IncomingRequest,

@@ -2,11 +2,11 @@ import type { Operation } from '../../contract/operation.ts';
 import { allOperations, basePath, methodsOf, type OperationId } from '../../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** An operation with the headers each of its responses carries, and the end of a deprecated one. */
+/** An operation with the headers of its responses, and the sunset of a deprecated one. */
 export interface RoutedOperation {
   readonly operation: Operation & { readonly operationId: OperationId };
   readonly headers: HeaderFields | undefined;
-  /** The instant in Unix ms from which it answers 410; undefined if it stays. */
+  /** The instant in Unix ms from which it answers 410; undefined if it is not removed. */
   readonly removedAt: number | undefined;
 }
 
@@ -32,7 +32,10 @@ export function routesBelow<Row extends Operation, Routed>(
   });
 }
 
-/** The routes of the contract. `sunsets` has the instants in Unix ms at which deprecated operations go, unless as announced. */
+/**
+ * The routes of the contract. `sunsets` has the instants in Unix ms at which deprecated operations are removed;
+ * defaults to the announced ones.
+ */
 export function routesOf(
   publicUrl: string | undefined,
   sunsets: Readonly<Partial<Record<OperationId, number>>>,

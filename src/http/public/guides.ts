@@ -1,4 +1,7 @@
-/** The guides for clients: the repository's own Markdown as pages below `/docs`, so that there is one text of them. */
+/**
+ * The guides for clients: the repository's Markdown as pages below `/docs`, so that there is only one version of the
+ * text.
+ */
 import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
 import style from '../../../assets/guides/style.css' with { type: 'text' };
 import typescriptClient from '../../../client/README.md' with { type: 'text' };
@@ -22,7 +25,7 @@ import webhooks from '../../../docs/guides/webhooks.md' with { type: 'text' };
 import { clientErrors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
 
-/** The guides by their path below `/docs`, in the order they are read. */
+/** The guides by path below `/docs`, in reading order. */
 const guides: ReadonlyMap<string, string> = new Map([
   ['guides', overview],
   ['guides/quickstart', quickstart],
@@ -44,7 +47,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
-/** The icon as HTML has it, beside the name: without a namespace, and without a title that would say the name twice. */
+/** The icon for HTML, beside the name: without a namespace, and without a title that would repeat the name. */
 export const inlineIcon = icon
   .trim()
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
@@ -74,13 +77,13 @@ function guidePages(): ReadonlyMap<string, StaticPage> {
   return pages;
 }
 
-/** What a browser is shown where nothing is served; `root` is the address of the service that clients use. */
+/** The page for browsers at unknown paths; `root` is the address of the service for clients. */
 export function notFoundPage(root: string): string {
   const text = 'Nothing is served at this address. Start with the [guides](README.md).';
   return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body: `# Page not found\n\n${text}` });
 }
 
-/** The section of one code, as a page. */
+/** The section of one error code, as a page. */
 function errorMarkdown(code: string): string {
   const start = errorCodes.indexOf(`\n## ${code}\n`) + 1;
   const end = errorCodes.indexOf('\n## ', start);
@@ -88,7 +91,7 @@ function errorMarkdown(code: string): string {
 }
 
 function guidePage(path: string, body: string): string {
-  // Relative, so that it holds behind a proxy that serves the pages below another path.
+  // Relative, so that it works behind a proxy that serves the pages below another path.
   return layout({ path, title: titleOf(body), toDocs: path.includes('/') ? '../' : '', body });
 }
 
@@ -110,7 +113,7 @@ function layout({ path, title, toDocs, body }: Page): string {
     const mark = to === current ? ' aria-current="page"' : '';
     return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
   });
-  // The reference page is the folder's own name.
+  // The reference page has the path of the folder itself.
   const reference = path === undefined ? toDocs.slice(0, -1) : `${toDocs}../docs`;
   return `<!doctype html>
 <html lang="en">
@@ -157,7 +160,7 @@ function pageFor(target: string): string {
   return fragment === '' ? page : `${page}#${fragment}`;
 }
 
-/** What every page of ours may load: its style and its pictures, from here and nowhere else. */
+/** Pages load only their style and pictures, from this service. */
 const pageHeaders: HeaderFields = {
   'Content-Security-Policy':
     "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

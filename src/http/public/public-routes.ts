@@ -11,27 +11,27 @@ import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.
 import { guideRoutes, html, notFoundPage } from './guides.ts';
 import { clientPackage, clientPackagePath, docsPage, docsScript } from './reference.ts';
 
-/** What is served outside the version: for people, operators and machines, without a credential. */
+/** Routes outside the API version, for people, operators and machines. They need no credential. */
 export interface PublicRoutesOptions {
-  /** The OpenAPI document, as text; read once the service listens, because it names the address. */
+  /** The OpenAPI document as text. It is read once the service listens, because it contains the address. */
   readonly openapi: () => string;
   readonly publicUrl: string | undefined;
-  /** Answers an address gets per minute, probes aside; more are refused with 429. */
+  /** Responses to an address per minute, except for probes. Further requests are refused with 429. */
   readonly perMinute: number;
   /**
-   * What does not work, as far as is known; empty when all does. Waits for nothing. Throws `service_unavailable` when no
-   * request can be answered.
+   * Known failures; empty if there are none. Returns immediately. Throws `service_unavailable` if no request can be
+   * answered.
    */
   readonly health: () => readonly Trouble[];
 }
 
 type Page = (request: Request) => Response | Promise<Response>;
 
-/** What load balancers ask: never refused, but answered later to an address that asks too often. */
+/** Probes of load balancers: never refused, but delayed for an address that sends too many. */
 const probes = new Set(['/livez', '/readyz']);
-/** Below any balancer's time-out. */
-const probeHeldMs = 100;
-const refusalHeldMs = 1_000;
+/** Shorter than the time-outs of load balancers. */
+const probeCacheMs = 100;
+const refusalCacheMs = 1_000;
 
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
@@ -59,13 +59,13 @@ export function publicRoutesOf(
     const page = pages.get(path);
     const isProbe = probes.has(path);
     const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
-    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeHeldMs);
+    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeCacheMs);
     const response =
       isProbe || waitSeconds === 0
         ? await answer(context, incoming, page, root)
         : await tooMany(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
-    writeForMethod(response.headers, request.method);
+    writeForMethod(response, request.method);
     context.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
@@ -74,10 +74,10 @@ export function publicRoutesOf(
 const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
-/** The refusal of an address over its budget. It is delayed, so that repeating at once gains nothing. */
+/** The refusal of an address over its budget. It is delayed, so that immediate retries gain nothing. */
 async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
-  if (!(await budget.holdBack(refusalHeldMs))) headers.Connection = 'close';
+  if (!(await budget.holdBack(refusalCacheMs))) headers.Connection = 'close';
   return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
 }
 
@@ -128,7 +128,7 @@ function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions):
   };
 }
 
-/** Browsers name it first in what they accept; programs that accept anything get JSON. */
+/** Browsers list it first in `Accept`. Programs that accept anything get JSON. */
 function wantsHtml({ headers }: Request): boolean {
   return /^\s*text\/html\b/i.test(headers.get('accept') ?? '');
 }
@@ -144,7 +144,7 @@ function catalog(publicUrl: string): Response {
     },
   ];
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
-  // RFC 9727 section 2 wants the link on HEAD, where a client asks whether there is a catalog.
+  // RFC 9727 section 2 requires the link on HEAD, with which a client checks for a catalog.
   const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
   return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
 }
@@ -153,7 +153,7 @@ function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
   return json(errors[refusal.code].status, errorBody(refusal), headers);
 }
 
-/** Documents change with the service's version and settings only; how things stand, and errors, with every moment. */
+/** Documents change only with the service's version and settings. Status and errors may change at any moment. */
 const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
 
 function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {

@@ -1,6 +1,6 @@
 /**
- * The reference page: Scalar with the service's own OpenAPI document, served whole from memory. Every body is a Blob,
- * which the runtime sends as it lies; of a string or of bytes each answer makes a copy, and keeps it until it is read.
+ * The reference page: Scalar with the service's OpenAPI document, served from memory. Every body is a Blob, which the
+ * runtime sends without a copy; for a string or bytes, each response makes a copy and keeps it until it is read.
  */
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ import scalar from '../../../assets/reference/version.json' with { type: 'json' 
 import { acceptsGzip } from '../pipeline/head.ts';
 import { inlineIcon } from './guides.ts';
 
-/** Scalar's settings: what would call its makers' hosts is off, and members stand in the contract's order. */
+/** Scalar's settings: requests to its makers' hosts are disabled, and members keep the order of the contract. */
 const configuration = {
   theme: 'none',
   favicon: 'docs/icon.svg',
@@ -28,7 +28,7 @@ const configuration = {
   mcp: { disabled: true },
 };
 
-// Addresses are relative to the page's, so that they hold behind a proxy that serves it below another path.
+// Addresses are relative to the page's, so that they work behind a proxy that serves it below another path.
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -54,7 +54,7 @@ function attribute(value: unknown): string {
   return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 }
 
-/** The page, allowed to load nothing from elsewhere and to call only this service and the document's servers. */
+/** The page. Its policy allows requests only to this service and the document's servers. */
 export function docsPage(openapi: () => string): () => Response {
   const body = new Blob([page]);
   let policy: string | undefined;
@@ -88,7 +88,7 @@ function contentSecurityPolicy(openapi: string): string {
   ].join('; ');
 }
 
-/** Scalar's script, compressed if the client accepts that. Its address changes with its version. */
+/** Scalar's script, compressed if the client accepts that. Its URL changes with its version. */
 export function docsScript(): (request: Request) => Promise<Response> {
   const bytes = readFileSync(scalarPath);
   const compressed = new Blob([bytes]);

@@ -1,11 +1,4 @@
-import type * as z from 'zod';
-import type {
-  accountOperations,
-  ListAccountsQuery,
-  Account as ShownAccount,
-} from '../../contract/admin/accounts.ts';
-import { filtersText, readCursor, writeCursor } from '../../contract/cursor.ts';
-import type { Page } from '../../contract/operation.ts';
+import type { accountOperations } from '../../contract/admin/accounts.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import type { Verdict } from '../../domain/limit.ts';
 import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
@@ -14,9 +7,8 @@ import type { Account } from '../../tables/accounts.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { foundById } from '../refusals.ts';
-import { pageFrom } from '../resources/pages.ts';
 import { shownAccount, shownLimits } from '../shown.ts';
-import type { Store } from '../units.ts';
+import { accountPage } from './account-lists.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
@@ -24,10 +16,11 @@ interface AccountUpdate {
   readonly name?: string | undefined;
   readonly plan?: string | undefined;
   readonly custom?: CustomQuota;
+  readonly note?: string | null | undefined;
   readonly preconditions?: Preconditions | undefined;
 }
 
-/** Accounts: who is counted, and by which plan. What names an account refuses `account_not_found`. */
+/** Accounts and their plans. Functions that take an account id refuse `account_not_found`. */
 export class AccountOperations {
   readonly #context: OperatorContext;
 
@@ -35,7 +28,7 @@ export class AccountOperations {
     this.#context = context;
   }
 
-  /** Throws `PlanError` for a plan that cannot be given. */
+  /** Throws `PlanError` for an invalid plan. */
   async create(name: string, plan: string, custom: CustomQuota = {}): Promise<Account> {
     const account = { name, ...quotaOf(plan, custom), createdAt: this.#context.clock.now() };
     return writeAs(this.#context, 'createAccount', account);
@@ -46,15 +39,18 @@ export class AccountOperations {
   }
 
   /**
-   * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Takes effect within
-   * the store's `staleAtMostMs`. Throws `PlanError`, and refuses `precondition_failed`.
+   * Changes the name, the plan and the note in one step; limits without a plan apply to the current plan. Takes
+   * effect within the store's `maxStaleMs`. Throws `PlanError`, and refuses `precondition_failed`.
    */
-  async update(id: number, { name, plan, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
+  async update(
+    id: number,
+    { name, plan, custom = {}, note, preconditions }: AccountUpdate,
+  ): Promise<Account> {
     const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;
-    if (isDerived) return this.#updateQuota(id, { name, custom, preconditions });
+    if (isDerived) return this.#updateQuota(id, { name, custom, note, preconditions });
     const limits = plan === undefined ? undefined : quotaOf(plan, custom);
     return foundAccount(
-      await writeAs(this.#context, 'updateAccount', { id, name, limits, preconditions }),
+      await writeAs(this.#context, 'updateAccount', { id, name, limits, note, preconditions }),
       id,
     );
   }
@@ -75,7 +71,10 @@ export class AccountOperations {
     return (await this.#context.store.limits.standing(caller)).verdict;
   }
 
-  async #updateQuota(id: number, { name, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
+  async #updateQuota(
+    id: number,
+    { name, custom = {}, note, preconditions }: AccountUpdate,
+  ): Promise<Account> {
     for (;;) {
       const { plan, quota } = await this.find(id);
       const { perMinute, perDay } = plan === 'enterprise' ? quota : {};
@@ -83,11 +82,11 @@ export class AccountOperations {
         perMinute: custom.perMinute ?? perMinute,
         perDay: custom.perDay ?? perDay,
       });
-      const change = { id, name, limits, basis: { plan, quota }, preconditions };
+      const change = { id, name, limits, basis: { plan, quota }, note, preconditions };
       try {
         return foundAccount(await writeAs(this.#context, 'updateAccount', change), id);
       } catch (error) {
-        // With preconditions, other limits than these are what the caller wants to hear of.
+        // With preconditions, a difference of the limits must be reported.
         const isOvertaken =
           error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;
@@ -100,19 +99,19 @@ function foundAccount(account: Account | undefined, id: number): Account {
   return foundById(account, 'account_not_found', id);
 }
 
-interface Services extends Pick<OperatorContext, 'store'> {
+interface Services extends Pick<OperatorContext, 'store' | 'clock'> {
   readonly accounts: AccountOperations;
   readonly usage: UsageReports;
 }
 
 export const accountHandlers = {
-  listAccounts: ({ store }, { query }) => accountPage(store, query),
+  listAccounts: (services, { query }) => accountPage(services, query),
   createAccount: async ({ accounts }, { body: { name, plan, perMinute, perDay } }) =>
     shownAccount(await planned(accounts.create(name, plan, { perMinute, perDay }))),
   getAccount: async ({ accounts }, { params }) => shownAccount(await accounts.find(idOf(params))),
   updateAccount: async ({ accounts }, { params, body }, { preconditions }) => {
-    const { name, plan, perMinute, perDay } = body;
-    const change = { name, plan, custom: { perMinute, perDay }, preconditions };
+    const { name, plan, perMinute, perDay, note } = body;
+    const change = { name, plan, custom: { perMinute, perDay }, note, preconditions };
     return shownAccount(await planned(accounts.update(idOf(params), change)));
   },
   closeAccount: async ({ accounts }, { params }) => shownAccount(await accounts.close(idOf(params))),
@@ -126,24 +125,7 @@ export const accountHandlers = {
 
 const idOf = ({ accountId }: { readonly accountId: bigint }) => Number(accountId);
 
-/** A page by id, or with a name filter by name, whose cursor also has the name. Refuses `invalid_cursor`. */
-async function accountPage(
-  { accounts }: Pick<Store, 'accounts'>,
-  query: z.infer<typeof ListAccountsQuery>,
-): Promise<Page<ShownAccount>> {
-  const { limit, name, state, cursor } = query;
-  const filters = filtersText('/accounts', { ...query });
-  const isByName = name !== undefined;
-  const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, isByName);
-  const after = start && { id: Number(start.after), name: start.name ?? '' };
-  const isClosed = state === undefined ? undefined : state === 'closed';
-  const found = await accounts.search(after, limit + 1, { name, isClosed });
-  return pageFrom(found.map(shownAccount), limit, (last) =>
-    writeCursor({ filters, after: BigInt(last.id), name: isByName ? last.name : undefined }),
-  );
-}
-
-/** Refuses `invalid_body` for a plan that cannot be given. */
+/** Refuses `invalid_body` for an invalid plan. */
 async function planned<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

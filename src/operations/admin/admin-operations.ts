@@ -14,28 +14,32 @@ import type { Preconditions } from '../changes/preconditions.ts';
 import { importHandlers } from '../imports/handlers.ts';
 import type { ReadStore } from '../resources/rows.ts';
 import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
+import { ownSessionHandlers } from '../sign-in/own-sessions.ts';
 import { sessionHandlers } from '../sign-in/sessions.ts';
 import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backups.ts';
 import { banHandlers } from './bans.ts';
+import { categoryUseHandlers } from './categories.ts';
 import { eventHandlers } from './events.ts';
 import type { Asking, HandlersOf } from './handlers.ts';
 import { keyHandlers } from './keys.ts';
+import { operatorReaders, totalsHandlers } from './lists.ts';
 import { operatorHandlers } from './operators.ts';
+import { searchHandlers } from './search.ts';
 import { type OperatorServices, type ServingParts, servicesAs } from './services.ts';
 import { systemHandlers } from './system.ts';
-import { usageHandlers } from './usage.ts';
+import { failedRequestHandlers, usageHandlers } from './usage.ts';
 import { webhookHandlers } from './webhooks.ts';
 
-/** Those that give or take the cookie of a session: the listener does them with `SessionOperations`. */
+/** Operations that set or delete the session cookie, which the listener performs with `SessionOperations`. */
 type CookieOperationId = 'createSession' | 'deleteSession';
 
 type HandledRows = Omit<typeof adminOperations, ShopOperationId | CookieOperationId>;
 
 type Services = OperatorServices & ServingParts;
 
-/** Those that need the store alone, so that the command line can perform them. */
+/** Operations that need only the store, so that the command line can perform them. */
 const storeHandlers = {
   ...operatorHandlers,
   ...accountHandlers,
@@ -44,14 +48,19 @@ const storeHandlers = {
   ...usageHandlers,
   ...auditHandlers,
   ...webhookHandlers,
+  ...searchHandlers,
+  ...totalsHandlers,
+  ...categoryUseHandlers,
 };
 
 export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;
 
 const handlers: HandlersOf<Services, HandledRows> = {
   ...storeHandlers,
+  ...failedRequestHandlers,
   ...backupHandlers,
   ...sessionHandlers,
+  ...ownSessionHandlers,
   ...importHandlers,
   ...systemHandlers,
   ...eventHandlers,
@@ -81,7 +90,10 @@ export class AdminOperations {
     this.#parts = parts;
   }
 
-  /** What it changes is durable and recorded when this resolves. Refuses what the operation does, and `service_unavailable`. */
+  /**
+   * Its change is durable and recorded when this resolves. Refuses with the errors of the operation and
+   * `service_unavailable`.
+   */
   perform(
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
@@ -108,7 +120,7 @@ function outcomeOf(
 ): Awaitable<unknown> {
   if (isShopOperation(id))
     return performShared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
-  // The input was made by the row, so it is the one its handler takes.
+  // The row parsed the input, so it has the type of its handler.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...asking, preconditions });
 }
@@ -134,7 +146,7 @@ export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
 }
 
-/** What clients do to the resources of the store, done by an operator: the same readers and units of work. */
+/** Operations of clients, called by an operator, with the same readers and units of work. */
 function performShared(
   services: OperatorServices,
   id: ShopOperationId,
@@ -142,11 +154,13 @@ function performShared(
   preconditions: Preconditions,
 ): Awaitable<unknown> {
   if (isRead(shopOperations[id])) {
-    const read = sharedReaders[id as keyof typeof sharedReaders] as Reader;
+    const read = readers[id as keyof typeof readers] as Reader;
     return read(services.store, { params, query, body } as never);
   }
   const unit = { params, body, preconditions, now: services.clock.now() };
   return writeAs(services, id as keyof typeof sharedUnits, unit as never);
 }
+
+const readers = { ...sharedReaders, ...operatorReaders };
 
 type Reader = (store: ReadStore, input: never) => Awaitable<unknown>;

@@ -1,5 +1,5 @@
 import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
-import { mostWebhooks } from '../../contract/webhooks.ts';
+import { maxWebhooks } from '../../contract/webhooks.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
 import type { AuditEntry } from '../../tables/operators.ts';
 import { pageOf } from '../resources/pages.ts';
@@ -9,7 +9,7 @@ import type { HandlersOf } from './handlers.ts';
 
 const pageSize = 1_000;
 
-const keysAtOnce = 100;
+const keyBatch = 100;
 
 interface AuditQuery extends AuditFilter {
   readonly account?: bigint | undefined;
@@ -22,7 +22,7 @@ export class AuditOperations {
     this.#store = store;
   }
 
-  /** A page of the entries that fit, the latest first, as `AuditStore.list` gives it. Of an account, it costs a read for each key. */
+  /** A page of matching entries, latest first. For an account, it needs one read per key. */
   async list(
     before: bigint | undefined,
     limit: number,
@@ -39,8 +39,9 @@ export class AuditOperations {
   }
 
   /**
-   * All entries that fit when this begins, the oldest first. The log is read against its order, so where its pages begin is
-   * found first and kept, and the pages are read again from the last one on. Memory stays small for a log of any length.
+   * All entries that match at the start, oldest first. The log is stored in the opposite order, so the starts
+   * of its pages are collected first, and then the pages are read from the last one. Memory is small for a
+   * log of any length.
    */
   async *all(filter: AuditQuery): AsyncGenerator<AuditEntry, void> {
     const latest = await this.list(undefined, pageSize, filter);
@@ -56,12 +57,12 @@ export class AuditOperations {
 
   async *#objectsOf(account: bigint): AsyncGenerator<readonly string[]> {
     const accountId = Number(account);
-    const webhooks = await this.#store.webhooks.list(undefined, mostWebhooks, { accountId });
+    const webhooks = await this.#store.webhooks.list(undefined, maxWebhooks, { accountId });
     yield [`account:${account}`, ...webhooks.map(({ id }) => `webhook:${id}`)];
     for (let after = 0; ; ) {
-      const keys = await this.#store.keys.list(after, keysAtOnce, { accountId });
+      const keys = await this.#store.keys.list(after, keyBatch, { accountId });
       yield keys.map(({ id }) => `key:${id}`);
-      if (keys.length < keysAtOnce) return;
+      if (keys.length < keyBatch) return;
       after = keys.at(-1)?.id ?? after;
     }
   }

@@ -28,7 +28,7 @@ export interface BackupParts {
 }
 
 export interface BackupSettings {
-  /** How often one is made, in ms; undefined when only on request. */
+  /** Interval in ms; undefined if backups are made on request only. */
   readonly everyMs: number | undefined;
   readonly keep: number;
 }
@@ -36,20 +36,20 @@ export interface BackupSettings {
 interface BackupContext extends BackupSettings {
   readonly store: Pick<Writes, 'write'>;
   readonly clock: Clock;
-  /** Undefined where none can be made: on a server, or without a folder. */
+  /** Undefined if backups are not possible: on a server, or without a folder. */
   readonly parts: BackupParts | undefined;
 }
 
-/** After a failure the next try is this much later, or after the interval if that is shorter. */
+/** Delay of a retry after a failure, if the interval is not shorter. */
 const retryMs = 300_000;
 
 type ScheduledBackup =
   | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What is measured of the backups of a service. Its own are counted since it started. */
+/** Metrics of backups. Counts begin at the start of the service. */
 export interface BackupFigures {
-  /** How often one is to be made, in ms; undefined when only on request. */
+  /** Interval in ms; undefined if backups are made on request only. */
   readonly everyMs: number | undefined;
   readonly latest: NamedFile | undefined;
   /** Duration of the latest backup of this service; undefined while there is none. */
@@ -63,9 +63,9 @@ export class BackupOperations implements AsyncDisposable {
   readonly #stopping = new AbortController();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
-  /** When the last one failed, Unix ms; undefined when it did not. */
+  /** Time of the last failure, Unix ms; undefined if the last backup succeeded. */
   #failedAt: number | undefined;
-  /** When the latest was made, Unix ms; undefined until the folder was read. */
+  /** Time of the latest backup, Unix ms; undefined until the folder was read. */
   #latest: number | undefined;
   #seconds: number | undefined;
   #made = 0;
@@ -94,7 +94,10 @@ export class BackupOperations implements AsyncDisposable {
     };
   }
 
-  /** Makes one and resolves when it is there. Refuses `backup_not_possible`, and `backup_in_progress` while there is another. */
+  /**
+   * Makes a backup and resolves when it is complete. Refuses `backup_not_possible`, and `backup_in_progress`
+   * while another one is running.
+   */
   async create(actor: Actor, label: string): Promise<Backup> {
     const backup = await this.#make(label);
     const { lastVerification: _, ...recorded } = backup;
@@ -106,17 +109,23 @@ export class BackupOperations implements AsyncDisposable {
     return backup;
   }
 
-  /** The file of a backup, which is recorded: it holds all of the store. Refuses `backup_not_found`. */
+  /**
+   * The file of a backup. The download is recorded, because it contains the whole store. Refuses
+   * `backup_not_found`.
+   */
   async download(actor: Actor, name: string): Promise<FileContent> {
     const { parts } = this.#context;
     const path = parts?.folder.pathOf(name);
-    const isThere = (await parts?.folder.list())?.some((file) => file.name === name) ?? false;
-    if (path === undefined || !isThere) throw new Refusal('backup_not_found');
+    const exists = (await parts?.folder.list())?.some((file) => file.name === name) ?? false;
+    if (path === undefined || !exists) throw new Refusal('backup_not_found');
     await this.#record(actor, 'downloadBackup', name, null);
     return { name, content: Bun.file(path) };
   }
 
-  /** Refuses `backup_not_found`, and `backup_damaged` with what is wrong with it. Keeps the result. */
+  /**
+   * Verifies a backup and stores the result. Refuses `backup_not_found`, and `backup_damaged` with the
+   * damage.
+   */
   async verify(name: string): Promise<Verification> {
     const { parts } = this.#context;
     const path = parts?.folder.pathOf(name);
@@ -152,7 +161,7 @@ export class BackupOperations implements AsyncDisposable {
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
-  /** Makes the one that is due and removes those that are too many; undefined when none is due. */
+  /** Makes a due backup and deletes excess ones; undefined if none is due. */
   async makeDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
@@ -175,7 +184,7 @@ export class BackupOperations implements AsyncDisposable {
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
     this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
-    // A clock that was set back does not put it off.
+    // A clock set back does not delay it.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
 
@@ -187,7 +196,7 @@ export class BackupOperations implements AsyncDisposable {
 
   async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
     const { parts, clock } = this.#context;
-    // A folder that cannot be written does not change what was found.
+    // A folder that is not writable does not change the result.
     await parts?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
   }
 
@@ -196,7 +205,7 @@ export class BackupOperations implements AsyncDisposable {
     if (parts === undefined) throw new Refusal('backup_not_possible');
     if (this.#running !== undefined) throw new Refusal('backup_in_progress');
     const { maker, folder } = parts;
-    // To the second, as its name has it.
+    // To the second, like its name.
     const now = Math.floor(clock.now() / 1_000) * 1_000;
     const name = folder.nameAt(now, label);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
@@ -244,7 +253,7 @@ function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Bac
   };
 }
 
-/** The latest, as far as the folder can be read; those of a date that is still to come do not count. */
+/** The latest backup, if the folder can be read, ignoring future dates. */
 async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
   const files = await folder.list().catch(() => []);
   return files.find(({ createdAt }) => createdAt <= now);

@@ -26,15 +26,15 @@ export class BanOperations {
     return inOrder.flatMap((ban) => {
       const key = keys.get(ban.keyId);
       const account = key && accounts.get(key.accountId);
-      // Counts of a store that was put back may know keys that it does not have.
+      // After a restore, bans may belong to keys that no longer exist.
       return key === undefined || account === undefined ? [] : [shownBan(ban, key, account)];
     });
   }
 
   /**
-   * Ends a key's ban, and forgets its strikes and level. Refuses `ban_not_found`. Bans are not where the audit log is, so no
-   * transaction has both: the request is recorded first, and the result afterwards. If the process ends or the store fails in
-   * between, the log has the first entry alone, and the list of bans tells whether it was done.
+   * Ends a key's ban and clears its strikes and level. Refuses `ban_not_found`. Bans and the audit log are
+   * stored separately, so the request is recorded first and the result afterwards. If the process ends or the
+   * store fails in between, the log has only the first entry, and the list of bans shows the result.
    */
   async lift(keyId: number): Promise<void> {
     const { limits } = this.#context.store;

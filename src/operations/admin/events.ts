@@ -20,7 +20,7 @@ export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
-/** Which events are retained. Costs the same at any size, except for a look at each billion ids. */
+/** The range of retained events. The cost is independent of the size, except for one read per billion ids. */
 export async function eventLogOf(
   events: EventStore,
   { areRecorded, keepMs }: EventSettings,
@@ -39,11 +39,11 @@ export async function eventLogOf(
   };
 }
 
-/** How many events there are from one to another. Counts ids, without those that restores skipped. */
+/** The number of events in a range, by their ids, without those that restores skipped. */
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Steps as long as a gap miss none.
+  // Steps as long as a gap find every gap.
   for (let at = first; at + step <= last; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;

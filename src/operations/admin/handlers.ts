@@ -7,8 +7,10 @@ import type { Preconditions } from '../changes/preconditions.ts';
 export interface SignedIn {
   readonly actor: Actor;
   readonly role: Role;
-  /** Unix ms; undefined for a token, which stays. */
+  /** Unix ms; undefined for a token, which does not expire. */
   readonly expiresAt: number | undefined;
+  /** Of the session; undefined for a token. */
+  readonly sessionFingerprint?: string | undefined;
 }
 
 export interface Asking extends SignedIn {

@@ -1,6 +1,8 @@
-import type { keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
+import type { FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
 import { dayOf } from '../../domain/clock.ts';
+import { eventLoopTick } from '../../domain/event-loop.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
 import type { PlanName } from '../../domain/plan.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../domain/scope.ts';
@@ -14,10 +16,10 @@ import { isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
-/** Lifetime of a key: a number of ms from now, or until an instant (Unix ms); `null` for unlimited. */
+/** Lifetime of a key: ms from now, or until a time (Unix ms); `null` for unlimited. */
 type Lifetime = number | { readonly until: number } | null;
 
-/** A new key. Its text is known only here. */
+/** A new key, with its only copy in clear text. */
 export interface IssuedKey {
   readonly id: number;
   readonly accountId: number;
@@ -28,7 +30,7 @@ export interface IssuedKey {
   readonly expiresAt: number | null;
 }
 
-/** API keys, for operators. Processes that serve the store obey within its `staleAtMostMs`. */
+/** API keys, for operators. Changes apply on all processes within the store's `maxStaleMs`. */
 export class KeyOperations {
   readonly #context: OperatorContext;
   readonly #randomBytes: RandomBytes;
@@ -51,16 +53,16 @@ export class KeyOperations {
     return this.#issued(outcome, account.plan, secret);
   }
 
-  /** The key a new store begins with, and its account; undefined when the store is not new. */
+  /** Creates the first key of a new store and its account; undefined if the store is not new. */
   async createFirst(
     accountName: string,
     plan: FirstAccount['plan'],
     keyName: string,
   ): Promise<IssuedKey | undefined> {
-    // Keys are never deleted. A read recognizes a store that has some, so that a start waits neither for the writer nor for a lock.
+    // Keys are never deleted, so a read can detect existing ones, and a start waits neither for the writer
+    // nor for a lock.
     if ((await this.#context.store.keys.fingerprints(0, 1)).length > 0) return undefined;
-    // No account has the id 0; the store puts its own in.
-    // Its owner's, so it may do everything.
+    // The store replaces the account id 0. The key is for the owner, so it has all scopes.
     const { key, stored } = this.#make(0, keyName, null, allScopes);
     const account = { name: accountName, plan, createdAt: stored.createdAt };
     const made = await this.#context.store.write('createFirstKey', { account, key: stored });
@@ -68,9 +70,9 @@ export class KeyOperations {
   }
 
   /**
-   * Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. The new one lives as
-   * long from now on as the old one was to live, unless `lifetime` says otherwise. Refuses `key_not_found`, and `key_ended`
-   * when the old key is not live any more.
+   * Creates a new key for the same account. The old one ends after `graceMs`, or at its expiry. The lifetime
+   * of the new one defaults to that of the old one. Refuses `key_not_found`, and `key_ended` if the old key
+   * is no longer active.
    */
   async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
     const old = await this.find(id);
@@ -89,7 +91,9 @@ export class KeyOperations {
     foundById(hasKey || undefined, 'key_not_found', id);
   }
 
-  /** Sets what the key may do from its next request. Refuses `key_not_found` and `precondition_failed`. */
+  /**
+   * Sets the scopes of a key, from its next request on. Refuses `key_not_found` and `precondition_failed`.
+   */
   async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
     const hasKey = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
     foundById(hasKey || undefined, 'key_not_found', id);
@@ -100,6 +104,11 @@ export class KeyOperations {
     return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }
 
+  /** `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
+  stateOf(key: Key, banned: ReadonlySet<number> | undefined): ShownKey['state'] {
+    return stateOf(key, banned?.has(key.id), this.#context.clock.now());
+  }
+
   /** The keys with their use, in order. `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
@@ -108,12 +117,15 @@ export class KeyOperations {
     const byKey = new Map(uses.map((use) => [use.keyId, use]));
     return keys.map((key) => {
       const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
-      const state = stateOf(key, banned?.has(key.id), now);
+      const state = this.stateOf(key, banned);
       return { ...storedKey(key), state, lastUsedAt: isoOrNull(lastUsedAt), requestsToday };
     });
   }
 
-  /** The keys that are banned now. Refuses `service_unavailable`: on several instances Redis has them, and may be away. */
+  /**
+   * The banned keys. Refuses `service_unavailable` if Redis, which has the bans of several instances, is
+   * unreachable.
+   */
   async bannedIds(): Promise<ReadonlySet<number>> {
     return new Set((await this.#context.store.limits.bans()).map(({ keyId }) => keyId));
   }
@@ -160,7 +172,7 @@ function stateOf(
   return isBanned ? 'banned' : 'live';
 }
 
-/** Why a key was not rotated: the holder of an ended key was meant to lose access, or has its successor. */
+/** The reason a key was not rotated. The holder of an ended key was meant to lose access, or has its successor. */
 function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';
@@ -178,11 +190,16 @@ interface Services extends Pick<OperatorContext, 'store' | 'clock'> {
 export const keyHandlers = {
   listKeys: async ({ keys, store }, { query }) => {
     const accountId = query.accountId === undefined ? undefined : Number(query.accountId);
-    const { items, next } = await pageOf(query, {
+    const { state, order } = query;
+    const read = (after: number | undefined, limit: number) =>
+      order === 'desc'
+        ? store.keys.listNewest(after, limit, { accountId })
+        : store.keys.list(after ?? 0, limit, { accountId });
+    return pageOf(query, {
       path: '/keys',
-      read: (after = 0n, limit) => store.keys.list(Number(after), limit, { accountId }),
+      read: (after, limit) =>
+        keysIn(keys, state, read, after === undefined ? undefined : Number(after), limit),
     });
-    return { items: await shownKeys(keys, items), next };
   },
   createKey: async ({ keys, clock }, { params, body: { name, scopes, expiresAt } }) => {
     if (expiresAt !== undefined && expiresAt <= clock.now())
@@ -190,7 +207,11 @@ export const keyHandlers = {
     const lifetime = expiresAt === undefined ? null : { until: expiresAt };
     return shownIssued(await keys.create(Number(params.accountId), name, lifetime, scopes));
   },
-  getKey: ({ keys }, { params }) => findShown(keys, params),
+  getKey: async ({ keys, store }, { params }): Promise<FoundKey> => {
+    const shown = await findShown(keys, params);
+    const predecessor = await store.keys.findBy('successor', shown.id);
+    return { ...shown, predecessorId: predecessor?.id ?? null };
+  },
   updateKey: async ({ keys }, { params, body: { scopes } }, { preconditions }) => {
     if (scopes !== undefined) await keys.setScopes(Number(params.keyId), scopes, preconditions);
     return findShown(keys, params);
@@ -205,15 +226,43 @@ export const keyHandlers = {
     const { id: keyId } = await keys.find(Number(params.keyId));
     return usage.periods({ keyId }, query);
   },
+  getKeyOperations: async ({ keys, usage }, { params, query }) => {
+    const { id } = await keys.find(Number(params.keyId));
+    return usage.keyOperations(id, query);
+  },
 } satisfies HandlersOf<Services, typeof keyOperations>;
+
+/** Number of keys examined at once for a state, which is not stored. */
+const examinedBatch = 500;
+
+/** Up to `limit` keys in the state, or in any. */
+async function keysIn(
+  keys: KeyOperations,
+  state: ShownKey['state'] | undefined,
+  read: (after: number | undefined, limit: number) => Awaitable<Key[]>,
+  after: number | undefined,
+  limit: number,
+): Promise<ShownKey[]> {
+  if (state === undefined) return shownKeys(keys, await read(after, limit));
+  const banned = await ifAvailable(() => keys.bannedIds());
+  const found: Key[] = [];
+  for (let last = after; ; ) {
+    const examined = await read(last, examinedBatch);
+    found.push(...examined.filter((key) => keys.stateOf(key, banned) === state));
+    if (found.length >= limit || examined.length < examinedBatch)
+      return keys.inUse(found.slice(0, limit), banned);
+    last = examined.at(-1)?.id;
+    await eventLoopTick();
+  }
+}
 
 async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigint }): Promise<ShownKey> {
   const [shown] = await shownKeys(keys, [await keys.find(Number(keyId))]);
   return shown as ShownKey;
 }
 
-/** Keys are shown even while it cannot be read which are banned. */
-async function shownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
+/** Keys are shown even while bans cannot be read. */
+export async function shownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
   const banned = await ifAvailable(() => keys.bannedIds());
   return keys.inUse(found, banned);
 }

@@ -6,7 +6,7 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import { shownOperator } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** A new token. Its text is known only here. */
+/** A new token, with its only copy in clear text. */
 export interface IssuedToken {
   readonly operator: Operator;
   readonly token: string;
@@ -30,7 +30,10 @@ export class OperatorOperations {
     return { operator: outcome, token: secret };
   }
 
-  /** Makes a new token; the old one and all sessions end at once. Refuses `operator_not_found` and `operator_revoked`. */
+  /**
+   * Creates a new token. The old one and all sessions end immediately. Refuses `operator_not_found` and
+   * `operator_revoked`.
+   */
   async rotate(id: number): Promise<IssuedToken> {
     const { token, ...stored } = this.#make();
     const { outcome, secret } = await issueAs(this.#context, 'rotateOperator', { id, ...stored }, token);

@@ -6,6 +6,7 @@ import type { OperatorOnce } from '../changes/operator-once.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
+import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
 import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
@@ -19,7 +20,7 @@ import { OperatorOperations } from './operators.ts';
 import type { SystemOperations } from './system.ts';
 import { UsageReports } from './usage.ts';
 
-/** The parts of the service that operators' operations work with. `src/app/admin.ts` puts them together. */
+/** Dependencies of operators' operations. `src/app/admin.ts` composes them. */
 interface AdminParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -31,12 +32,13 @@ export interface ServingParts extends AdminParts {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;
   readonly logging: LoggingControl;
+  readonly failedRequests: FailedRequestSource;
   readonly importList: ImportList;
   readonly feed: EventFeed;
   readonly eventSettings: EventSettings;
 }
 
-/** What an operator can do: changes that are made with it are recorded as that operator's. */
+/** Services bound to an operator, whose changes are recorded with that operator. */
 function operationsOf(context: OperatorContext, { store, clock, randomBytes }: AdminParts) {
   return {
     accounts: new AccountOperations(context),

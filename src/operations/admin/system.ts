@@ -3,7 +3,8 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
-import { type DeliveryFigures, type EventFigures, type Metric, metricsOf } from '../observability/metrics.ts';
+import type { Metric } from '../observability/metric.ts';
+import { type DeliveryFigures, type EventFigures, metricsOf } from '../observability/metrics.ts';
 import { liveSeconds, sumOf, type TrafficSource } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
@@ -15,7 +16,7 @@ import type { EventSettings } from './events.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** Concerns and bans change slowly and cost more, so they are cached this long. */
-const heldMs = 5_000;
+const cacheMs = 5_000;
 
 /** A part of the service that may need an operator. */
 export interface ConcernSource {
@@ -36,14 +37,15 @@ interface SystemParts {
   /** Unix ms. */
   readonly startedAt: number;
   readonly settings: readonly Setting[];
-  /** When deprecated operations go, in Unix ms. */
+  /** Sunset of deprecated operations, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly backups: ConcernSource & Pick<BackupOperations, 'figures'>;
   readonly secrets: ConcernSource;
   readonly events: EventSettings;
+  readonly apiUrl: string;
 }
 
-interface Held {
+interface CachedFacts {
   readonly until: number;
   readonly bans: number;
   readonly events: EventFigures;
@@ -53,7 +55,7 @@ interface Held {
 
 export class SystemOperations {
   readonly #parts: SystemParts;
-  #held: Held | undefined;
+  #cached: CachedFacts | undefined;
 
   constructor(parts: SystemParts) {
     this.#parts = parts;
@@ -78,6 +80,7 @@ export class SystemOperations {
     return {
       version,
       runtime,
+      apiUrl: this.#parts.apiUrl,
       startedAt: iso(startedAt),
       workers: processes.length,
       memoryBytes: sumOf(processes).memoryBytes,
@@ -92,7 +95,7 @@ export class SystemOperations {
 
   async metrics(): Promise<readonly Metric[]> {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
-    // Metrics are read most in an outage.
+    // Metrics are read most often in an outage.
     const slow = await ifAvailable(() => this.#slow());
     return metricsOf({
       processes: await traffic.traffic(),
@@ -107,17 +110,17 @@ export class SystemOperations {
     });
   }
 
-  async #slow(): Promise<Held> {
-    const { store, clock, traffic, backups, secrets } = this.#parts;
+  async #slow(): Promise<CachedFacts> {
+    const { store, clock, traffic, backups, secrets, sunsets } = this.#parts;
     const now = clock.steady();
-    if (this.#held !== undefined && now < this.#held.until) return this.#held;
+    if (this.#cached !== undefined && now < this.#cached.until) return this.#cached;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
-    const known = { ...this.#parts, ...deliveries, seconds: sumOf(await traffic.traffic()).seconds };
-    const concerns = [...(await concernsOf(known, await this.#instances()))];
-    concerns.push(...[backups.concern, secrets.concern].filter((concern) => concern !== undefined));
+    const known = { store, clock, sunsets, ...deliveries, seconds: sumOf(await traffic.traffic()).seconds };
+    const parts = { secrets: secrets.concern, backups: backups.concern };
+    const concerns = await concernsOf({ ...known, ...parts }, await this.#instances());
     const bans = (await store.limits.bans()).length;
-    this.#held = { until: now + heldMs, bans, events, deliveries, concerns };
-    return this.#held;
+    this.#cached = { until: now + cacheMs, bans, events, deliveries, concerns };
+    return this.#cached;
   }
 
   async #deliveries(): Promise<DeliveryFigures> {
@@ -138,7 +141,7 @@ export class SystemOperations {
     };
   }
 
-  /** Those that were not stopped; this one is there even when it has not given its first sign of life yet. */
+  /** Instances that were not stopped, including this one even before its first heartbeat. */
   async #instances(): Promise<Instance[]> {
     const { store, clock, instance: name, version, startedAt } = this.#parts;
     const others = (await store.instances.list()).filter(

@@ -1,6 +1,23 @@
-import type { usageOperations } from '../../contract/admin/usage.ts';
-import { type Clock, dayMs, dayOf, hourMs } from '../../domain/clock.ts';
-import type { KeyUsage, MinuteUsage, TimeRange, UsageOwner, UsageResolution } from '../../storage/admin.ts';
+import type {
+  KeyOperationUsage,
+  OperationUsage,
+  TrafficStep,
+  UsageStep,
+  usageOperations,
+} from '../../contract/admin/usage.ts';
+import { type Clock, dayMs, dayOf, hourMs, minuteMs } from '../../domain/clock.ts';
+import { latencyQuantiles } from '../../domain/latency.ts';
+import type {
+  KeyUsage,
+  MinuteUsage,
+  OutcomeCounts,
+  Steps,
+  TimeRange,
+  UsageOwner,
+  UsageResolution,
+} from '../../storage/admin.ts';
+import type { FailedRequestSource } from '../observability/failed-requests.ts';
+import { outcomeOf } from '../observability/outcomes.ts';
 import { iso } from '../shown.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
@@ -8,8 +25,11 @@ import type { HandlersOf } from './handlers.ts';
 
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
-/** The longest time that is reported at once; of a longer one, the end. A read of an embedded store blocks the event loop. */
-const longestMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
+/**
+ * Maximum period of a report; only the end of a longer one is returned, because a read blocks the event loop
+ * of an embedded store.
+ */
+const maxRangeMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
 
 /** A requested range, in Unix ms. */
 interface AskedRange {
@@ -17,13 +37,30 @@ interface AskedRange {
   readonly until?: number | undefined;
 }
 
+interface StepLength extends Pick<Steps, 'by' | 'stepMs'> {
+  /** Default length of the period. */
+  readonly defaultMs: number;
+}
+
+const stepLengths: Readonly<Record<UsageStep, StepLength>> = {
+  '1m': { by: 'minute', stepMs: minuteMs, defaultMs: hourMs },
+  '5m': { by: 'minute', stepMs: 5 * minuteMs, defaultMs: dayMs },
+  '1h': { by: 'hour', stepMs: hourMs, defaultMs: 7 * dayMs },
+  '6h': { by: 'hour', stepMs: 6 * hourMs, defaultMs: 30 * dayMs },
+  '1d': { by: 'hour', stepMs: dayMs, defaultMs: 30 * dayMs },
+};
+
+const maxSteps = 1_000;
+
 interface OperationMinute {
   readonly minute: string;
   readonly operation: string;
   readonly codes: Record<string, number>;
 }
 
-/** Who makes how many requests, as it was recorded: those of the last 10 seconds may be missing. */
+type MutableCounts = { -readonly [Name in keyof OutcomeCounts]: number };
+
+/** Recorded usage, which is updated every 10 seconds. */
 export class UsageReports {
   readonly #store: Pick<Store, 'usage' | 'keys' | 'accounts'>;
   readonly #clock: Clock;
@@ -33,26 +70,77 @@ export class UsageReports {
     this.#clock = clock;
   }
 
-  /** Requests by minute and operation, of the last hour unless asked otherwise; 6 hours at most. */
+  /** Requests by minute and operation. Defaults to the last hour; at most 6 hours. */
   async minutes(asked: AskedRange): Promise<OperationMinute[]> {
     const { since, until } = this.#range(asked, defaultMs.minutes);
-    const range = { since: Math.max(since, until - longestMs.minutes), until };
+    const range = { since: Math.max(since, until - maxRangeMs.minutes), until };
     return minutesByOperation(await this.#store.usage.minutes(range));
   }
 
-  /** Requests of a key or an account by hour or day, as far back as they are kept unless asked otherwise. */
+  /** Requests and their latency by step, of all instances. Of more than 1,000 steps, only the last ones. */
+  async history({ step, ...asked }: AskedRange & { readonly step: UsageStep }): Promise<TrafficStep[]> {
+    const { by, stepMs, defaultMs: length } = stepLengths[step];
+    const { since, until } = this.#range(asked, length);
+    const begin = Math.max(since, until - maxSteps * stepMs);
+    const steps = { by, stepMs, since: begin - (begin % stepMs), until };
+    const { usage } = this.#store;
+    const found = new Map<number, { counts: MutableCounts; latencies: [number, number][] }>();
+    const at = (from: number) => {
+      const known = found.get(from) ?? {
+        counts: { ok: 0, refused: 0, limited: 0, failed: 0 },
+        latencies: [],
+      };
+      found.set(from, known);
+      return known;
+    };
+    for (const { from, code, requests } of await usage.counts(steps))
+      at(from).counts[outcomeOf(code)] += requests;
+    for (const { from, bucket, requests } of await usage.latencies(steps))
+      at(from).latencies.push([bucket, requests]);
+    return [...found]
+      .sort(([one], [other]) => one - other)
+      .map(([from, { counts, latencies }]) => {
+        const [p50 = null, p95 = null, p99 = null] = latencyQuantiles(latencies, [0.5, 0.95, 0.99]);
+        return { from: iso(from), ...counts, p50, p95, p99 };
+      });
+  }
+
+  /** Requests by operation and outcome, most first. Defaults to the last hour. */
+  async operations(asked: AskedRange): Promise<OperationUsage[]> {
+    const { since, until } = this.#range(asked, defaultMs.minutes);
+    const by = until - since > maxRangeMs.minutes ? 'hour' : 'minute';
+    const { stepMs } = stepLengths[by === 'hour' ? '1h' : '1m'];
+    const rows = await this.#store.usage.operations({ by, since: since - (since % stepMs), until });
+    const totals = new Map<string, { codes: Record<string, number>; total: number }>();
+    for (const { operation, code, requests } of rows) {
+      const { codes, total } = totals.get(operation) ?? { codes: {}, total: 0 };
+      totals.set(operation, { codes: { ...codes, [code]: requests }, total: total + requests });
+    }
+    return [...totals]
+      .sort(([one, { total }], [other, its]) => its.total - total || (one < other ? -1 : 1))
+      .map(([operation, { codes }]) => ({ operation, codes }));
+  }
+
+  /** Requests of a key by day and operation. Defaults to the last 30 days. */
+  async keyOperations(keyId: number, asked: AskedRange): Promise<KeyOperationUsage[]> {
+    const { since, until } = this.#range(asked, defaultMs.deprecated);
+    const rows = await this.#store.usage.keyOperations(keyId, { since: dayOf(since), until });
+    return rows.map(({ day, ...row }) => ({ from: iso(day), ...row }));
+  }
+
+  /** Requests of a key or an account by hour or day. Defaults to the whole retention period. */
   async periods(owner: UsageOwner, { resolution, ...asked }: AskedRange & { resolution: UsageResolution }) {
     const range = this.#range(asked, defaultMs[resolution]);
     const periods = await this.#store.usage.periods(owner, resolution, range);
     return periods.map(({ from, ...counts }) => ({ from: iso(from), ...counts }));
   }
 
-  /** The keys with the most requests, of today (UTC) unless asked otherwise; whole days are counted, 31 at most. */
+  /** The keys with the most requests. Defaults to today (UTC); at most 31 whole days. */
   async topCallers(asked: AskedRange, limit: number) {
     return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
   }
 
-  /** The keys with the most requests of deprecated operations, of the last 30 days unless asked otherwise. */
+  /** The keys with the most requests of deprecated operations. Defaults to the last 30 days. */
   async deprecatedCallers(asked: AskedRange, limit: number) {
     const range = this.#days(asked, defaultMs.deprecated);
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
@@ -64,7 +152,7 @@ export class UsageReports {
 
   #days(asked: AskedRange, defaultLength: number): TimeRange {
     const { since, until } = this.#range(asked, defaultLength);
-    return { since: dayOf(Math.max(since, until - longestMs.days)), until };
+    return { since: dayOf(Math.max(since, until - maxRangeMs.days)), until };
   }
 
   async #named(usages: readonly KeyUsage[]) {
@@ -96,6 +184,19 @@ function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
 
 export const usageHandlers = {
   listMinutes: ({ usage }, { query }) => usage.minutes(query),
+  getTrafficHistory: ({ usage }, { query }) => usage.history(query),
+  listOperationUsage: ({ usage }, { query }) => usage.operations(query),
   listTopCallers: ({ usage }, { query }) => usage.topCallers(query, query.limit),
   listDeprecatedCallers: ({ usage }, { query }) => usage.deprecatedCallers(query, query.limit),
-} satisfies HandlersOf<{ readonly usage: UsageReports }, typeof usageOperations>;
+} satisfies HandlersOf<{ readonly usage: UsageReports }, Omit<typeof usageOperations, 'listFailedRequests'>>;
+
+/** Only available in the serving process. */
+export const failedRequestHandlers: HandlersOf<
+  { readonly failedRequests: FailedRequestSource },
+  Pick<typeof usageOperations, 'listFailedRequests'>
+> = {
+  listFailedRequests: async ({ failedRequests }, { query: { keyId, requestId, limit } }) => {
+    const filter = { keyId: keyId === undefined ? undefined : Number(keyId), requestId, limit };
+    return [...(await failedRequests.list(filter))];
+  },
+};

@@ -15,7 +15,7 @@ type StoredWebhook = RowIn<typeof table>;
 
 interface WebhookServices extends OperatorContext {
   readonly sendTest: SendTest;
-  /** Of a process that serves; the command line has none. */
+  /** Available in a serving process, but not on the command line. */
   readonly feed?: EventFeed | undefined;
 }
 
@@ -53,9 +53,10 @@ export const webhookHandlers = {
     const webhook = await find(store, webhookId);
     const after = JSON.stringify({ url: webhook.url });
     const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
-    // First, because a request that is sent cannot be taken back.
+    // First, because a request that was sent cannot be undone.
     await store.write('recordAudit', entryOf(services, { operation, object, before: null, after }));
-    return sendTest(webhook);
+    const tested = await sendTest(webhook);
+    return tested.isBlocked ? { ...tested, error: `${tested.error} ${allowing}` } : tested;
   },
   redeliverAccountEvents: async (services, { params, body }) => {
     const { store, clock, feed } = services;
@@ -73,6 +74,9 @@ export const webhookHandlers = {
     return delivery;
   },
 } satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
+
+/** For operators only: clients cannot change it. */
+const allowing = 'Internal addresses, and http, are allowed for the networks in WEBHOOK_ALLOWED_NETWORKS.';
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
   return foundById(await webhooks.find(id), 'webhook_not_found', id);

@@ -7,14 +7,14 @@ import type { Clock } from '../../domain/clock.ts';
 import { fingerprint, isWellFormedKey } from '../../domain/key.ts';
 import type { Verdict, WindowState } from '../../domain/limit.ts';
 import type { Versions } from '../../domain/resources.ts';
-import { type Held, SecondChanceCache } from '../../domain/second-chance-cache.ts';
+import { type CacheEntry, SecondChanceCache } from '../../domain/second-chance-cache.ts';
 import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../../storage/storage.ts';
 import { KnownKeys } from './known-keys.ts';
 
-const heldCallers = 100_000;
-const heldUnknownKeys = 10_000;
-/** Attempts to read a caller that keeps changing. */
-const mostReadings = 4;
+const maxCallers = 100_000;
+const maxUnknownKeys = 10_000;
+/** Maximum number of reads of a caller that keeps changing. */
+const maxReads = 4;
 
 export type Credential =
   | { readonly kind: 'none' | 'malformed' }
@@ -32,14 +32,14 @@ export interface Unauthenticated {
   readonly state: WindowState;
 }
 
-/** A request with a key: where it comes from, and whether it costs nothing. */
+/** A request to admit: its key and address, and whether it is free. */
 interface Attempt {
   readonly print: string;
   readonly address: () => string;
   readonly isFree: boolean;
 }
 
-interface HeldCaller extends Held {
+interface CachedCaller extends CacheEntry {
   readonly caller: Caller;
   readonly version: number;
 }
@@ -50,12 +50,12 @@ export class AdmissionOperations {
   readonly #limits: LimitStore;
   readonly #clock: Clock;
   readonly #changed: (change: CallerChange) => void;
-  readonly #held = new SecondChanceCache<string, HeldCaller>(heldCallers);
+  readonly #cached = new SecondChanceCache<string, CachedCaller>(maxCallers);
   readonly #known: KnownKeys;
-  /** The version of callers under which a key was looked up in vain. */
-  readonly #unknownKeys = new LRUCache<string, number>(atMost(heldUnknownKeys));
+  /** The version of callers under which a key was not found. */
+  readonly #unknownKeys = new LRUCache<string, number>(atMost(maxUnknownKeys));
 
-  /** `changed` receives what operators changed about a cached caller, when its key is used next. */
+  /** `changed` receives changes of a cached caller by operators, when its key is next used. */
   constructor(
     keys: KeyStore,
     limits: LimitStore,
@@ -81,11 +81,11 @@ export class AdmissionOperations {
     const { key } = credential;
     const print = fingerprint(key);
     const attempt = { print, address, isFree };
-    const held = this.#held.get(print);
-    if (held !== undefined) return this.#decide(attempt, held, mostReadings);
-    // A typo, as its checksum tells.
+    const held = this.#cached.get(print);
+    if (held !== undefined) return this.#decide(attempt, held, maxReads);
+    // The checksum shows a typo.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
-    return this.#lookUp(attempt, mostReadings);
+    return this.#lookUp(attempt, maxReads);
   }
 
   refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
@@ -98,17 +98,17 @@ export class AdmissionOperations {
 
   #decide(
     attempt: Attempt,
-    held: HeldCaller | undefined,
+    held: CachedCaller | undefined,
     readingsLeft: number,
   ): Awaitable<Authenticated | Unauthenticated> {
-    if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
+    if (held === undefined || this.#isExpired(held.caller)) {
       return this.#fail('invalid_api_key', attempt.address());
     }
     const { caller, version } = held;
-    const decided = attempt.isFree ? this.#look(held) : this.#limits.take(caller, version);
+    const decided = attempt.isFree ? this.#peek(held) : this.#limits.take(caller, version);
     return andThen(decided, ({ verdict, versions }) => {
       if (verdict !== undefined) return { caller, verdict, versions };
-      // Callers change faster than they can be read: that is no reason to call the key invalid.
+      // Callers change faster than they can be read, so the key may still be valid.
       if (readingsLeft === 0) throw new Refusal('service_unavailable');
       return andThen(this.#read(attempt.print, versions), (again) =>
         this.#decide(attempt, again, readingsLeft - 1),
@@ -116,14 +116,19 @@ export class AdmissionOperations {
     });
   }
 
-  #look({ caller, version }: HeldCaller): Awaitable<Admission> {
+  /** Most keys never expire, and need no call of the clock. */
+  #isExpired({ expiresAt }: Caller): boolean {
+    return expiresAt !== Number.POSITIVE_INFINITY && expiresAt <= this.#clock.now();
+  }
+
+  #peek({ caller, version }: CachedCaller): Awaitable<Admission> {
     return andThen(this.#limits.standing(caller), ({ verdict, versions }) => ({
       verdict: versions.callers === version ? verdict : undefined,
       versions,
     }));
   }
 
-  /** Unknown keys are recognized without a look-up; others are looked up once for each version of callers. */
+  /** Unknown keys are detected without a look-up. Others are looked up once per version of callers. */
   #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     const { print, address } = attempt;
     const { version } = this.#known;
@@ -152,17 +157,17 @@ export class AdmissionOperations {
     );
   }
 
-  #read(print: string, { callers: version }: Versions): Awaitable<HeldCaller | undefined> {
+  #read(print: string, { callers: version }: Versions): Awaitable<CachedCaller | undefined> {
     return andThen(this.#keys.findCaller(print), (caller) => {
-      const before = this.#held.get(print)?.caller;
+      const before = this.#cached.get(print)?.caller;
       if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
       if (caller === undefined) {
-        this.#held.delete(print);
+        this.#cached.delete(print);
         this.#unknownKeys.set(print, version);
         return undefined;
       }
       const held = { caller, version, isRecent: false };
-      this.#held.set(print, held);
+      this.#cached.set(print, held);
       return held;
     });
   }
@@ -179,7 +184,7 @@ function unauthenticated(
   return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
 }
 
-/** An operator's change of a key or its account, as noticed when the key is used next. */
+/** An operator's change of a key or its account, noticed when the key is next used. */
 interface CallerChange {
   readonly message: string;
   readonly fields: Readonly<Record<string, number | string | null>>;

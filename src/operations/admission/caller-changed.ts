@@ -1,2 +1,5 @@
-/** While a request waited, its key was revoked, has expired, was banned or lost a scope: it has to be admitted again. */
+/**
+ * The key of a waiting request was revoked, expired, banned or lost a scope. The request must be admitted
+ * again.
+ */
 export class CallerChanged extends Error {}

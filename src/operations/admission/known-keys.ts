@@ -3,13 +3,13 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { FingerprintSet } from '../../domain/fingerprint-set.ts';
 import type { KeyFingerprint, KeyStore } from '../../storage/storage.ts';
 
-/** Keys read at once; requests are served in between. */
+/** Number of keys read at once. Requests are served in between. */
 const pageSize = 1_000;
 
 /**
- * Which keys were ever made, so that made-up keys need no look-up and cost the store nothing, from however many addresses
- * they come. A valid key is never taken for a made-up one. Keys are never deleted and their ids rise, so after a change of
- * callers only the new ones are read.
+ * All keys ever created, so that unknown keys cause no load on the store, from any number of addresses. A
+ * valid key is never classified as unknown. Keys are never deleted and their ids ascend, so only new ones are
+ * read after a change of callers.
  */
 export class KnownKeys {
   readonly #keys: Pick<KeyStore, 'fingerprints'>;
@@ -27,10 +27,10 @@ export class KnownKeys {
     return this.#set.mayHave(fingerprint);
   }
 
-  /** Reads the keys made since. Callers share a read in progress; `version` may be older than this one afterwards. */
+  /** Reads new keys. Concurrent calls share a read; `version` may still be older afterwards. */
   read(version: number): Awaitable<void> {
     if (this.#reading !== undefined) return this.#reading;
-    const reading = this.#readOn(version);
+    const reading = this.#readNextPage(version);
     if (!(reading instanceof Promise)) return;
     this.#reading = reading.finally(() => {
       this.#reading = undefined;
@@ -44,17 +44,17 @@ export class KnownKeys {
     if (reading instanceof Promise) reading.catch(() => undefined);
   }
 
-  #readOn(version: number): Awaitable<void> {
+  #readNextPage(version: number): Awaitable<void> {
     return andThen(this.#keys.fingerprints(this.#last?.id ?? 0, pageSize), (page) => {
       if (this.#last !== undefined && page[0]?.fingerprint !== this.#last.fingerprint) {
         // The store was restored to an earlier state while open: its ids are assigned again.
         this.#set.clear();
         this.#last = undefined;
-        return this.#readOn(version);
+        return this.#readNextPage(version);
       }
       for (const { fingerprint } of page) this.#set.add(fingerprint);
       this.#last = page.at(-1);
-      if (page.length === pageSize) return nextTurn().then(() => this.#readOn(version));
+      if (page.length === pageSize) return nextTurn().then(() => this.#readNextPage(version));
       this.version = version;
     });
   }

@@ -1,10 +1,10 @@
 import { Refusal } from '../../contract/refusal.ts';
 import type { Transaction, UnitOfWork } from '../../storage/transaction.ts';
 import type { AuditedInput, auditedUnit } from './audited.ts';
-import { keptForMs } from './once.ts';
+import { retentionMs } from './once.ts';
 
 interface StoredOnce {
-  /** SHA-256 over the operator and the `Idempotency-Key`. */
+  /** SHA-256 of the operator and the `Idempotency-Key`. */
   readonly key: string;
   readonly request: string;
   /** The secret that the change issues, readable only with the `Idempotency-Key`; `null` when it issues none. */
@@ -22,16 +22,19 @@ interface AuditedOnceOutcome {
   readonly isReplayed: boolean;
 }
 
-/** Operators' answers are kept beside those of accounts, none of which has this id. */
+/** Responses for operators are stored in the table of those for accounts, under an id that no account has. */
 const operatorsId = 0;
 
-/** Makes and records an operator's change and keeps its outcome, or returns the kept one. What changed nothing is not kept. */
+/**
+ * Makes and records an operator's change and stores its outcome, or returns the stored one. A change without
+ * effect is not stored.
+ */
 export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
   const run = async (
     transaction: Transaction,
     { once, ...input }: AuditedOnceInput,
   ): Promise<AuditedOnceOutcome> => {
-    const since = input.at - keptForMs;
+    const since = input.at - retentionMs;
     const place = { accountId: operatorsId, key: once.key };
     const [kept] = await transaction.answers.find([place], since);
     if (kept !== undefined) {

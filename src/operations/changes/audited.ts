@@ -11,9 +11,9 @@ interface Subject {
   readonly of: (input: unknown) => Id | undefined;
   /** Whether the change is recorded even if the object looks the same afterwards. */
   readonly always?: true;
-  /** The object as JSON, without secrets; `null` when it is not there. */
+  /** The object as JSON, without secrets; `null` if it does not exist. */
   readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
-  /** JSON of what the change added to the object, which is recorded instead of the object. */
+  /** JSON of the change's additions to the object, which is recorded instead of the object. */
   readonly made?: (outcome: unknown) => string;
 }
 
@@ -34,7 +34,7 @@ export function subjectsOf<T>(
   };
   const by = (of: Subject['of']): Subject => ({ kind, of, read });
   return {
-    /** The change makes the object, and its outcome has the id. */
+    /** The change creates the object, and its result has the id. */
     made: by(() => undefined),
     byId: by((input) => (input as { readonly id: Id }).id),
     byParam: (name: string) =>
@@ -51,10 +51,13 @@ export interface AuditedInput {
   readonly at: number;
 }
 
-/** Performs a unit and appends the change to the audit log, in one transaction. What changes nothing is not recorded. */
+/**
+ * Performs a unit and appends the change to the audit log, in one transaction. A change without effect is not
+ * recorded.
+ */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** Never none: what is read before the change stays as it is until the change. */
+  /** Never undefined: data read before the change is unchanged until the change. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];

@@ -43,7 +43,7 @@ async function write<Name extends AuditedName>(
 ): Promise<{ readonly outcome: Outcome<Name>; readonly sealed: string | null }> {
   const change = { unit, input, actor: actorText(actor), at: clock.now() };
   if (once === undefined) {
-    // The unit made it, of which `audited` knows no more than its name.
+    // The unit defines the type, and `audited` knows only its name.
     return { outcome: (await store.write('audited', change)) as Outcome<Name>, sealed: null };
   }
   const { key, request } = once;

@@ -10,9 +10,9 @@ import type {
   UnitOfWork,
 } from '../../storage/transaction.ts';
 
-export const keptForMs = dayMs;
+export const retentionMs = dayMs;
 
-/** Identifies a request and its repetitions (`Idempotency-Key`). */
+/** Identifies a request and its retries (`Idempotency-Key`). */
 export interface Once {
   readonly accountId: number;
   readonly key: string;
@@ -36,7 +36,7 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
     transaction: Transaction,
     { operationId, input, once }: OnceInput,
   ): Promise<OnceResult> => {
-    const since = input.now - keptForMs;
+    const since = input.now - retentionMs;
     const [kept] = await transaction.answers.find([once], since);
     if (kept !== undefined) {
       const outcome = replayOf(kept, once);
@@ -50,17 +50,20 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
   return { writes, writesFor, run };
 }
 
-/** The same for concurrent requests of an operation that never refuses: each step is made once for all of them. */
+/** Batches concurrent requests of an operation that never refuses: each step runs once for all of them. */
 export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Input>) {
-  type Asked = { readonly input: Input & { readonly now: number }; readonly once: Once };
-  const all = async (transaction: Transaction, asked: readonly Asked[]): Promise<OnceOutcome[]> => {
-    const since = Math.min(...asked.map(({ input }) => input.now)) - keptForMs;
+  type RepeatableRequest = { readonly input: Input & { readonly now: number }; readonly once: Once };
+  const all = async (
+    transaction: Transaction,
+    asked: readonly RepeatableRequest[],
+  ): Promise<OnceOutcome[]> => {
+    const since = Math.min(...asked.map(({ input }) => input.now)) - retentionMs;
     const keys = asked.map(({ once }) => once);
     const found = await transaction.answers.find(keys, since);
     const answers = new Map(
       found.flatMap((kept) => (kept === undefined ? [] : [[nameOf(kept), kept] as const])),
     );
-    const first = new Map<string, Asked>();
+    const first = new Map<string, RepeatableRequest>();
     for (const each of asked) {
       const name = nameOf(each.once);
       if (!answers.has(name) && !first.has(name)) first.set(name, each);

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import type { RandomBytes } from '../../domain/key.ts';
 
-/** Fewest characters of an operator's `Idempotency-Key`: a UUID without its hyphens. It has to resist guessing. */
-export const fewestCharacters = 32;
+/** Minimum length of an operator's `Idempotency-Key`, which must resist guessing: a UUID without hyphens. */
+export const minKeyLength = 32;
 
 const saltBytes = 16;
 const keyBytes = 32;
@@ -18,8 +18,9 @@ interface OperatorOnceOptions {
 }
 
 /**
- * A request of an operator that is done once, however often it comes (`Idempotency-Key`). A secret that it issues is stored under a
- * key derived from the `Idempotency-Key`, which is stored only as a hash: only a repetition by the same operator can read it.
+ * A request of an operator that is performed once, with any number of retries (`Idempotency-Key`). A secret
+ * that it issues is stored under a key derived from the `Idempotency-Key`, which is stored only as a hash:
+ * only a repetition by the same operator can read it.
  */
 export class OperatorOnce {
   readonly key: string;
@@ -42,7 +43,7 @@ export class OperatorOnce {
     return Buffer.concat([salt, encryption.getAuthTag(), ...sealed]).toString('base64url');
   }
 
-  /** Throws when it was sealed by another request. */
+  /** Throws if it was sealed by another request. */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64url');
     const { key, iv } = this.#derived(bytes.subarray(0, saltBytes));
@@ -53,7 +54,7 @@ export class OperatorOnce {
     );
   }
 
-  /** Each salt gives another key, so the vector may follow from it as well. */
+  /** Each salt results in another key, so the vector may be derived from it as well. */
   #derived(salt: Uint8Array): { key: Buffer; iv: Buffer } {
     const { idempotencyKey, actor, request } = this.#options;
     const info = `animal-store operator-once\n${actor}\n${request}`;

@@ -1,15 +1,21 @@
 import { etagOf } from '../../contract/caching.ts';
 import { Refusal } from '../../contract/refusal.ts';
 
-/** What a request demands of the resource it changes (RFC 9110, section 13.1). Plain values, because the change may be made in another process. */
+/**
+ * Preconditions of a change (RFC 9110, section 13.1). Plain values, because the change may run in another
+ * process.
+ */
 export interface Preconditions {
-  /** The entity tags of which the resource has one now; `*`: any, if only it is there. */
+  /** Entity tags, one of which must be current; `*`: the resource must exist. */
   readonly ifMatch?: readonly string[] | '*';
-  /** The resource is not there yet (`If-None-Match: *`). */
+  /** The resource must not exist (`If-None-Match: *`). */
   readonly isNew?: true;
 }
 
-/** Refuses `precondition_failed`. Call it in the transaction of the change: of two clients that read the same, one wins. */
+/**
+ * Refuses `precondition_failed`. Call it in the transaction of the change, so that only one of two clients
+ * with the same version succeeds.
+ */
 export function checkPreconditions(
   { ifMatch, isNew }: Preconditions,
   representation: string | undefined,

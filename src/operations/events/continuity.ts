@@ -1,8 +1,8 @@
 import type { Store } from '../units.ts';
 
 /**
- * Leaves a gap in the ids of events before changes are made without events, and when events are recorded again, so that every
- * reader starts again: those that read before, and those that read the resources in between.
+ * Leaves a gap in the ids of events before changes are made without events, and when events are recorded again. Every
+ * reader then starts again, including those that read the resources in between.
  */
 export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
   if (areRecorded && !(await endsWithGap(store.events))) return;
@@ -12,7 +12,7 @@ export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecord
 /** Whether the highest id has no event: changes were made without events since, or all events have expired. */
 async function endsWithGap(events: Store['events']): Promise<boolean> {
   const { last } = await events.bounds();
-  // Second, for another process may be recording events.
+  // Checked second, because another process may be recording events.
   const [newest] = await events.newest(1);
   return last > (newest?.id ?? 0n);
 }

@@ -11,10 +11,13 @@ import { CallerChanged } from '../admission/caller-changed.ts';
 import { withoutGap } from './gaps.ts';
 import { EventTail } from './tail.ts';
 
-/** How long an empty page is delayed while the service drains. */
+/** Delay of an empty page while the service drains. */
 const closingWaitMs = 1_000;
-/** Events that a filtered page examines: a read blocks an embedded store. */
-const examinedAtOnce = 500;
+/**
+ * Maximum number of events that a filtered page examines, because a read blocks the event loop of an embedded
+ * store.
+ */
+const examinedBatch = 500;
 
 /** The events that a caller selected and may read. */
 export interface Wanted {
@@ -28,12 +31,15 @@ export function isWanted({ type, accountId }: StoreEvent, wanted: Wanted): boole
   return mayRead && wanted.types.has(type);
 }
 
-/** Whether a key with these scopes may read all that is wanted. */
+/** Whether a key with these scopes may read all selected events. */
 export function mayReadAll(scopes: ReadonlySet<Scope>, { types }: Wanted): boolean {
   return scopes.has('events:read') && [...types].every((type) => mayRead(scopes, type));
 }
 
-/** Calls `lose` once the caller may not read any more what it waits for. Returns how to stop watching. */
+/**
+ * Calls `lose` when the caller may no longer read the selected events. Returns a function that stops
+ * watching.
+ */
 export type Guard = (wanted: Wanted, lose: () => void) => () => void;
 
 interface PageRequest {
@@ -41,7 +47,7 @@ interface PageRequest {
   readonly after: bigint | undefined;
   readonly limit: number;
   readonly wanted: Wanted;
-  /** How long an empty page waits for an event, in seconds. */
+  /** Maximum wait for an event on an empty page, in seconds. */
   readonly waitSeconds: number;
   /** Watches the caller while the page is delayed. */
   readonly guard?: Guard | undefined;
@@ -52,7 +58,7 @@ type EventPage = Page<StoreEvent>;
 /** Retained events, not filtered by what a caller may read. */
 interface EventRead {
   readonly events: readonly StoreEvent[];
-  /** The last of them; without any, the event behind which there is none. */
+  /** The id of its last event, or the position of an empty page. */
   readonly last: bigint;
   readonly isEnd: boolean;
 }
@@ -72,19 +78,19 @@ export class EventFeed implements Disposable {
   /** Refuses like `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
     const { after, limit, wanted, waitSeconds } = request;
-    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
+    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     return andThen(this.read(after, examined), ({ events, last, isEnd }) => {
       const page = events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, wanted);
       return page.items.length === 0 && isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
     });
   }
 
-  /** Refuses `events_expired` when events behind `after` were removed, or no event has its id yet. */
+  /** Refuses `events_expired` if events after `after` were deleted, or if no event has its id yet. */
   read(after: bigint | undefined, limit: number): Awaitable<EventRead> {
     return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
       if (oldest === undefined)
-        return andThen(this.#emptyBehind(after), (last) => ({ events: [], last, isEnd: true }));
+        return andThen(this.#confirmEnd(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
       if (oldest !== from + 1n) throw expired(from, oldest);
       const events = withoutGap(found, from);
@@ -92,15 +98,15 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** The highest id that was assigned; behind a gap, no event has it. */
+  /** The highest assigned id; after a gap, no event has it. */
   last(): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
-  /** The newest events, newest first; their next page has the events that come. */
+  /** The newest events, newest first. Their next page has later events. */
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
-    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
-    // First: an event that is recorded while the newest ones are read is among them, or behind the end.
+    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
+    // Read first, so that an event recorded in between is among the newest ones or after the end.
     return andThen(this.last(), (last) =>
       andThen(this.#store.newest(examined), (found) => {
         const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
@@ -114,22 +120,22 @@ export class EventFeed implements Disposable {
     this.tail[Symbol.dispose]();
   }
 
-  /** The event at which an empty page ends. Events may have been recorded since it was read: then they are behind it. */
-  #emptyBehind(after: bigint | undefined): Awaitable<bigint> {
+  /** The event at which an empty page ends. Events that were recorded since it was read come after it. */
+  #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        // Behind a gap, the oldest event is the one to come.
+        // After a gap, the oldest event is the next one.
         if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
         return after;
       });
     });
   }
 
-  /** An empty page as it is at the end of the wait, or with the first events that were wanted. Rejects with `CallerChanged`. */
+  /** An empty page at the end of the wait, or the first matching events. Rejects with `CallerChanged`. */
   #delayed(page: EventPage, { limit, wanted, waitSeconds, guard }: PageRequest): Awaitable<EventPage> {
-    // A client that gets an empty page asks again at once.
+    // A client that gets an empty page immediately requests the next one.
     if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitSeconds * 1_000), page);
     let leaveGuard: (() => void) | undefined;
     const delayed = new Promise<EventPage>((resolve, reject) => {
@@ -158,7 +164,7 @@ export class EventFeed implements Disposable {
   }
 }
 
-/** The first wanted events, and the id of the last one that was examined for them. */
+/** The first matching events, and the id of the last examined one. */
 function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): EventPage {
   const items: StoreEvent[] = [];
   let last: StoreEvent | undefined;
@@ -170,22 +176,22 @@ function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): E
   return { items, next: String(last?.id) };
 }
 
-/** Refuses `events_expired` unless all events behind `after` are retained. */
+/** Refuses `events_expired` unless all events after `after` are retained. */
 export function expectRetained(after: bigint, { oldest, last }: EventBounds): void {
   if (after < oldest - 1n) throw expired(after, oldest);
   if (after > last) throw unknown(after, last);
 }
 
 const remedy =
-  'Read the resources again, then follow the events from the newest on (GET /v1/events?order=desc&limit=1).';
+  'Read the resources again, then follow the events from the newest (GET /v1/events?order=desc&limit=1).';
 
 function expired(after: bigint, oldest: bigint): Refusal {
-  const message = `Events behind ${after} are not retained any more: the oldest retained id is ${oldest}. ${remedy}`;
+  const message = `Events after ${after} are no longer retained; the oldest retained id is ${oldest}. ${remedy}`;
   return new Refusal('events_expired', { message });
 }
 
-/** The ids of a store that was restored or replaced begin again below those that readers have seen. */
+/** After a restore or replacement of the store, ids restart below those that readers have seen. */
 function unknown(after: bigint, last: bigint): Refusal {
-  const message = `No event has the id ${after}: the newest one is ${last}, for the store was restored or replaced. ${remedy}`;
+  const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
   return new Refusal('events_expired', { message });
 }

@@ -2,13 +2,15 @@ import { eventFrame, type StoreEvent } from '../../contract/events.ts';
 import type { Caller } from '../../storage/storage.ts';
 import { isWanted, type Wanted } from './feed.ts';
 
-/** Length from which a chunk takes no further event, in UTF-16 code units: bounds what a slow reader is sent at once. */
+/**
+ * Length from which no event is added to a chunk, in UTF-16 code units. Bounds the data sent to a slow reader at once.
+ */
 const chunkLength = 65_536;
 
-/** What a stream sends, and to whom. */
+/** The filter of a stream: event types and account. */
 export interface Filter {
   readonly wanted: Wanted;
-  /** The wanted types, as a name of the set. */
+  /** The wanted types, as a key of the set. */
   readonly types: string;
   readonly caller: Pick<Caller, 'keyId' | 'accountId'>;
 }
@@ -28,7 +30,7 @@ export function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Ar
   return chunks;
 }
 
-/** Encodes a batch once for all streams that want the same of it. */
+/** Encodes a batch once for all streams with the same filter. */
 export class SharedFrames {
   #batch: readonly StoreEvent[] = [];
   #isShared = true;

@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { Caller, KeyStore, LimitStore } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 
-/** How often the keys of open readers are checked, in ms. */
+/** Interval of checks of the keys of open readers, in ms. */
 const checkEveryMs = 500;
 
 export interface WatchStore {
@@ -14,13 +14,13 @@ export interface WatchStore {
 
 /** A stream, or a request that waits for events. */
 export interface Reader {
-  /** Whether a key with these scopes may read what it reads. */
+  /** Whether a key with these scopes may read the selected events. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean;
   /** Called once its key is revoked, has expired, is banned, or may not read it. It has to leave the watch. */
   lose(): void;
 }
 
-/** What the readers of one key have in common. */
+/** Shared state of the readers of one key. */
 interface WatchedKey<Open> {
   readonly readers: Set<Open>;
   caller: Caller;
@@ -28,7 +28,7 @@ interface WatchedKey<Open> {
   callersVersion: number;
 }
 
-/** Ends readers within a second of what their key loses, with one timer for all of them. */
+/** Ends readers within a second after their key loses a scope they need, with one timer for all of them. */
 export class KeyWatch<Open extends Reader> {
   readonly #store: WatchStore;
   readonly #clock: Clock;
@@ -55,7 +55,7 @@ export class KeyWatch<Open extends Reader> {
     this.#byKey.set(keyId, watched);
     if (watched.callersVersion !== callers) watched.callersVersion = -1;
     watched.readers.add(reader);
-    this.#timer ??= setInterval(() => this.#look(), checkEveryMs).unref();
+    this.#timer ??= setInterval(() => this.#checkAll(), checkEveryMs).unref();
   }
 
   leave({ keyId }: Pick<Caller, 'keyId'>, reader: Open): void {
@@ -67,10 +67,10 @@ export class KeyWatch<Open extends Reader> {
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #checkAll(): void {
     if (this.#isChecking) return;
     this.#isChecking = true;
-    // While the store is not reached, the readers stay, without events.
+    // While the store is unreachable, the readers stay connected, without events.
     void Promise.allSettled([...this.#byKey.values()].map((watched) => this.#check(watched))).finally(() => {
       this.#isChecking = false;
     });

@@ -2,8 +2,8 @@ import type { Store } from '../units.ts';
 
 /** A batch that is this large may not be the last one. */
 const batch = 1_000n;
-/** Batches of 1,000 events at once: more than a store can record until the next time. */
-const mostBatches = 200;
+/** Batches of 1,000 events per run: more than a store can record between two runs. */
+const maxBatches = 200;
 
 export type EventRemoval = Pick<Store, 'events' | 'write'>;
 
@@ -17,7 +17,7 @@ export async function removeEvents(
   signal: AbortSignal,
 ): Promise<boolean> {
   await numberEvents(store, signal);
-  for (let batches = 0; batches < mostBatches && !signal.aborted; batches++) {
+  for (let batches = 0; batches < maxBatches && !signal.aborted; batches++) {
     if (!(await store.write('pruneEvents', before))) return false;
   }
   return true;

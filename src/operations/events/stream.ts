@@ -7,17 +7,15 @@ import { chunksOf, type Filter, type SharedFrames } from './frames.ts';
 import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
-/**
- * Bytes that a reader may be behind. An event has more than 105, so this is fewer than 10,000 events.
- */
-const mostBehindBytes = 1_048_576;
-/** Events that are read at once while a stream catches up. */
-const readAtOnce = 500;
+/** Maximum number of bytes a reader may be behind. An event has more than 105 bytes, so this is fewer than 10,000 events. */
+const maxBufferedBytes = 1_048_576;
+/** Number of events per read while a stream catches up. */
+const readBatch = 500;
 
 const beginning = Buffer.from(`retry: ${reconnectAfterMs}\n\n`);
 const comment = Buffer.from(':\n\n');
 
-/** What streams of a process have in common. */
+/** Shared dependencies of the streams of a process. */
 export interface StreamParts {
   readonly feed: EventFeed;
   readonly frames: SharedFrames;
@@ -34,7 +32,7 @@ export class EventStream implements StreamSource, Listener, Reader {
   /** The last event that was read from the store. */
   #after: bigint;
   #sink: StreamSink | undefined;
-  /** Bytes that were written since the connection took no more. */
+  /** Bytes written since the connection stopped accepting more. */
   #behindBytes = 0;
   #hasEnded = false;
 
@@ -61,7 +59,7 @@ export class EventStream implements StreamSource, Listener, Reader {
 
   take(events: readonly StoreEvent[]): void {
     for (const chunk of this.#parts.frames.of(events, this.filter)) {
-      if (this.#behindBytes > mostBehindBytes) this.end();
+      if (this.#behindBytes > maxBufferedBytes) this.end();
       else this.#write(chunk);
     }
   }
@@ -78,7 +76,7 @@ export class EventStream implements StreamSource, Listener, Reader {
     this.end();
   }
 
-  /** Ends after what the reader has been sent. A reader that is behind is disconnected: it might never take the rest. */
+  /** Ends after the data sent so far. A reader that is behind is disconnected, because it might never take the rest. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -91,7 +89,7 @@ export class EventStream implements StreamSource, Listener, Reader {
     else sink?.end();
   }
 
-  /** Resolves when the reader has taken all; undefined if it has. */
+  /** Resolves when the reader has received everything; undefined if it already has. */
   #write(bytes: Uint8Array): Promise<unknown> | undefined {
     const sink = this.#sink;
     if (sink === undefined) return undefined;
@@ -113,14 +111,14 @@ export class EventStream implements StreamSource, Listener, Reader {
     const { feed } = this.#parts;
     try {
       while (!this.#hasEnded) {
-        const { events, last, isEnd } = await feed.read(this.#after, readAtOnce);
+        const { events, last, isEnd } = await feed.read(this.#after, readBatch);
         for (const chunk of chunksOf(events, this.filter.wanted)) await this.#write(chunk);
         this.#after = last;
         if (isEnd && (this.#hasEnded || feed.tail.listen(last, this))) return;
         await nextTurn();
       }
     } catch {
-      // The events have expired, or the store is not reached: the reader learns which when it connects again.
+      // The events have expired, or the store is unreachable. The reader gets the reason when it reconnects.
       this.end();
     }
   }

@@ -1,4 +1,4 @@
-import { mostStreams } from '../../contract/events.ts';
+import { maxStreams } from '../../contract/events.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
@@ -10,8 +10,8 @@ import { KeyWatch, type WatchStore } from './key-watch.ts';
 import { EventStream } from './stream.ts';
 
 const commentEveryMs = 15_000;
-/** How often it is checked whether comments are due, in ms. */
-const lookEveryMs = 500;
+/** Interval of checks for due comments, in ms. */
+const checkIntervalMs = 500;
 
 /** The open streams of a process. */
 export class EventStreams implements Disposable {
@@ -21,7 +21,7 @@ export class EventStreams implements Disposable {
   readonly #watch: KeyWatch<EventStream>;
   readonly #byAccount = new Map<number, number>();
   #open = 0;
-  /** One for all streams. */
+  /** Shared by all streams. */
   #timer: NodeJS.Timeout | undefined;
   #commentAt = 0;
   #isClosed = false;
@@ -37,32 +37,35 @@ export class EventStreams implements Disposable {
     return this.#open;
   }
 
-  /** Starts behind `after`, or with the next event. Refuses `too_many_streams`, and `events_expired` as the feed does. */
+  /**
+   * Starts after `after`, or with the next event. Refuses `too_many_streams`, and `events_expired` like the
+   * feed.
+   */
   begin(admission: Authenticated, wanted: Wanted, after: bigint | undefined): Awaitable<EventStream> {
     const begun = after === undefined ? this.#feed.last() : andThen(this.#feed.read(after, 1), () => after);
     return andThen(begun, (from) => {
       const { caller } = admission;
       const { accountId } = caller;
       const open = this.#byAccount.get(accountId) ?? 0;
-      if (open >= mostStreams) throw new Refusal('too_many_streams');
+      if (open >= maxStreams) throw new Refusal('too_many_streams');
       this.#byAccount.set(accountId, open + 1);
       this.#open++;
       const stream = new EventStream(this.#parts, this.#filterOf(caller, wanted), from);
       this.#watch.enter(admission, stream);
-      // No refusal, which a browser's EventSource would take for final.
+      // Not a refusal, which a browser's EventSource would treat as final.
       if (this.#isClosed) stream.end();
       else this.#start();
       return stream;
     });
   }
 
-  /** Ends all streams, those that are opened afterwards as well. */
+  /** Ends all streams, including those that are opened afterwards. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     for (const stream of this.#watch.all()) stream.end();
   }
 
-  /** Shared by all streams of a key that want the same. */
+  /** Shared by all streams of a key with the same filter. */
   #filterOf(caller: Caller, wanted: Wanted): Filter {
     const types = [...wanted.types].join();
     for (const { filter } of this.#watch.ofKey(caller.keyId)) if (filter.types === types) return filter;
@@ -84,10 +87,10 @@ export class EventStreams implements Disposable {
   #start(): void {
     if (this.#timer !== undefined) return;
     this.#commentAt = this.#clock.steady() + commentEveryMs;
-    this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
+    this.#timer = setInterval(() => this.#check(), checkIntervalMs).unref();
   }
 
-  #look(): void {
+  #check(): void {
     const now = this.#clock.steady();
     if (now < this.#commentAt) return;
     this.#commentAt = now + commentEveryMs;

@@ -3,23 +3,23 @@ import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
 import { behind, withoutGap } from './gaps.ts';
 
-/** How often the store is read while there are listeners: the longest delay of events that another process committed. */
-const lookEveryMs = 100;
+/** Interval of reads while there are listeners, which is the maximum delay of events from other processes. */
+const pollIntervalMs = 100;
 /** Collects the events of concurrent writes of this process in one read. */
 const collectMs = 5;
-const readAtOnce = 1_000;
-/** How often it is checked whether the store was restored to an earlier state, in looks. */
+const readBatch = 1_000;
+/** Number of reads between checks for a restored store. */
 const checkEvery = 10;
 
-/** `gap`: events are missing behind those that were delivered, or these do not exist any more. */
+/** `gap`: events after the delivered ones are missing, or the delivered ones no longer exist. */
 export type EndOfListening = 'time' | 'closing' | 'gap';
 
 export interface Listener {
-  /** The end of its time, by the steady clock, in ms. */
+  /** Deadline by the steady clock, in ms. */
   readonly until: number;
-  /** Whether the service itself listens. */
+  /** Whether the service itself is a listener. */
   readonly isOwn?: boolean;
-  /** Receives every event behind the one from which it listens, once, in order. */
+  /** Receives every event after its position, once and in order. */
   take(events: readonly StoreEvent[]): void;
   end(reason: EndOfListening): void;
 }
@@ -28,13 +28,13 @@ export interface Listener {
 export class EventTail implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
-  /** With the event from which each one listens. */
+  /** With the position of each listener. */
   readonly #listeners = new Map<Listener, bigint>();
   /** The last event that was delivered. */
   #position = 0n;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
-  #looks = 0;
+  #polls = 0;
   #isReading = false;
   #isClosed = false;
 
@@ -43,7 +43,7 @@ export class EventTail implements Disposable {
     this.#clock = clock;
   }
 
-  /** Those of clients and operators. */
+  /** Number of listeners of clients and operators. */
   get listeners(): number {
     return this.#listeners.keys().reduce((count, { isOwn }) => (isOwn ? count : count + 1), 0);
   }
@@ -52,7 +52,7 @@ export class EventTail implements Disposable {
     return this.#isClosed;
   }
 
-  /** False, and nothing is delivered, if events behind `after` were delivered already: read them from the store first. */
+  /** False if events after `after` were already delivered, which must then be read from the store first. */
   listen(after: bigint, listener: Listener): boolean {
     if (this.#isClosed) {
       listener.end('closing');
@@ -69,21 +69,21 @@ export class EventTail implements Disposable {
     if (this.#listeners.size === 0) this.#stop();
   }
 
-  /** Reads soon, because this process has committed. */
+  /** Schedules a read, because this process has committed. */
   wake(): void {
     if (this.#listeners.size === 0) return;
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      void this.#look();
+      void this.#poll();
     }, collectMs);
   }
 
-  /** Has the service itself look for what it does with events, such as sending them, although there may be no new ones. */
+  /** Makes the service's own listener run although there may be no new events. */
   nudge(): void {
     for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.take([]);
   }
 
-  /** Ends all listening, now and later. */
+  /** Ends all listeners, including later ones. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     this.#end('closing', () => true);
@@ -94,8 +94,8 @@ export class EventTail implements Disposable {
     this.#timer = setInterval(() => {
       const now = this.#clock.steady();
       this.#end('time', ({ until }) => until <= now);
-      void this.#look();
-    }, lookEveryMs);
+      void this.#poll();
+    }, pollIntervalMs);
   }
 
   #stop(): void {
@@ -112,14 +112,14 @@ export class EventTail implements Disposable {
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
       let isMore = true;
       while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
     } catch {
-      // The store has logged its outage; the next look finds what was committed since.
+      // The store has logged its outage. The next check finds events committed since.
     } finally {
       this.#isReading = false;
     }
@@ -127,26 +127,26 @@ export class EventTail implements Disposable {
 
   async #deliver(): Promise<boolean> {
     const from = this.#position;
-    const found = await this.#store.list(from, readAtOnce);
-    // During the read, the last listener may have left, and another one begun at another event.
+    const found = await this.#store.list(from, readBatch);
+    // During the read, the last listener may have left, and another one started at another event.
     if (this.#position !== from) return true;
     const events = withoutGap(found, from);
     const last = events.at(-1);
     if (last !== undefined) {
       this.#position = last.id;
       for (const [listener, after] of this.#listeners) {
-        // A listener that read the store after the last look is ahead of the tail.
+        // A listener that read the store after the last check is ahead of the tail.
         const unseen = after <= from ? events : behind(events, after);
         if (unseen.length > 0) listener.take(unseen);
       }
     }
     if (events.length < found.length || (await this.#isRestored())) this.#end('gap', () => true);
-    return found.length === readAtOnce;
+    return found.length === readBatch;
   }
 
-  /** Whether events that were delivered do not exist: the store was restored to an earlier state. */
+  /** Whether delivered events no longer exist, because the store was restored to an earlier state. */
   async #isRestored(): Promise<boolean> {
-    if (++this.#looks % checkEvery !== 0) return false;
+    if (++this.#polls % checkEvery !== 0) return false;
     const position = this.#position;
     const { last } = await this.#store.bounds();
     return last < position && position === this.#position;

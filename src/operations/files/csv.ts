@@ -23,7 +23,7 @@ const byteOrderMark = '\ufeff';
 
 const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y;
 
-/** The fields of a record; undefined when its quotes are not where they may be. */
+/** The fields of a record; undefined if its quotes are misplaced. */
 function fieldsOf(record: string): string[] | undefined {
   if (!record.includes('"')) return record.split(',');
   const fields: string[] = [];
@@ -43,16 +43,19 @@ function hasOddQuotes(bytes: Buffer): boolean {
   return odd;
 }
 
-/** What a file of rejected rows has in front of each row. */
+/** Prefix of each row in a file of rejected rows. */
 const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
 const rejectHeader = 'line,reason,';
 
-/** A record continues over line feeds while a quote is open. If that never ends, its first line alone is rejected. */
+/**
+ * A record continues over line feeds while a quote is open. If the quote is never closed, only the first line
+ * is rejected.
+ */
 export class CsvReader implements RecordReader {
   #header: string | undefined;
   #columns: readonly string[] = [];
   #positions: readonly number[] = [];
-  /** Whether the rows have line and reason in front, because they were rejected before. */
+  /** Whether the rows begin with line and reason, because an earlier import rejected them. */
   #hasReasons = false;
   #open: Line[] = [];
   #openBytes = 0;
@@ -182,7 +185,7 @@ export function csvRow({ name, categoryId, status }: Pet): string {
   return `${fieldText(name)},${categoryId},${status}\n`;
 }
 
-/** What spreadsheets take for the beginning of a formula (OWASP, CSV injection). */
+/** Characters that start a formula in spreadsheets (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r]/;
 
 /** An animal as a row for a spreadsheet: an apostrophe keeps a name from being run as a formula. */

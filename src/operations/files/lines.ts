@@ -1,6 +1,6 @@
 import { maxBodyBytes } from '../../contract/bounds.ts';
 
-/** Longest row that is read, in bytes: the API's own bound on an animal. */
+/** Maximum length of a row in bytes, like the API's bound of an animal. */
 export const maxRowBytes = maxBodyBytes;
 
 const lineFeed = 10;
@@ -8,11 +8,11 @@ const none = Buffer.alloc(0);
 
 export interface Line {
   readonly number: number;
-  /** Without its line feed; cut one byte after `maxRowBytes`, so that a longer one is known to be. */
+  /** Without its line feed; cut one byte after `maxRowBytes`, to mark a longer one. */
   readonly bytes: Buffer;
 }
 
-/** Cuts a stream of bytes into lines. It holds no more than one line, however long the lines are. */
+/** Cuts a stream of bytes into lines. It keeps at most one line in memory. */
 export class LineSplitter {
   #number = 0;
   #rest: Buffer = none;

@@ -1,4 +1,4 @@
-/** NDJSON: one JSON object a line; UTF-8. */
+/** NDJSON: one JSON object per line; UTF-8. */
 import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
 import type { Pet } from '../../contract/pets.ts';
 import type { Line } from './lines.ts';
@@ -12,7 +12,7 @@ import {
   textOf,
 } from './records.ts';
 
-/** What a file of rejected rows has in front of each row, even after a tool has reformatted it. */
+/** Prefix of each row in a file of rejected rows, even after a tool has reformatted it. */
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
 
 export class NdjsonReader implements RecordReader {
@@ -50,7 +50,7 @@ export class NdjsonReader implements RecordReader {
   }
 
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {
-    // The bytes are kept as they are, valid or not: as Latin-1, every byte is one character.
+    // Bytes are kept unchanged, valid or not: as Latin-1, every byte is one character.
     const row = Buffer.from(bytes).toString('latin1').replace(rejectPrefix, '{');
     const members = row.replace(/^\s*\{/, '');
     const comma = /^\s*\}/.test(members) ? '' : ',';

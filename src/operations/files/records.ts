@@ -19,9 +19,9 @@ export interface ReaderOptions {
 }
 
 export interface RecordReader {
-  /** Takes the next line; returns the records that are complete by it. Refuses `import_invalid` for a wrong header. */
+  /** Adds a line and returns the completed records. Refuses `import_invalid` for an invalid header. */
   take(line: Line): InputRecord[];
-  /** The records left when the input ends. Refuses `import_invalid` when it ended too soon. */
+  /** The remaining records at the end of the input. Refuses `import_invalid` for an incomplete input. */
   end(): InputRecord[];
   check(record: InputRecord): Checked;
   readonly columns: readonly string[];
@@ -38,7 +38,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const lineFeed = Buffer.from('\n');
 
-/** The text of a record; undefined, with the reason why, when it has none. */
+/** The text of a record, or undefined with the reason. */
 export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
   if (bytes.length > maxRowBytes) return { reason: `is longer than ${maxRowBytes} bytes` };
   try {
@@ -60,7 +60,7 @@ function worded({ name, message }: ErrorDetail): string {
 
 export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
-/** The record a line is. A carriage return before the line feed belongs to the end of the line. */
+/** The record in a line. A carriage return before the line feed belongs to the end of the line. */
 export function recordOf({ number, bytes }: Line): InputRecord {
   const end = bytes.at(-1) === 13 ? -1 : undefined;
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };

@@ -4,8 +4,8 @@ import type { ImportRow, RejectedRow } from '../imports/imports.ts';
 import { type Line, LineSplitter } from './lines.ts';
 import { type InputRecord, invalidFile, type RecordReader } from './records.ts';
 
-/** Longest reason that is given, in characters; it may quote what stands in the input. */
-const longestReason = 500;
+/** Maximum length of a reason in characters. It may quote the input. */
+const maxReasonLength = 500;
 
 interface RowsInput {
   readonly name: string;
@@ -16,16 +16,16 @@ interface RowsInput {
 interface RowsOptions {
   readonly input: RowsInput;
   readonly reader: RecordReader;
-  /** Rows up to this line are passed over. */
+  /** Rows up to this line are skipped. */
   readonly afterLine?: number;
   readonly fits?: (pet: NewPet) => boolean;
-  /** Whether an input that ends before a row behind `afterLine` is a mistake. */
+  /** Whether it is an error if the input has no row after `afterLine`. */
   readonly mustHaveRow?: boolean;
   readonly onPassedOver?: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The rows of an input, read and checked; it holds no more of them than one chunk of the input brings. */
+/** The validated rows of an input. Keeps at most the rows of one chunk in memory. */
 export class Rows {
   readonly #options: RowsOptions;
   #lastLine = 0;
@@ -43,7 +43,7 @@ export class Rows {
     for await (const chunk of input.read(signal)) {
       this.bytesRead += chunk.length;
       yield this.#rowsOf(splitter.push(chunk));
-      // What is half read when the import is interrupted is no row.
+      // An incomplete line at an interruption is not a row.
       if (signal.aborted) return;
     }
     if (signal.aborted) return;
@@ -82,5 +82,5 @@ export class Rows {
 }
 
 function cut(reason: string): string {
-  return reason.length > longestReason ? `${reason.slice(0, longestReason)}…` : reason;
+  return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason;
 }

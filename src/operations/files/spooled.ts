@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../../contract/refusal.ts';
 
-/** A file that came as a stream, kept until it is disposed of, for it is read twice: to know it, and to import it. */
+/**
+ * An uploaded file, stored until it is disposed of, because it is read twice: for its hash and for the
+ * import.
+ */
 export interface Spooled extends AsyncDisposable {
   readonly sha256: string;
   readonly bytes: number;

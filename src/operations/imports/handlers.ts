@@ -36,7 +36,7 @@ export const importHandlers = {
       const reader = formats[format].newReader({ newIds: newIds === 'true' });
       const run = new ImportRun(imports, { file, fileName: query.fileName, reader, signal: stopped });
       listed.run(() => run.progress);
-      // Awaited here: the file goes with this block.
+      // Awaited here, because the file is deleted at the end of this block.
       const report = await run.report();
       listed.end(report);
       return report;

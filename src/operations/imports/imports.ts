@@ -7,11 +7,12 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
 import type { Store } from '../units.ts';
 
-const rowsPerGroup = 1_000;
-/** How long the store is left alone between groups, so that a process serving it gets its own writes in. */
+/** Small enough to delay other writes only briefly. Larger groups write fewer pages per row. */
+const rowsPerGroup = 2_500;
+/** Pause between groups, so that a serving process can write. */
 const restMs = 1;
 
-/** Where a row stands in its input: the number of its first line, from 1. */
+/** Number of the row's first line in the input, from 1. */
 interface Placed {
   readonly line: number;
   readonly endLine: number;
@@ -31,7 +32,7 @@ export type ImportRow = AcceptedRow | RejectedRow;
 export interface ImportGroup {
   readonly progress: ImportProgress;
   readonly rejected: readonly RejectedRow[];
-  /** The ids of the group's first and last animal; undefined when it has none, or nothing is written. */
+  /** The ids of the group's first and last animal; undefined if it has none, or for a dry run. */
   readonly firstId: bigint | undefined;
   readonly lastId: bigint | undefined;
 }
@@ -39,11 +40,14 @@ export interface ImportGroup {
 export type ImportProgress = Omit<ImportRun, 'source'>;
 
 interface ImportTask {
-  /** SHA-256 of the whole input, or the name of a part of it; undefined for one that cannot be read twice, and so cannot be resumed. */
+  /**
+   * SHA-256 of the whole input, or the name of a part of it; undefined for an input that cannot be read
+   * twice, and so cannot be resumed.
+   */
   readonly source: string | undefined;
   /** The file's name, for the audit log; undefined when it is unknown. */
   readonly file?: string | undefined;
-  /** What `find` said of the source. An unfinished import is resumed; a finished one starts again. */
+  /** Result of `find` for the source. An unfinished import is resumed; a finished one starts again. */
   readonly stored: ImportProgress | undefined;
   readonly rows: AsyncIterable<readonly ImportRow[]>;
   readonly signal: AbortSignal;
@@ -92,16 +96,16 @@ interface Commit {
 
 const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
 
-/** Adds many animals from one input, every row exactly once, however often it is interrupted. */
+/** Adds many animals from one input, every row exactly once, with any number of interruptions. */
 export class ImportOperations {
   readonly #context: ImportContext | undefined;
 
-  /** Without a store it is a dry run: everything is read and checked, nothing is written. */
+  /** Without a store it is a dry run, which reads and validates without writing. */
   constructor(context: ImportContext | undefined) {
     this.#context = context;
   }
 
-  /** The progress of an input; undefined when its import never began. */
+  /** The progress of an input; undefined if its import never began. */
   async find(source: string): Promise<ImportProgress | undefined> {
     return this.#context?.store.imports.find(source);
   }
@@ -114,9 +118,10 @@ export class ImportOperations {
   }
 
   /**
-   * Adds the rows, in groups, and yields after the commit of each. The last group says whether all is in.
-   * The audit log records the first animals, in their transaction, and how the import ended. Refuses `import_invalid` when the
-   * same input is being imported by somebody else, and `service_unavailable`; the groups yielded before are in.
+   * Adds the rows, in groups, and yields after the commit of each. The last group shows whether the import is
+   * complete. The audit log records the first animals, in their transaction, and how the import ended.
+   * Refuses `import_invalid` if another import of the same input is in progress, and `service_unavailable`;
+   * the yielded groups remain imported.
    */
   async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
     let progress = stored === undefined || stored.finished ? nothing : stored;

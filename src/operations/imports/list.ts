@@ -4,17 +4,17 @@ import { Refusal } from '../../contract/refusal.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { iso, isoOrNull } from '../shown.ts';
 
-const mostEnded = 20;
-/** Characters of rejected lines that are kept for them together; beyond that, the oldest reports go. */
-const mostRejectCharacters = 16_777_216;
+const maxEnded = 20;
+/** Maximum total length of stored rejected lines in characters. Beyond it, the oldest reports are dropped. */
+const maxRejectCharacters = 16_777_216;
 
-export type About = Pick<Import, 'requestId' | 'actor' | 'fileName' | 'format'>;
+export type ImportOrigin = Pick<Import, 'requestId' | 'actor' | 'fileName' | 'format'>;
 
 type Progress = Pick<Import, 'bytes' | 'bytesRead' | 'added' | 'rejected'>;
 
 export class ListedImport {
   readonly id: number;
-  readonly #about: About;
+  readonly #origin: ImportOrigin;
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #stop = new AbortController();
@@ -25,9 +25,9 @@ export class ListedImport {
   bytesReceived = 0;
   report: ImportReport | null = null;
 
-  constructor(id: number, about: About, clock: Clock) {
+  constructor(id: number, about: ImportOrigin, clock: Clock) {
     this.id = id;
-    this.#about = about;
+    this.#origin = about;
     this.#clock = clock;
     this.#startedAt = clock.now();
     this.#progress = () => ({ bytes: this.bytesReceived, bytesRead: 0, added: 0, rejected: 0 });
@@ -36,7 +36,7 @@ export class ListedImport {
   get view(): Import {
     return {
       id: this.id,
-      ...this.#about,
+      ...this.#origin,
       state: this.#state,
       startedAt: iso(this.#startedAt),
       endedAt: isoOrNull(this.#endedAt),
@@ -81,7 +81,7 @@ export class ListedImport {
   }
 }
 
-/** The imports of files that operators sent to this process: those that run, and the latest that have ended. */
+/** The imports of this process by operators: those in progress, and the latest that have ended. */
 export class ImportList {
   readonly #clock: Clock;
   #listed: ListedImport[] = [];
@@ -91,8 +91,8 @@ export class ImportList {
     this.#clock = clock;
   }
 
-  begin(about: About): ListedImport {
-    // Also after a restart, no id means another import.
+  begin(about: ImportOrigin): ListedImport {
+    // Ids are not reused, even after a restart.
     this.#lastId = Math.max(this.#lastId + 1, this.#clock.now());
     const listed = new ListedImport(this.#lastId, about, this.#clock);
     this.#listed.unshift(listed);
@@ -101,12 +101,12 @@ export class ImportList {
 
   prune(): void {
     const ended = this.#listed.filter(({ hasEnded }) => hasEnded);
-    const tooOld = new Set(ended.slice(mostEnded));
+    const tooOld = new Set(ended.slice(maxEnded));
     this.#listed = this.#listed.filter((listed) => !tooOld.has(listed));
     let characters = 0;
     for (const listed of ended) {
       characters += listed.report?.rejectsFile.length ?? 0;
-      if (characters > mostRejectCharacters) listed.report = null;
+      if (characters > maxRejectCharacters) listed.report = null;
     }
   }
 

@@ -1,11 +1,11 @@
-import { type ImportReport, mostRejects } from '../../contract/admin/imports.ts';
+import { type ImportReport, maxRejects } from '../../contract/admin/imports.ts';
 import { invalidFile, type RecordReader } from '../files/records.ts';
 import { Rows } from '../files/rows.ts';
 import type { Spooled } from '../files/spooled.ts';
 import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 
-/** Rejected lines in a response, in bytes: each may be as long as a request. */
-const mostRejectBytes = 8_388_608;
+/** Maximum total length of rejected lines in a response, in bytes: each may be as long as a request. */
+const maxRejectBytes = 8_388_608;
 
 const nothing = { added: 0, rejected: 0, finished: false };
 
@@ -33,7 +33,7 @@ export class ImportRun {
     return { bytes: this.#options.file.bytes, bytesRead: this.#rows?.bytesRead ?? 0, added, rejected };
   }
 
-  /** Adds the rows of the file that are not in yet. Refuses `import_invalid`. */
+  /** Adds the rows of the file that have not been imported yet. Refuses `import_invalid`. */
   async report(): Promise<ImportReport> {
     const { sha256: source, read } = this.#options.file;
     const stored = await this.#imports.find(source);
@@ -52,7 +52,7 @@ export class ImportRun {
     });
     this.#rows = rows;
     this.#counts = stored ?? nothing;
-    // Rows that are passed over are reported when they are read.
+    // Skipped rows are reported when they are read.
     if (stored?.finished) for await (const _ of rows);
     else {
       const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
@@ -78,8 +78,8 @@ class Rejects {
 
   add(row: RejectedRow): void {
     this.#bytes += row.bytes.length;
-    // A copy, for the row is a part of what was read of the file.
-    if (this.#rows.length < mostRejects && this.#bytes <= mostRejectBytes)
+    // A copy, because the row is a slice of the chunk read from the file.
+    if (this.#rows.length < maxRejects && this.#bytes <= maxRejectBytes)
       this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
   }
 
@@ -96,7 +96,7 @@ class Rejects {
   }
 }
 
-/** Bytes that are no UTF-8 become replacement characters: JSON has no others. */
+/** Invalid UTF-8 becomes replacement characters, because JSON cannot contain it. */
 export function replacedText(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
 }

@@ -7,31 +7,35 @@ import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
 
-export type { Concern };
+export type { Concern, Instance };
 
-/** Requests answered 5xx in the last minute that are a concern: at least this number, and this part of all. */
+/** Minimum number and share of 5xx responses within a minute for a concern. */
 const manyFailures = 5;
 const highShare = 0.01;
-const lookBackSeconds = 60;
+const windowSeconds = 60;
 
 /** An instance not seen for this long has crashed or lost its connection. */
 const missingAfterMs = 60_000;
 
 const littleBytes = 2_147_483_648;
 
-/** By then, a receiver has failed five times, or nothing is sent. */
+/** After this time, a receiver has failed five times, or there were no attempts. */
 const oldDeliveryMs = 6 * hourMs;
 
-/** From so long before its end on it is of interest who calls a deprecated operation. */
+/** Time before a sunset in which callers of a deprecated operation are reported. */
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
 const remedies: Readonly<Record<Trouble, string>> = {
-  [troubles.dataFile]: 'Look into the log for the reason: a full or failing disk, or missing permissions.',
-  [troubles.limitFile]: 'Look into the log for the reason: a full or failing disk, or missing permissions.',
+  [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
+  [troubles.limitFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.postgres]:
-    'Check that PostgreSQL runs and can be reached from this machine; the log has its words.',
-  [troubles.redis]: 'Check that Redis runs and can be reached from this machine; the log has its words.',
+    'Check that PostgreSQL is running and reachable from this machine. The log has its error message.',
+  [troubles.replica]:
+    'Check that the servers of DATABASE_REPLICA_URLS are running, reachable from this machine, and follow the primary. The log has the reason.',
+  [troubles.redis]:
+    'Check that Redis is running and reachable from this machine. The log has its error message.',
+  [troubles.redisPart]: 'Check the cluster node that the log names. If no replica takes over, restart it.',
 };
 
 export interface Known {
@@ -40,9 +44,13 @@ export interface Known {
   readonly seconds: readonly TrafficSecond[];
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly oldestPendingAgeMs: number;
+  /** Of secrets of webhooks that cannot be decrypted. */
+  readonly secrets: Concern | undefined;
+  /** Of failing backups; only the service knows whether they fail. */
+  readonly backups?: Concern | undefined;
 }
 
-/** What does not work. The store may not even be able to say so. */
+/** Current failures, even if the store cannot be read. */
 export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   try {
     return store.health();
@@ -52,13 +60,16 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   }
 }
 
+/** The worst first. `instances` are those that were not stopped. */
 export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
-  const { store, clock } = known;
+  const { store, clock, secrets, backups } = known;
   return [
     ...troublesOf(store).map(troubleConcern),
     ...failures(known),
+    ...(secrets ? [secrets] : []),
     ...(await littleSpace(store)),
     ...oldDeliveries(known),
+    ...(backups ? [backups] : []),
     ...instances.filter(({ seenAt }) => clock.now() - seenAt > missingAfterMs).map(missing),
     ...(await deprecatedStillCalled(known)),
   ];
@@ -66,19 +77,19 @@ export async function concernsOf(known: Known, instances: readonly Instance[]): 
 
 function troubleConcern(what: string): Concern {
   const remedy = Object.entries(remedies).find(([trouble]) => trouble === what)?.[1];
-  return { what, remedy: remedy ?? 'Look into the log for the reason. Recovery needs no restart.' };
+  return { what, remedy: remedy ?? 'See the log for the reason. Recovery needs no restart.' };
 }
 
 function failures({ seconds, clock }: Known): Concern[] {
-  const since = clock.now() / 1_000 - lookBackSeconds;
+  const since = clock.now() / 1_000 - windowSeconds;
   const last = seconds.filter(({ at }) => at >= since);
   const failed = last.reduce((sum, second) => sum + second.failed, 0);
   const all = last.reduce((sum, { ok, refused, limited }) => sum + ok + refused + limited, failed);
   if (failed < manyFailures || failed < all * highShare) return [];
   return [
     {
-      what: `${failed} of ${all} requests in the last minute were answered with 5xx.`,
-      remedy: 'Look into the log: each internal error has a line, and each outage of the store two.',
+      what: `${failed} of ${all} requests in the last minute got 5xx responses.`,
+      remedy: 'See the log: it has one line per internal error, and two per outage of the store.',
     },
   ];
 }
@@ -90,7 +101,7 @@ async function littleSpace(store: Known['store']): Promise<Concern[]> {
   return [
     {
       what: `The disk of the data file has ${gib} GiB left.`,
-      remedy: 'Make room or enlarge the disk. When it is full, requests that change anything return 503.',
+      remedy: 'Free space or enlarge the disk. When it is full, changes return 503.',
     },
   ];
 }
@@ -102,7 +113,7 @@ function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
     {
       what: `The oldest pending delivery to an enabled webhook is ${hours} hours old.`,
       remedy:
-        'Look for webhooks whose deliveries have failed attempts: their accounts should know, or disable them. If no attempts are made, check WEBHOOKS and SECRETS_KEY.',
+        'Find webhooks with failed attempts, and inform their accounts or disable them. If there are no attempts, check WEBHOOKS and SECRETS_KEY.',
     },
   ];
 }
@@ -110,20 +121,20 @@ function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
 function missing({ name, seenAt }: Instance): Concern {
   const at = new Date(seenAt).toISOString();
   return {
-    what: `Instance ${name} was last seen at ${at}, and was not stopped in good order.`,
-    remedy: 'Check its machine and its log. An instance that is gone for good is forgotten after a day.',
+    what: `Instance ${name} was last seen at ${at}, and was not stopped cleanly.`,
+    remedy: 'Check its machine and its log. An instance that does not return is removed after a day.',
   };
 }
 
 async function deprecatedStillCalled({ store, clock, sunsets }: Known): Promise<Concern[]> {
   const now = clock.now();
-  const near = [...sunsets].filter(([, at]) => at > now && at - now <= sunsetNearMs);
-  if (near.length === 0) return [];
+  const soon = [...sunsets].filter(([, at]) => at > now && at - now <= sunsetNearMs);
+  if (soon.length === 0) return [];
   const range = { since: now - stillCalledMs, until: now + 1 };
   const [caller] = await store.usage.topKeys('deprecated', range, 1);
   if (caller === undefined) return [];
-  return near.map(([operation, at]) => ({
-    what: `Deprecated operations were called in the last 7 days, and ${operation} goes on ${new Date(at).toISOString().slice(0, 10)}.`,
-    remedy: 'See under deprecated callers who it is, and tell them; or set a later date (GET_PET_SUNSET).',
+  return soon.map(([operation, at]) => ({
+    what: `Deprecated operations were called in the last 7 days, and ${operation} will be removed on ${new Date(at).toISOString().slice(0, 10)}.`,
+    remedy: 'Inform the callers listed under deprecated callers, or set a later date (GET_PET_SUNSET).',
   }));
 }

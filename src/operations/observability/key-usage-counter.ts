@@ -1,27 +1,39 @@
 import { hourMs } from '../../domain/clock.ts';
-import type { KeyUsage } from '../../storage/admin.ts';
+import type { KeyHour, KeyOperation } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 
-/** Keys and hours that are counted and not yet recorded, at most: some 6 MB. While there are more, their requests are not recorded. */
-const mostRows = 40_000;
+/** Maximum number of unrecorded pairs of key and hour (some 13 MB). Requests beyond it are not recorded. */
+const maxRows = 40_000;
 const manyRows = 10_000;
 
-export type KeyUsageRow = { -readonly [Name in keyof KeyUsage]: KeyUsage[Name] } & {
-  /** Unix ms of its beginning. */
-  readonly hour: number;
+type Counted<Row> = { -readonly [Name in keyof Row]: Row[Name] };
+
+type KeyUsageRow = Counted<Omit<KeyHour, 'operations'>> & {
+  /** Few entries: a program uses some operations, and the counts are recorded soon. */
+  readonly operations: Counted<Pick<KeyOperation, 'operation' | 'requests'>>[];
 };
+
+interface CountedOperation {
+  readonly operation: string;
+  readonly isDeprecated: boolean;
+}
 
 export class KeyUsageCounter {
   #hour = 0;
   #current = new Map<number, KeyUsageRow>();
-  /** Of earlier hours, and what was begun to be taken: the oldest first. */
+  /** Rows of earlier hours and of a batch that is partly taken, oldest first. */
   #closed: Map<number, KeyUsageRow>[] = [];
   #rows = 0;
   #lost = 0;
   whenMany: () => void = () => undefined;
 
   /** Counts a request in this minute (Unix ms of its beginning), by the index of its outcome. */
-  count({ keyId, accountId }: Caller, outcome: 0 | 1 | 2 | 3, isDeprecated: boolean, minute: number): void {
+  count(
+    { keyId, accountId }: Caller,
+    outcome: 0 | 1 | 2 | 3,
+    { operation, isDeprecated }: CountedOperation,
+    minute: number,
+  ): void {
     if (minute < this.#hour || minute >= this.#hour + hourMs) this.#turnTo(minute - (minute % hourMs));
     const row = this.#current.get(keyId) ?? this.#add(keyId, accountId, minute);
     if (row === undefined) return;
@@ -31,27 +43,33 @@ export class KeyUsageCounter {
     else row.failed++;
     if (isDeprecated) row.deprecated++;
     row.lastUsedAt = minute;
+    for (const known of row.operations) {
+      if (known.operation !== operation) continue;
+      known.requests++;
+      return;
+    }
+    row.operations.push({ operation, requests: 1 });
   }
 
-  /** Up to `most` rows, the oldest first. They stay until they are dropped, and count nothing more. */
-  peek(most: number): KeyUsageRow[] {
+  /** Up to `limit` rows, oldest first. They remain until they are dropped and are no longer incremented. */
+  peek(limit: number): KeyUsageRow[] {
     if (this.#closed.length === 0 && this.#current.size > 0) this.#close();
-    return [...(this.#closed[0]?.values().take(most) ?? [])];
+    return [...(this.#closed[0]?.values().take(limit) ?? [])];
   }
 
-  drop(rows: readonly KeyUsageRow[]): void {
+  drop(rows: readonly Pick<KeyHour, 'keyId'>[]): void {
     const [oldest] = this.#closed;
     for (const { keyId } of rows) oldest?.delete(keyId);
     this.#rows -= rows.length;
     if (oldest?.size === 0) this.#closed.shift();
   }
 
-  /** Whether rows are left of what was begun to be taken, or of earlier hours. */
+  /** Whether rows of the current batch or of earlier hours remain. */
   get hasRows(): boolean {
     return this.#closed.length > 0;
   }
 
-  /** Requests that were not counted since this was last asked, for too much waited to be recorded. */
+  /** Number of requests not counted since the last call, because too much was unrecorded. */
   takeLost(): number {
     const lost = this.#lost;
     this.#lost = 0;
@@ -59,12 +77,12 @@ export class KeyUsageCounter {
   }
 
   #add(keyId: number, accountId: number, minute: number): KeyUsageRow | undefined {
-    if (this.#rows >= mostRows) {
+    if (this.#rows >= maxRows) {
       this.#lost++;
       return undefined;
     }
     const none = { ok: 0, refused: 0, limited: 0, failed: 0, deprecated: 0 };
-    const row = { keyId, accountId, hour: this.#hour, ...none, lastUsedAt: minute };
+    const row = { keyId, accountId, hour: this.#hour, ...none, lastUsedAt: minute, operations: [] };
     this.#current.set(keyId, row);
     this.#rows++;
     if (this.#current.size === manyRows) this.whenMany();

@@ -2,34 +2,29 @@ import { allOperations } from '../../contract/operations.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
 import type { BackupFigures } from '../admin/backups.ts';
+import {
+  counter,
+  gauge,
+  type Labels,
+  labelled,
+  type Metric,
+  metric,
+  type Sample,
+  summary,
+  type Value,
+} from './metric.ts';
+import { ofReplicas, ofServers, type Total } from './server-metrics.ts';
 import { latencyBounds, sumOf, type Traffic, type TrafficLatency } from './traffic.ts';
-
-type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
-
-export type Labels = Readonly<Record<string, string>>;
-
-export interface Sample {
-  readonly suffix?: string;
-  readonly labels?: Labels;
-  readonly value: number;
-}
-
-export interface Metric {
-  readonly name: string;
-  readonly type: MetricType;
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
 
 export interface Measured {
   readonly processes: readonly Traffic[];
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
-  /** Keys that are banned now; undefined while the store cannot setSeries. */
+  /** Banned keys; undefined while they cannot be read. */
   readonly bans: number | undefined;
-  /** Undefined where the service makes none. */
+  /** Undefined if the service makes no backups. */
   readonly backups: BackupFigures | undefined;
-  /** Undefined while the store cannot answer. */
+  /** Undefined while the store cannot be read. */
   readonly events: EventFigures | undefined;
   readonly deliveries: DeliveryFigures | undefined;
   readonly about: Labels;
@@ -45,15 +40,13 @@ export interface DeliveryFigures {
 export interface EventFigures {
   /** The highest id that was assigned. */
   readonly last: number;
-  /** Of the oldest retained event, in ms; undefined without events. */
+  /** Age of the oldest retained event, in ms; undefined without events. */
   readonly oldestAgeMs: number | undefined;
-  /** How long events are retained, in ms; undefined where none are recorded. */
+  /** Retention of events in ms; undefined if none are recorded. */
   readonly keepMs: number | undefined;
 }
 
-const prefix = 'animal_store_';
-
-/** Series that exist for every operation from the start: an alert needs to see them rise from 0. */
+/** Series that exist for every operation from the start, because an alert has to see them increase from 0. */
 const alwaysPresent = ['ok', 'internal_error', 'service_unavailable'];
 
 export function metricsOf(measured: Measured): Metric[] {
@@ -71,21 +64,16 @@ export function metricsOf(measured: Measured): Metric[] {
 function ofProcesses({ processes, about, startedAt }: Measured): Metric[] {
   const { memoryBytes, eventLoop } = sumOf(processes);
   return [
-    gauge('info', 'What runs: version, runtime, and the name of the instance.', labelled(about, 1)),
-    gauge('start_time_seconds', 'When the instance started, in Unix seconds.', startedAt / 1_000),
+    gauge('info', 'Version, runtime and name of the instance.', labelled(about, 1)),
+    gauge('start_time_seconds', 'Start time of the instance, in Unix seconds.', startedAt / 1_000),
     gauge('workers', 'Processes that serve requests.', processes.length),
     gauge('memory_bytes', 'Memory of the processes that serve requests.', memoryBytes),
     gauge(
       'event_loop_delay_max_seconds',
-      'How late the event loop of a process was at most in the last minute.',
+      'Maximum event-loop delay of a process in the last minute.',
       eventLoop.maxSeconds,
     ),
-    summary(
-      'event_loop_delay_seconds',
-      'How late event loops were whenever that was looked at.',
-      eventLoop.sumSeconds,
-      eventLoop.looks,
-    ),
+    summary('event_loop_delay_seconds', 'Sampled event-loop delays.', eventLoop.sumSeconds, eventLoop.looks),
   ];
 }
 
@@ -106,18 +94,18 @@ function ofRequests({ processes, bans }: Measured): Metric[] {
     metric(
       'histogram',
       'request_duration_seconds',
-      'How long requests under /v1 took, from their head to their answer.',
+      'Duration of requests under /v1, from their head to their response.',
       latencies.flatMap(histogramOf),
     ),
-    gauge('requests_in_flight', 'Requests that are not answered yet.', inFlight),
-    gauge('event_streams', 'Streams of events that clients have open.', openStreams),
+    gauge('requests_in_flight', 'Requests in flight.', inFlight),
+    gauge('event_streams', 'Open event streams of clients.', openStreams),
     counter(
       'page_cache_requests_total',
-      'Lists that were asked for: sent again as they were (hit), or made anew (miss).',
+      'Requests for lists that were served from the cache (hit) or rendered (miss).',
       labelled({ result: 'hit' }, pageCache.hits),
       labelled({ result: 'miss' }, pageCache.misses),
     ),
-    gauge('banned_keys', 'Keys that are banned now.', bans),
+    gauge('banned_keys', 'Banned keys.', bans),
   ];
 }
 
@@ -136,16 +124,18 @@ function histogramOf({ operation, buckets, sumSeconds }: TrafficLatency): Sample
 }
 
 function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
-  // On servers, workers commit by themselves; on an embedded store, one process writes for all, and each knows of it.
+  // On servers, each worker commits separately; on an embedded store, one process commits for all, and each
+  // reports the same figures.
   const isShared = processes.length > 1 && facts.engine !== 'SQLite';
   const committing = isShared ? [facts, ...processes.map(({ store }) => store)] : [facts];
   const total = (name: string) => sumOfFact(committing, name);
   return [
     ...ofCommits(total),
     ...ofServers(total),
+    ...ofReplicas(facts, total),
     gauge(
       'store_bytes',
-      'Size of the store, by its files; on PostgreSQL, of its tables.',
+      'Size of the files of the store, or of its tables on PostgreSQL.',
       labelled({ part: 'data' }, facts.dataBytes),
       labelled({ part: 'wal' }, facts.walBytes),
       labelled({ part: 'limits' }, facts.limitBytes),
@@ -153,7 +143,7 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
     gauge('disk_free_bytes', 'Free space on the disk of an embedded store.', facts.freeBytes),
     gauge(
       'trouble',
-      'Whether a part of the store does not work now: 1, or 0 while all is well.',
+      '1 while a part of the store has failed, otherwise 0.',
       ...Object.entries(troubles).map(([part, text]) =>
         labelled({ part }, found.includes(text satisfies Trouble) ? 1 : 0),
       ),
@@ -161,44 +151,11 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
   ];
 }
 
-type Total = (name: string) => number | undefined;
-
 function ofCommits(total: Total): Metric[] {
   return [
-    counter('writes_total', 'Changes that were committed, alone or with others.', total('units')),
-    summary(
-      'commit_seconds',
-      'How long it took to commit groups of changes.',
-      total('seconds'),
-      total('groups'),
-    ),
-    gauge('writes_waiting', 'Changes that wait for their group to be committed.', total('waiting')),
-  ];
-}
-
-function ofServers(total: Total): Metric[] {
-  const busy = total('poolBusy');
-  const idle = busy === undefined ? undefined : (total('poolConnections') ?? 0) - busy;
-  return [
-    gauge(
-      'postgres_connections',
-      'Connections to PostgreSQL.',
-      labelled({ state: 'busy' }, busy),
-      labelled({ state: 'idle' }, idle),
-    ),
-    gauge('postgres_waiting', 'Requests that wait for a connection to PostgreSQL.', total('poolWaiting')),
-    summary(
-      'postgres_statement_seconds',
-      'How long statements took on PostgreSQL, with the way there.',
-      total('postgresSeconds'),
-      total('postgresStatements'),
-    ),
-    summary(
-      'redis_request_seconds',
-      'How long requests took on Redis, with the way there.',
-      total('redisSeconds'),
-      total('redisRequests'),
-    ),
+    counter('writes_total', 'Committed changes, alone or in groups.', total('units')),
+    summary('commit_seconds', 'Duration of commits of groups of changes.', total('seconds'), total('groups')),
+    gauge('writes_waiting', 'Changes waiting for the commit of their group.', total('waiting')),
   ];
 }
 
@@ -207,13 +164,13 @@ function ofDeliveries({ processes, deliveries }: Measured): Metric[] {
   return [
     counter(
       'deliveries_total',
-      'Attempts to send events to webhooks, by outcome: succeeded, repeated (failed, and attempted again), failed, expired.',
+      'Delivery attempts to webhooks by outcome: succeeded, repeated (failed, with a retry), failed, expired.',
       ...counts.map(([outcome, attempts]) => labelled({ outcome }, attempts)),
     ),
-    gauge('deliveries_pending', 'Pending deliveries, 10,000 at most.', deliveries?.pending),
+    gauge('deliveries_pending', 'Pending deliveries, at most 10,000.', deliveries?.pending),
     gauge(
       'delivery_oldest_pending_age_seconds',
-      'Age of the oldest pending delivery to an enabled webhook; 0 without any.',
+      'Age of the oldest pending delivery to an enabled webhook; 0 if there are none.',
       deliveries && deliveries.oldestPendingAgeMs / 1_000,
     ),
   ];
@@ -227,7 +184,7 @@ function ofEvents({ processes, events }: Measured): Metric[] {
     gauge('event_oldest_age_seconds', 'Age of the oldest retained event.', seconds(oldestAgeMs)),
     gauge(
       'event_retention_seconds',
-      'How long events are retained (EVENTS_KEEP_DAYS); absent with EVENTS=off.',
+      'Retention of events (EVENTS_KEEP_DAYS); absent with EVENTS=off.',
       seconds(keepMs),
     ),
     gauge(
@@ -242,20 +199,20 @@ function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): M
   return [
     counter(
       'backups_total',
-      'Backups that the service made, or failed to make.',
+      'Backups by the service, made or failed.',
       labelled({ result: 'made' }, made),
       labelled({ result: 'failed' }, failed),
     ),
     gauge(
       'backup_last_success_time_seconds',
-      'When the latest backup was begun, in Unix seconds; 0: never.',
+      'Start time of the latest backup, in Unix seconds; 0 if there is none.',
       (latest?.createdAt ?? 0) / 1_000,
     ),
     gauge('backup_last_bytes', 'Size of the latest backup.', latest?.bytes),
-    gauge('backup_last_duration_seconds', 'How long the latest backup of the service took.', seconds),
+    gauge('backup_last_duration_seconds', 'Duration of the latest backup by the service.', seconds),
     gauge(
       'backup_interval_seconds',
-      'How often a backup is to be made (BACKUP_EVERY).',
+      'Interval between backups (BACKUP_EVERY).',
       everyMs === undefined ? undefined : everyMs / 1_000,
     ),
   ];
@@ -264,30 +221,4 @@ function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): M
 function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefined {
   const values = facts.map((one) => one[name]).filter((value) => typeof value === 'number');
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
-}
-
-type Value = Sample | StoreFacts[string] | undefined;
-
-function labelled(labels: Labels, value: StoreFacts[string] | undefined): Sample | undefined {
-  return typeof value === 'number' ? { labels, value } : undefined;
-}
-
-function metric(type: MetricType, name: string, help: string, values: readonly Value[]): Metric {
-  const samples = values.flatMap((value) => {
-    if (typeof value === 'number') return [{ value }];
-    return typeof value === 'object' && value !== null ? [value] : [];
-  });
-  return { name: prefix + name, type, help, samples };
-}
-
-const counter = (name: string, help: string, ...values: Value[]) => metric('counter', name, help, values);
-const gauge = (name: string, help: string, ...values: Value[]) => metric('gauge', name, help, values);
-
-function summary(name: string, help: string, sum: number | undefined, count: number | undefined): Metric {
-  const isKnown = sum !== undefined && count !== undefined;
-  const samples = [
-    { suffix: '_sum', value: sum ?? 0 },
-    { suffix: '_count', value: count ?? 0 },
-  ];
-  return metric('summary', name, help, isKnown ? samples : []);
 }

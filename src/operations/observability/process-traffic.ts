@@ -3,43 +3,43 @@ import type { StoreFacts } from '../../storage/admin.ts';
 import type { EventLoopTimes, Traffic, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
-/** Interval of the samples. A shorter pause is seen only by chance. */
-const lookEveryMs = 500;
-const keptLooks = 120;
+/** Interval of the samples. Shorter pauses may be missed. */
+const sampleIntervalMs = 500;
+const retainedSamples = 120;
 
-/** Measures the event loop's delay by a timer, which costs two wake-ups a second. */
+/** Measures the event-loop delay with a timer, which costs two wake-ups a second. */
 export class EventLoopDelay implements Disposable {
   readonly #timer: NodeJS.Timeout;
-  readonly #last = new Float64Array(keptLooks);
-  #looks = 0;
+  readonly #last = new Float64Array(retainedSamples);
+  #samples = 0;
   #sumSeconds = 0;
-  #dueAt = performance.now() + lookEveryMs;
+  #dueAt = performance.now() + sampleIntervalMs;
 
   constructor() {
-    this.#timer = setInterval(() => this.#look(), lookEveryMs);
+    this.#timer = setInterval(() => this.#sample(), sampleIntervalMs);
     this.#timer.unref();
   }
 
   times(): EventLoopTimes {
-    return { maxSeconds: Math.max(...this.#last), sumSeconds: this.#sumSeconds, looks: this.#looks };
+    return { maxSeconds: Math.max(...this.#last), sumSeconds: this.#sumSeconds, looks: this.#samples };
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #sample(): void {
     const now = performance.now();
     const lateSeconds = Math.max(0, now - this.#dueAt) / 1_000;
-    this.#last[this.#looks % keptLooks] = lateSeconds;
-    this.#looks++;
+    this.#last[this.#samples % retainedSamples] = lateSeconds;
+    this.#samples++;
     this.#sumSeconds += lateSeconds;
-    this.#dueAt = now + lookEveryMs;
+    this.#dueAt = now + sampleIntervalMs;
   }
 }
 
 /** The store's facts may come from a server, so they are cached this long. */
-const factsHeldMs = 5_000;
+const factsCacheMs = 5_000;
 
 interface ProcessTrafficParts {
   readonly counter: TrafficCounter;
@@ -55,7 +55,7 @@ interface ProcessTrafficParts {
 
 export class ProcessTraffic implements TrafficSource {
   readonly #parts: ProcessTrafficParts;
-  #held: { readonly until: number; readonly facts: StoreFacts } | undefined;
+  #cached: { readonly until: number; readonly facts: StoreFacts } | undefined;
 
   constructor(parts: ProcessTrafficParts) {
     this.#parts = parts;
@@ -81,9 +81,9 @@ export class ProcessTraffic implements TrafficSource {
 
   async #facts(): Promise<StoreFacts> {
     const now = performance.now();
-    if (this.#held !== undefined && now < this.#held.until) return this.#held.facts;
+    if (this.#cached !== undefined && now < this.#cached.until) return this.#cached.facts;
     const facts = await this.#parts.facts();
-    this.#held = { until: now + factsHeldMs, facts };
+    this.#cached = { until: now + factsCacheMs, facts };
     return facts;
   }
 }

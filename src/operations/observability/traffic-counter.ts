@@ -2,13 +2,15 @@ import { type ErrorCode, errors } from '../../contract/errors.ts';
 import { allOperations, type OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
-import type { MinuteUsage } from '../../storage/admin.ts';
+import { latencyBucketOf, latencyBuckets } from '../../domain/latency.ts';
+import type { LatencyUsage, MinuteUsage, UsageRows } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 import { KeyUsageCounter } from './key-usage-counter.ts';
-import { keptSeconds, latencyBounds, type Traffic, type TrafficSecond } from './traffic.ts';
+import { outcomeOf } from './outcomes.ts';
+import { latencyBounds, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
 
-/** Minutes, operations and codes that wait to be recorded, at most. What comes on top is not recorded. */
-const mostMinuteRows = 20_000;
+/** Maximum number of unrecorded rows of requests by minute, and of latencies. Others are not recorded. */
+const maxMinuteRows = 20_000;
 
 const codes: readonly (ErrorCode | 'ok')[] = ['ok', ...(Object.keys(errors) as ErrorCode[])];
 const okIndex = 0;
@@ -17,7 +19,7 @@ const okIndex = 0;
 const outcomes = ['ok', 'refused', 'limited', 'failed'] as const;
 type OutcomeIndex = 0 | 1 | 2 | 3;
 const buckets = latencyBounds.length + 1;
-const columns = outcomes.length + buckets;
+const columns = outcomes.length + latencyBuckets;
 
 const boundsMs = Float64Array.from(latencyBounds, (seconds) => seconds * 1_000);
 
@@ -27,16 +29,16 @@ interface Code {
 }
 
 const indexOf = new Map<ErrorCode, Code>(
-  codes.flatMap((code, index) => (code === 'ok' ? [] : [[code, { index, outcome: outcomeOf(code) }]])),
+  codes.flatMap((code, index) => (code === 'ok' ? [] : [[code, { index, outcome: indexOfOutcome(code) }]])),
 );
 
-function outcomeOf(code: ErrorCode): OutcomeIndex {
-  const { status } = errors[code];
-  if (status >= 500) return 3;
-  return status === 429 ? 2 : 1;
+function indexOfOutcome(code: ErrorCode): OutcomeIndex {
+  return outcomes.indexOf(outcomeOf(code)) as OutcomeIndex;
 }
 
-/** The requests of an operation since the start. Doubles, for a busy service passes 2³² in days. */
+type MinuteRows = Pick<UsageRows, 'minutes' | 'latencies'>;
+
+/** Requests of an operation since the start. Doubles, because a busy service exceeds 2³² within days. */
 class OperationCounts {
   readonly operation: string;
   readonly isDeprecated: boolean;
@@ -52,8 +54,8 @@ class OperationCounts {
 }
 
 /**
- * Counts the requests of a process, in the thread that answers them: a few additions to numbers in place, and the
- * objects made are one per key and hour. A minute's row is the difference to the rows before.
+ * Counts the requests of a process in the main thread: a few additions in place, and one object per key and
+ * hour. A minute's row is the difference to the previous rows.
  */
 export class TrafficCounter {
   readonly keys = new KeyUsageCounter();
@@ -66,24 +68,28 @@ export class TrafficCounter {
       new OperationCounts(operationId, deprecation !== undefined),
     ]),
   );
-  readonly #ofNone = new OperationCounts('none', false);
-  readonly #seconds = new Uint32Array(keptSeconds * columns);
-  /** The Unix second that each row of them is of. */
-  readonly #secondOf = new Float64Array(keptSeconds);
+  readonly #withoutOperation = new OperationCounts('none', false);
+  readonly #seconds = new Uint32Array(retainedSeconds * columns);
+  /** The Unix second of each row. */
+  readonly #secondOf = new Float64Array(retainedSeconds);
   #second = 0;
-  #lookAt = 0;
-  /** Where the row of the current second begins. */
+  #nextClockCheckAt = 0;
+  /** Index of the row of the current second. */
   #row = 0;
   /** Unix ms. */
   #minute = 0;
   readonly #minutes: MinuteUsage[] = [];
+  readonly #latencies: LatencyUsage[] = [];
+  /** Requests by latency since the start, and the part of them that is in rows of minutes. */
+  readonly #byLatency = new Float64Array(latencyBuckets);
+  readonly #byLatencyInMinutes = new Float64Array(latencyBuckets);
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /**
-   * Counts an answered request; `operationId`, `code` and `caller` are undefined for none.
+   * Counts an answered request; `operationId`, `code` and `caller` are undefined if there is none.
    * `startedAt` is of `performance.now()`.
    */
   count(
@@ -93,38 +99,41 @@ export class TrafficCounter {
     startedAt: number,
   ): void {
     const now = performance.now();
-    if (now >= this.#lookAt) this.#lookAtClock(now);
+    if (now >= this.#nextClockCheckAt) this.#checkClock(now);
     const tookMs = now - startedAt;
     const known = operationId === undefined ? undefined : this.#byOperation.get(operationId);
-    const counts = known ?? this.#ofNone;
+    const counts = known ?? this.#withoutOperation;
     const error = code === undefined ? undefined : indexOf.get(code);
     const outcome = error === undefined ? 0 : error.outcome;
     const bucket = bucketOf(tookMs);
+    const latency = latencyBucketOf(tookMs);
     const index = error === undefined ? okIndex : error.index;
     counts.byCode[index] = (counts.byCode[index] ?? 0) + 1;
     counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
     counts.sumMs += tookMs;
     this.#raise(this.#row + outcome);
-    this.#raise(this.#row + outcomes.length + bucket);
-    if (caller !== undefined) this.keys.count(caller, outcome, counts.isDeprecated, this.#minute);
+    this.#raise(this.#row + outcomes.length + latency);
+    this.#byLatency[latency] = (this.#byLatency[latency] ?? 0) + 1;
+    if (caller !== undefined) this.keys.count(caller, outcome, counts, this.#minute);
   }
 
-  /** Up to `most` rows of what was counted by minute, the oldest first. They stay until they are dropped. */
-  peekMinutes(most: number): MinuteUsage[] {
-    if (this.#minutes.length === 0) this.#closeMinute();
-    return this.#minutes.slice(0, most);
+  /** Up to `limit` rows of each kind by minute, oldest first. They remain until they are dropped. */
+  peekMinutes(limit: number): MinuteRows {
+    if (!this.hasMinutes) this.#closeMinute();
+    return { minutes: this.#minutes.slice(0, limit), latencies: this.#latencies.slice(0, limit) };
   }
 
-  dropMinutes(rows: number): void {
-    this.#minutes.splice(0, rows);
+  dropMinutes({ minutes, latencies }: MinuteRows): void {
+    this.#minutes.splice(0, minutes.length);
+    this.#latencies.splice(0, latencies.length);
   }
 
   get hasMinutes(): boolean {
-    return this.#minutes.length > 0;
+    return this.#minutes.length > 0 || this.#latencies.length > 0;
   }
 
   traffic(): Pick<Traffic, 'counts' | 'latencies' | 'seconds' | 'deliveries'> {
-    const all = [...this.#byOperation.values(), this.#ofNone];
+    const all = [...this.#byOperation.values(), this.#withoutOperation];
     return {
       deliveries: { ...this.deliveries },
       counts: all.flatMap(({ operation, byCode }) =>
@@ -146,17 +155,20 @@ export class TrafficCounter {
     this.#seconds[index] = (this.#seconds[index] ?? 0) + 1;
   }
 
-  /** The date is looked at once a second, for that costs as much as all the rest; a clock that rules, each time. */
-  #lookAtClock(now: number): void {
+  /**
+   * The date is read once a second, because that costs as much as all the rest; a test clock is read each
+   * time.
+   */
+  #checkClock(now: number): void {
     const date = this.#clock.now();
-    this.#lookAt = this.#clock.rules ? 0 : now + 1_000 - (date % 1_000);
+    this.#nextClockCheckAt = this.#clock.rules ? 0 : now + 1_000 - (date % 1_000);
     const second = Math.floor(date / 1_000);
     if (second !== this.#second) this.#turnTo(second);
   }
 
   #turnTo(second: number): void {
     this.#second = second;
-    const row = second % keptSeconds;
+    const row = second % retainedSeconds;
     this.#row = row * columns;
     if (this.#secondOf[row] !== second) {
       this.#seconds.fill(0, this.#row, this.#row + columns);
@@ -169,28 +181,36 @@ export class TrafficCounter {
   }
 
   #closeMinute(): void {
-    for (const { operation, byCode, inMinutes } of [...this.#byOperation.values(), this.#ofNone]) {
+    for (const { operation, byCode, inMinutes } of [...this.#byOperation.values(), this.#withoutOperation]) {
       for (const [index, code] of codes.entries()) {
         const requests = (byCode[index] ?? 0) - (inMinutes[index] ?? 0);
         if (requests === 0) continue;
         inMinutes[index] = byCode[index] ?? 0;
-        if (this.#minutes.length < mostMinuteRows)
+        if (this.#minutes.length < maxMinuteRows)
           this.#minutes.push({ minute: this.#minute, operation, code, requests });
       }
+    }
+    for (const [bucket, sum] of this.#byLatency.entries()) {
+      const requests = sum - (this.#byLatencyInMinutes[bucket] ?? 0);
+      if (requests === 0) continue;
+      this.#byLatencyInMinutes[bucket] = sum;
+      if (this.#latencies.length < maxMinuteRows)
+        this.#latencies.push({ minute: this.#minute, bucket, requests });
     }
   }
 
   #lastSeconds(): TrafficSecond[] {
     const now = Math.floor(this.#clock.now() / 1_000);
     const rows = [...this.#secondOf.entries()]
-      .filter(([, at]) => at > now - keptSeconds && at <= now)
+      .filter(([, at]) => at > now - retainedSeconds && at <= now)
       .sort(([, one], [, other]) => one - other);
     return rows.map(([row, at]) => {
-      const [ok = 0, refused = 0, limited = 0, failed = 0, ...buckets] = this.#seconds.subarray(
+      const [ok = 0, refused = 0, limited = 0, failed = 0, ...counts] = this.#seconds.subarray(
         row * columns,
         (row + 1) * columns,
       );
-      return { at, ok, refused, limited, failed, buckets };
+      const latencies = [...counts.entries()].filter(([, requests]) => requests > 0);
+      return { at, ok, refused, limited, failed, latencies };
     });
   }
 }

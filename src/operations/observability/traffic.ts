@@ -1,15 +1,16 @@
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
+import { type LatencyCounts, latencyQuantiles } from '../../domain/latency.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
-/** Upper bounds of the latency histogram's buckets, in seconds; above the last one is one more. */
+/** Upper bounds of the buckets of the latency metric, in seconds. One more bucket is above the last one. */
 export const latencyBounds = [
   0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
   10,
 ] as const;
 
-/** How long seconds are kept, in seconds. */
-export const keptSeconds = 300;
+/** Retention of seconds, in seconds. */
+export const retainedSeconds = 300;
 
 interface TrafficCount {
   readonly operation: string;
@@ -19,7 +20,7 @@ interface TrafficCount {
 
 export interface TrafficLatency {
   readonly operation: string;
-  /** Requests in each bucket, not cumulative: one more than there are bounds. */
+  /** Requests in each bucket, not cumulative. There is one more bucket than bounds. */
   readonly buckets: readonly number[];
   readonly sumSeconds: number;
 }
@@ -28,17 +29,19 @@ export interface TrafficLatency {
 export interface TrafficSecond extends OutcomeCounts {
   /** Unix s of its beginning. */
   readonly at: number;
-  readonly buckets: readonly number[];
+  readonly latencies: LatencyCounts;
 }
 
 export interface EventLoopTimes {
-  /** Of the last minute, in seconds. */
+  /** Maximum within the last minute, in seconds. */
   readonly maxSeconds: number;
   readonly sumSeconds: number;
   readonly looks: number;
 }
 
-/** What a process has counted since its start. Plain data: workers send theirs to the supervisor, which adds them up. */
+/**
+ * The counters of a process since its start. Plain data, which workers send to the supervisor to be added up.
+ */
 export interface Traffic {
   /** Unix ms. A process that replaces it starts counting from zero. */
   readonly startedAt: number;
@@ -58,7 +61,7 @@ export interface Traffic {
 }
 
 export interface TrafficSource {
-  /** One for each process. Counts of processes that have ended are included, so that no sum ever falls. */
+  /** One for each process, including ended ones, so that sums never decrease. */
   traffic(): Promise<readonly Traffic[]>;
 }
 
@@ -90,11 +93,11 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
         refused: one.refused + other.refused,
         limited: one.limited + other.limited,
         failed: one.failed + other.failed,
-        buckets: added(one.buckets, other.buckets),
+        latencies: addedCounts(one.latencies, other.latencies),
       }),
     )
       .sort((one, other) => one.at - other.at)
-      .slice(-keptSeconds),
+      .slice(-retainedSeconds),
     inFlight: total(({ inFlight }) => inFlight),
     openStreams: total(({ openStreams }) => openStreams),
     deliveries: {
@@ -117,7 +120,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
   };
 }
 
-/** The items, those with the same name as one, in the order in which the names came. */
+/** Merges items with the same name, in the order of first occurrence. */
 function summed<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string | number,
@@ -136,7 +139,13 @@ function added(one: readonly number[], other: readonly number[]): number[] {
   return one.map((count, index) => count + (other[index] ?? 0));
 }
 
-const nothing: Omit<TrafficSecond, 'at'> = { ok: 0, refused: 0, limited: 0, failed: 0, buckets: [] };
+function addedCounts(one: LatencyCounts, other: LatencyCounts): LatencyCounts {
+  const sums = new Map(one);
+  for (const [bucket, requests] of other) sums.set(bucket, (sums.get(bucket) ?? 0) + requests);
+  return [...sums];
+}
+
+const nothing: Omit<TrafficSecond, 'at'> = { ok: 0, refused: 0, limited: 0, failed: 0, latencies: [] };
 
 /** Every complete second of the last five minutes since the start, including those without requests. */
 export function liveSeconds(
@@ -145,30 +154,14 @@ export function liveSeconds(
   now: number,
 ): ShownSecond[] {
   const bySecond = new Map(seconds.map((second) => [second.at, second]));
-  const first = Math.max(now - keptSeconds + 1, startedAt);
+  const first = Math.max(now - retainedSeconds + 1, startedAt);
   return Array.from({ length: Math.max(0, now - first) }, (_, index) => {
-    const { ok, refused, limited, failed, buckets } = bySecond.get(first + index) ?? nothing;
+    const { ok, refused, limited, failed, latencies } = bySecond.get(first + index) ?? nothing;
+    const [p50 = null, p95 = null, p99 = null] = latencyQuantiles(latencies, [0.5, 0.95, 0.99]);
     return {
       at: new Date((first + index) * 1_000).toISOString(),
       ...{ ok, refused, limited, failed },
-      p50: quantile(buckets, 0.5),
-      p99: quantile(buckets, 0.99),
+      ...{ p50, p95, p99 },
     };
   });
-}
-
-/** The latency in µs that this share of the requests did not exceed, evenly spread within a bucket. Null without requests. */
-function quantile(buckets: readonly number[], share: number): number | null {
-  const all = buckets.reduce((sum, count) => sum + count, 0);
-  if (all === 0) return null;
-  let below = 0;
-  for (const [index, count] of buckets.entries()) {
-    if (below + count >= all * share) {
-      const from = latencyBounds[index - 1] ?? 0;
-      const to = latencyBounds[index] ?? from;
-      return Math.round((from + (to - from) * ((all * share - below) / count)) * 1_000_000);
-    }
-    below += count;
-  }
-  return null;
 }

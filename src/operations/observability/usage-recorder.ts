@@ -3,45 +3,49 @@ import { type Clock, dayMs, minuteMs } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { UsageBounds, UsageReport } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
-import { keptForMs } from '../changes/once.ts';
+import { retentionMs } from '../changes/once.ts';
 import { type EventRemoval, removeEvents } from '../events/retention.ts';
 import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
-/** How often usage is recorded: so much may be missing after a crash. */
+/** Interval of usage records. This much may be lost in a crash. */
 const recordEveryMs = 10_000;
-/** The first sign of life waits until the first requests are answered. */
+/** Delay of the first heartbeat, until the first requests are answered. */
 const firstRecordMs = 1_000;
-/** How long the end waits for the last record; a slower store has other problems. */
+/** Maximum wait for the last record at shutdown. */
 const lastRecordMs = 400;
 const processBytes = 12;
-/** Rows of each kind in a write, so that a client's change behind it does not wait long. */
+/** Maximum rows of each kind per write, so that a client's change does not wait long for it. */
 const rowsPerWrite = 250;
 const pruneEveryMs = 600_000;
-/** How long deliveries are retained after they finished. */
+/** Retention of finished deliveries. */
 const deliveriesKeptForMs = 7 * dayMs;
 
-/** The last sign of life of an instance that was stopped in good order. */
+/** The last heartbeat of a cleanly stopped instance. */
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
   readonly store: Pick<Store, 'write' | 'health'> & EventRemoval;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
-  /** Names this process in its reports. */
+  /** Identifies this process in its reports. */
   readonly randomBytes: RandomBytes;
   readonly instance: Omit<Instance, 'seenAt'>;
-  /** Whether this process also removes what is too old, kept answers included: one of several is enough. */
+  /**
+   * Whether this process also deletes expired data, including stored responses. One of several processes is
+   * enough.
+   */
   readonly prunes: boolean;
   /** Whether events are recorded, and how long they are retained, in ms. */
   readonly events: { readonly areRecorded: boolean; readonly keepMs: number };
-  /** Logs that usage is lost. The store logs that it cannot be written. */
+  /** Logs lost usage. The store logs failed writes. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
 function usageBounds(now: number): UsageBounds {
   return {
     minutes: now - 2 * dayMs,
+    history: now - 35 * dayMs,
     hours: now - 7 * dayMs,
     days: now - 400 * dayMs,
     reports: now - 7 * dayMs,
@@ -50,8 +54,9 @@ function usageBounds(now: number): UsageBounds {
 }
 
 /**
- * Records usage every ten seconds, earlier when there is much, and at the end. What cannot be written stays counted. A report
- * is sent unchanged, under the same number, until it is written: a commit without an answer may have succeeded.
+ * Records usage every ten seconds, earlier under load, and at the end. Unwritten counts are kept. A report is
+ * sent unchanged with the same number until it is written, because a commit without a response may have
+ * succeeded.
  */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
@@ -68,25 +73,30 @@ export class UsageRecorder implements AsyncDisposable {
     this.#options = options;
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
-    // Not while the service starts, with every other instance of a cluster.
+    // Not during the start, when all other instances of a cluster may start as well.
     this.#nextPruneAt = options.clock.steady() + minuteMs;
     this.#timer = this.#after(firstRecordMs);
   }
 
-  /** Records all that is counted so far. Never rejects: what fails is tried again. */
+  /** Records the counts so far, or joins the recording that is running. Never rejects; failures are retried. */
   record(): Promise<void> {
-    this.#recording ??= this.#recordAll().finally(() => {
+    this.#recording ??= this.#recordRows().finally(() => {
       this.#recording = undefined;
     });
     return this.#recording;
   }
 
-  /** Records the last of it, and that this was a stop in good order; what cannot be written now is lost. */
+  /** Records all counts. */
+  async recordAll(): Promise<void> {
+    await this.#recording;
+    await this.record();
+  }
+
+  /** Records the last counts and the clean stop. Counts that cannot be written now are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     clearTimeout(this.#timer);
-    const last = (this.#recording ?? Promise.resolve()).then(() => this.record());
-    await Promise.race([last, sleep(lastRecordMs, undefined, { ref: false })]);
+    await Promise.race([this.recordAll(), sleep(lastRecordMs, undefined, { ref: false })]);
   }
 
   #after(ms: number): NodeJS.Timeout {
@@ -99,14 +109,14 @@ export class UsageRecorder implements AsyncDisposable {
     if (!this.#ending.signal.aborted) this.#timer = this.#after(recordEveryMs);
   }
 
-  async #recordAll(): Promise<void> {
+  async #recordRows(): Promise<void> {
     const { store, counter, notice } = this.#options;
     const lost = counter.keys.takeLost();
     if (lost > 0) notice('requests are missing from the usage of keys', { requests: lost });
     try {
-      // The outage of a store that no request can use is logged where it was noticed; it is not written to.
+      // An outage of the whole store is logged where it is noticed. Nothing is written to it.
       store.health();
-      // What could not be written before comes first, and then what was counted since.
+      // Unwritten reports first, then newer counts.
       if (this.#hasMore()) await this.#recordGroups();
       await this.#recordGroups();
       this.#isFailing = false;
@@ -120,7 +130,10 @@ export class UsageRecorder implements AsyncDisposable {
     return this.#pending !== undefined || counter.hasMinutes || counter.keys.hasRows;
   }
 
-  /** Writes groups of rows: at least one, for the sign of life. What is counted during the write is for the next time. */
+  /**
+   * Writes groups of rows, at least one for the heartbeat. Counts made during the write are recorded the next
+   * time.
+   */
   async #recordGroups(): Promise<void> {
     do await this.#recordGroup();
     while (this.#hasMore());
@@ -128,19 +141,19 @@ export class UsageRecorder implements AsyncDisposable {
 
   async #recordGroup(): Promise<void> {
     const { store, counter, clock, instance } = this.#options;
-    this.#pending ??= this.#nextReport();
-    const { minutes, keys } = this.#pending;
+    const pending = this.#pending ?? this.#nextReport();
+    this.#pending = pending;
     const seenAt = this.#ending.signal.aborted ? stoppedAt : clock.now();
-    await store.write('recordUsage', { ...this.#pending, instance: { ...instance, seenAt } });
+    await store.write('recordUsage', { ...pending, instance: { ...instance, seenAt } });
     this.#pending = undefined;
-    counter.dropMinutes(minutes.length);
-    counter.keys.drop(keys);
+    counter.dropMinutes(pending);
+    counter.keys.drop(pending.keys);
   }
 
   #nextReport(): Omit<UsageReport, 'instance'> {
     const { counter, clock } = this.#options;
     return {
-      minutes: counter.peekMinutes(rowsPerWrite),
+      ...counter.peekMinutes(rowsPerWrite),
       keys: counter.keys.peek(rowsPerWrite),
       number: { process: this.#process, number: ++this.#number, reportedAt: clock.now() },
     };
@@ -154,7 +167,7 @@ export class UsageRecorder implements AsyncDisposable {
       const now = clock.now();
       const mayBeMore = [
         await store.write('pruneUsage', usageBounds(now)),
-        await store.write('pruneAnswers', now - keptForMs),
+        await store.write('pruneAnswers', now - retentionMs),
         await store.write('pruneDeliveries', now - deliveriesKeptForMs),
         await removeEvents(
           store,
@@ -164,7 +177,7 @@ export class UsageRecorder implements AsyncDisposable {
       ];
       if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
     } catch {
-      // Expired rows can wait; the store has logged its outage.
+      // Expired rows can be deleted later. The store has logged its outage.
     }
   }
 }

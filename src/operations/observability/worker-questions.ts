@@ -1,40 +1,45 @@
 import type { Logging } from '../../contract/admin/system.ts';
+import type { FailedRequest } from '../../contract/admin/usage.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
+import { type FailedRequestFilter, type FailedRequestSource, newest } from './failed-requests.ts';
 import { sumOf, type Traffic, type TrafficSource } from './traffic.ts';
 
-/** How long workers have for an answer. A busier one is represented by its last answer. */
-const answerWithinMs = 1_000;
+/** Time-out of workers' responses. The last response represents a slower worker. */
+export const answerWithinMs = 1_000;
 
 export type WorkerQuestion =
   | { readonly kind: 'traffic' }
+  | { readonly kind: 'failed requests'; readonly filter: FailedRequestFilter }
   | { readonly kind: 'logging'; readonly patch: LoggingPatch };
 
 export async function answerAsWorker(
   question: WorkerQuestion,
   traffic: TrafficSource,
   logging: LoggingControl,
+  failedRequests: FailedRequestSource,
 ): Promise<unknown> {
+  if (question.kind === 'failed requests') return failedRequests.list(question.filter);
   if (question.kind === 'logging') return logging.update(question.patch);
   const [own] = await traffic.traffic();
   return own;
 }
 
-/** Asks the workers that serve; answers by number, of those that answer within the time. */
-type AskWorkers = (question: WorkerQuestion, withinMs: number) => Promise<ReadonlyMap<number, unknown>>;
+/** Queries serving workers. Returns the responses by number, of those that respond in time. */
+export type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<number, unknown>>;
 
 export class WorkersTraffic implements TrafficSource {
-  readonly #ask: AskWorkers;
-  /** By number: what it said last, and what those said at their end that it took the place of. */
+  readonly #ask: QueryWorkers;
+  /** By worker number: its last counts, and the final counts of the workers it replaced. */
   readonly #known = new Map<number, { readonly last: Traffic; readonly ended: Traffic | undefined }>();
 
-  constructor(ask: AskWorkers) {
+  constructor(ask: QueryWorkers) {
     this.#ask = ask;
   }
 
   async traffic(): Promise<readonly Traffic[]> {
-    const answers = await this.#ask({ kind: 'traffic' }, answerWithinMs);
-    // This program's own, of the same version: what they say is what `answerAsWorker` made.
+    const answers = await this.#ask({ kind: 'traffic' });
+    // Workers run the same version, so responses have the type of `answerAsWorker`.
     for (const [number, answer] of answers) this.#take(number, answer as Traffic);
     return [...this.#known.values()].map(({ last, ended }) =>
       ended === undefined ? last : together(last, ended),
@@ -49,7 +54,7 @@ export class WorkersTraffic implements TrafficSource {
   }
 }
 
-/** What is left of a process that ended: what it counted, but nothing that was only while it ran. */
+/** The counters of an ended process, without its momentary values. */
 function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
   const { counts, latencies, seconds, deliveries, pageCache, eventLoop, startedAt } = last;
   const ended = {
@@ -67,23 +72,41 @@ function together(last: Traffic, ended: Traffic): Traffic {
 /** The facts of a store that count from the start of a process on. */
 const risingFacts = [
   ...['groups', 'units', 'seconds'],
-  ...['postgresStatements', 'postgresSeconds', 'redisRequests', 'redisSeconds'],
+  ...['postgresStatements', 'postgresSeconds', 'redisRequests', 'redisSeconds', 'primaryReads'],
 ];
+const readsOfReplica = /^replica\d+Reads$/;
 
 function risingIn(...stores: readonly StoreFacts[]): StoreFacts {
-  const known = risingFacts.filter((name) => stores.some((store) => name in store));
+  const names = new Set(stores.flatMap((store) => Object.keys(store)));
+  const known = [...names].filter((name) => risingFacts.includes(name) || readsOfReplica.test(name));
   return Object.fromEntries(
     known.map((name) => [name, stores.reduce((sum, store) => sum + Number(store[name] ?? 0), 0)]),
   );
 }
 
+export class WorkersFailedRequests implements FailedRequestSource {
+  readonly #ask: QueryWorkers;
+
+  constructor(ask: QueryWorkers) {
+    this.#ask = ask;
+  }
+
+  async list(filter: FailedRequestFilter): Promise<FailedRequest[]> {
+    const answers = await this.#ask({ kind: 'failed requests', filter });
+    return newest(
+      [...answers.values()].flatMap((answer) => answer as FailedRequest[]),
+      filter.limit,
+    );
+  }
+}
+
 export class WorkersLogging implements LoggingControl {
   readonly #own: LoggingControl;
-  readonly #ask: AskWorkers;
+  readonly #ask: QueryWorkers;
   readonly #later: (changed: Logging) => void;
 
-  /** `later` receives the settings for workers that start from now on. */
-  constructor(own: LoggingControl, ask: AskWorkers, later: (changed: Logging) => void) {
+  /** `later` receives the settings for workers that start later. */
+  constructor(own: LoggingControl, ask: QueryWorkers, later: (changed: Logging) => void) {
     this.#own = own;
     this.#ask = ask;
     this.#later = later;
@@ -96,7 +119,7 @@ export class WorkersLogging implements LoggingControl {
   async update(patch: LoggingPatch): Promise<Logging> {
     const changed = await this.#own.update(patch);
     this.#later(changed);
-    await this.#ask({ kind: 'logging', patch: changed }, answerWithinMs);
+    await this.#ask({ kind: 'logging', patch: changed });
     return changed;
   }
 }
@@ -107,6 +130,6 @@ export type LoggingPatch = { readonly [Name in keyof Logging]?: Logging[Name] | 
 
 export interface LoggingControl {
   readonly current: Logging;
-  /** Changes it until the instance is restarted, in every process, and in those that take the place of one. */
+  /** Changes the settings until the instance is restarted, in every process and in those that replace one. */
   update(patch: LoggingPatch): Awaitable<Logging>;
 }

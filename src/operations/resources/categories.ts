@@ -11,7 +11,7 @@ export const categoryReaders = {
   listCategories: ({ categories }, { query }) =>
     pageOf(
       { ...query },
-      { path: '/categories', least: int64Min, read: (after, limit) => categories.list(after, limit) },
+      { path: '/categories', minId: int64Min, read: (after, limit) => categories.list(after, limit) },
     ),
   getCategory: ({ categories }, { params }) =>
     andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),

@@ -1,4 +1,4 @@
-/** Everything that clients do: what they share with operators, and what is theirs alone. */
+/** All operations of clients: those shared with operators, and others. */
 import type { operations } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Authenticated } from '../admission/admission.ts';

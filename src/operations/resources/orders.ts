@@ -41,7 +41,7 @@ const taking = (step: OrderStep) =>
       const petStatus = pet && petStatusAfter(step, pet.status);
       if (pet !== undefined && petStatus !== undefined)
         await changePet(transaction, pet, { ...pet, status: petStatus }, now);
-      // The clock of the process that asks may have been set back since.
+      // The clock of the requesting process may have been set back since.
       const changed = { ...order, status, updatedAt: Math.max(now, order.updatedAt) };
       await orders.update(order.id, { status, updatedAt: changed.updatedAt });
       transaction.events.add(eventOf(changed, now));
@@ -88,13 +88,16 @@ function eventOf(order: Order, createdAt: number): NewEvent {
   return { type: `order.${order.status}`, data: orderJson(order), createdAt };
 }
 
+const participles: Readonly<Record<OrderStep, string>> = {
+  approve: 'approved',
+  deliver: 'delivered',
+  cancel: 'cancelled',
+  return: 'returned',
+};
+
 function stepRefusal({ status }: Order, step: OrderStep): Refusal {
-  const steps = stepsOf(status);
-  const has =
-    steps.length === 0
-      ? 'This status is final.'
-      : `It has the ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}.`;
+  const allowed = stepsOf(status).join(', ') || 'none';
   return new Refusal('order_transition_not_allowed', {
-    message: `The order is ${status}, which does not have the step ${step}. ${has}`,
+    message: `The order is ${status} and cannot be ${participles[step]}. Allowed: ${allowed}.`,
   });
 }

@@ -9,25 +9,25 @@ interface PageQuery {
 }
 
 interface PagedList<Item, Filter> {
-  /** Its path, which keeps its cursors apart from those of other lists. */
+  /** The list's path, which makes its cursors differ from those of other lists. */
   readonly path: string;
   /** Lowest id of the list; defaults to 1. */
-  readonly least?: bigint;
-  /** Up to `limit` items behind the one with the id `after`, from the first on when that is undefined. */
+  readonly minId?: bigint;
+  /** Up to `limit` items after the id `after`, or from the first one if it is undefined. */
   readonly read: (after: bigint | undefined, limit: number, filter: Filter) => Awaitable<Item[]>;
 }
 
-/** A page of a list in the order of ids, or against it. Refuses `invalid_cursor`. */
+/** A page of a list by ascending or descending id. Refuses `invalid_cursor`. */
 export function pageOf<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
   query: Query,
-  { path, least = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
+  { path, minId = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<Page<Item>> {
   const { limit, cursor, ...filter } = query;
   const filters = filtersText(path, query);
-  const after = cursor === undefined ? undefined : readCursor(cursor, filters, least).after;
+  const after = cursor === undefined ? undefined : readCursor(cursor, filters, minId).after;
   return andThen(read(after, limit + 1, filter), (found) => ({
     ...pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
-    span: spanOf(found, limit, after === undefined ? least : after + 1n),
+    span: spanOf(found, limit, after === undefined ? minId : after + 1n),
   }));
 }
 

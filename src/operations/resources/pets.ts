@@ -13,13 +13,15 @@ import type { ReadersOf, UnitsOf } from './rows.ts';
 export const petReaders = {
   listPets: ({ pets }, { query }) => {
     const { minId = 1n, maxId = int64Max } = query;
-    const least = minId - 1n;
+    const lowerBound = minId - 1n;
     return pageOf(query, {
       path: '/pets',
       read: (after = 0n, limit, { id: ids, status, categoryId }) =>
-        andThen(pets.list(after < least ? least : after, limit, { status, categoryId, ids }), (page) =>
-          // Ids ascend: of a page that reaches beyond the last id, the next one would have nothing.
-          page.filter(({ id }) => id <= maxId),
+        andThen(
+          pets.list(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
+          (page) =>
+            // Ids ascend, so the page after one that reaches the last id would be empty.
+            page.filter(({ id }) => id <= maxId),
         ),
     });
   },

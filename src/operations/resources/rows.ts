@@ -1,4 +1,4 @@
-/** How the rows of a resource are performed: reads by readers, and changes by units of work. */
+/** Implementation of a resource's rows: readers for reads, units of work for changes. */
 import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource, Unversioned } from '../../domain/resources.ts';
@@ -15,10 +15,13 @@ type Rows = Readonly<Record<string, Operation>>;
 
 export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
 
-/** What the reader of a row sees: the resources that it `reads`, because its answer is cached until one of them changes. */
+/**
+ * The resources that a row's reader may access: those that it `reads`, because its response is cached until
+ * one of them changes.
+ */
 type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & Row['reads'][number]>;
 
-/** The rows that change nothing, as functions of the store, the input and what else they are given. They may refuse. */
+/** Read-only rows as functions of the store, the input and further arguments. They may refuse. */
 export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
   readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
     store: ResourcesReadBy<All[Id]>,
@@ -27,10 +30,10 @@ export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = 
   ) => Awaitable<OutcomeOfRow<All[Id]>>;
 };
 
-/** What the needs of a row give its unit. */
+/** Inputs of a unit from the `needs` of its row. */
 export interface Needed {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
-  /** Without a mistake also where the body has no URL. */
+  /** Also without a mistake if the body has no URL. */
   readonly endpoint: { readonly mistake: string | undefined };
   readonly events: EventBounds;
   /** Sealed. */
@@ -41,7 +44,7 @@ type NeededBy<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
   ? Pick<Needed, Name>
   : unknown;
 
-/** What a change is called with: plain values, because it may be run in another thread or process. */
+/** Arguments of a change: plain values, because it may run in another thread or process. */
 type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 'params'> : unknown) &
   (Row extends { body: { optional: true } }
     ? unknown
@@ -54,7 +57,7 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
     readonly now: number;
   };
 
-/** `Also` is what each unit has besides: a subject, for the changes that operators make. */
+/** `Also` are further members of each unit, such as a subject for changes by operators. */
 export type UnitsOf<All extends Rows, Also = Audited> = {
   readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
     (

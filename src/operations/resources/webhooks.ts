@@ -1,6 +1,6 @@
 import type { WebhookTest } from '../../contract/deliveries.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { mostWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
+import { maxWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { dayMs } from '../../domain/clock.ts';
 import {
@@ -23,7 +23,7 @@ import { wantedEvents } from './events.ts';
 import { pageOf } from './pages.ts';
 import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
 
-/** How long deliveries are also signed with the secret before a rotation. */
+/** Time for which deliveries are also signed with the previous secret after a rotation. */
 const formerSecretForMs = dayMs;
 
 type StoredWebhook = RowIn<typeof table>;
@@ -62,8 +62,8 @@ export const webhookUnits = {
       refuseUnreadable(types, caller);
       refuseEndpoint(endpoint);
       const { accountId } = caller;
-      const others = await webhooks.list(undefined, mostWebhooks, { accountId });
-      if (others.length === mostWebhooks) throw new Refusal('too_many_webhooks');
+      const others = await webhooks.list(undefined, maxWebhooks, { accountId });
+      if (others.length === maxWebhooks) throw new Refusal('too_many_webhooks');
       const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
       return webhooks.add({ ...made, secret, position: events.last, createdAt: now });
     },
@@ -85,7 +85,7 @@ export const webhookUnits = {
       };
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
-      // A webhook that was disabled continues with the events from now on.
+      // A disabled webhook continues with the events from now on.
       const isContinued = enabled && !before.enabled;
       await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
       return after;
@@ -114,11 +114,11 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
       const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
-      // Once it is enabled, it continues with the events from then on.
+      // Once enabled, it continues with the events from then on.
       if (!webhook.enabled) throw new Refusal('webhook_disabled');
       expectRetained(after, events);
       if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
-      // They become deliveries again.
+      // These events become deliveries again.
       await deliveries.withdraw(webhook.id, after);
       return webhook;
     },
@@ -133,7 +133,7 @@ export const webhookUnits = {
       const due = { status: 'pending', nextAttemptAt: now } as const;
       if (delivery.status !== 'pending')
         return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
-      // One that is leased is being attempted.
+      // A leased delivery is being attempted.
       if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
       return { ...delivery, ...due };
     },

@@ -1,29 +1,29 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, minuteMs } from '../../domain/clock.ts';
 
-/** Failures of a network within a window, before the next one gets 429. */
-const most = 10;
-/** Networks that are remembered. Beyond that, those that failed longest ago are forgotten. */
-const mostNetworks = 10_000;
+/** Failures of a network within a window, after which the next one gets 429. */
+const maxFailures = 10;
+/** Maximum number of networks. Beyond it, those with the oldest failures are dropped. */
+const maxNetworks = 10_000;
 
 interface Failures {
   readonly endsAt: number;
   count: number;
 }
 
-/** Counts failed sign-ins by network, in windows of a minute that begin with the first one. */
+/** Counts failed sign-ins by network, in windows of a minute that begin with the first failure. */
 export class FailedSignIns {
   readonly #clock: Clock;
-  readonly #byNetwork = new LRUCache<string, Failures>({ max: mostNetworks });
+  readonly #byNetwork = new LRUCache<string, Failures>({ max: maxNetworks });
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Seconds until the network may try again; 0 when it may now. */
+  /** Seconds until the network may try again; 0 if it may now. */
   waitSeconds(network: string): number {
     const failures = this.#current(network);
-    if (failures === undefined || failures.count < most) return 0;
+    if (failures === undefined || failures.count < maxFailures) return 0;
     return Math.max(1, Math.ceil((failures.endsAt - this.#clock.now()) / 1_000));
   }
 

@@ -2,15 +2,15 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 
-const goodForMs = 600_000;
+const validForMs = 600_000;
 /** 192 bits. */
 const codeBytes = 24;
 
-/** The code of the console link: good for ten minutes, and for one sign-in. Only its SHA-256 is held. */
+/** The code of the console link: valid for ten minutes and one sign-in. Only its SHA-256 is stored. */
 export class OneTimeCode {
   readonly #clock: Clock;
   readonly #randomBytes: RandomBytes;
-  #made: { readonly digest: Buffer; readonly goodUntil: number } | undefined;
+  #made: { readonly digest: Buffer; readonly validUntil: number } | undefined;
 
   constructor(clock: Clock, randomBytes: RandomBytes) {
     this.#clock = clock;
@@ -19,14 +19,14 @@ export class OneTimeCode {
 
   make(): string {
     const code = Buffer.from(this.#randomBytes(codeBytes)).toString('base64url');
-    this.#made = { digest: digestOf(code), goodUntil: this.#clock.now() + goodForMs };
+    this.#made = { digest: digestOf(code), validUntil: this.#clock.now() + validForMs };
     return code;
   }
 
-  /** Whether this is the code. Then it is used up. Takes as long whatever the text has in common with it. */
+  /** Redeems the code if it is correct. Compares in constant time. */
   redeem(text: string): boolean {
     const made = this.#made;
-    if (made === undefined || this.#clock.now() >= made.goodUntil) return false;
+    if (made === undefined || this.#clock.now() >= made.validUntil) return false;
     if (!timingSafeEqual(digestOf(text), made.digest)) return false;
     this.#made = undefined;
     return true;

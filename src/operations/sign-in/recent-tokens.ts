@@ -3,13 +3,13 @@ import { atMost } from '../../domain/bounded.ts';
 import { type Clock, hourMs } from '../../domain/clock.ts';
 import { fingerprint } from '../../domain/key.ts';
 
-const mostTokens = 100;
+const maxTokens = 100;
 
-/** Tokens that were valid when they were last looked up, for reading what matters most while nothing can be looked up. */
+/** Tokens that were valid at their last lookup, for reading metrics and concerns while lookups fail. */
 export class RecentTokens {
   readonly #clock: Clock;
-  /** By fingerprint: when it was valid, in ms of steady time. */
-  readonly #validAt = new LRUCache<string, number>(atMost(mostTokens));
+  /** Time of the last valid look-up in ms of steady time, by fingerprint. */
+  readonly #validAt = new LRUCache<string, number>(atMost(maxTokens));
 
   constructor(clock: Clock) {
     this.#clock = clock;

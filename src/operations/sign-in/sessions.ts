@@ -14,10 +14,10 @@ import type { Store } from '../units.ts';
 import type { OneTimeCode } from './one-time-code.ts';
 
 export const sessionMs = 12 * hourMs;
-const idleMs = hourMs;
-const noteUseEveryMs = minuteMs;
-/** Unstored sessions that are remembered. Beyond that, those that were not used for longest are forgotten. */
-const mostUnstored = 1_000;
+export const idleMs = hourMs;
+const recordUseIntervalMs = minuteMs;
+/** Maximum number of unstored sessions. Beyond it, the least recently used ones are dropped. */
+const maxUnstored = 1_000;
 
 interface UnstoredSession extends Session {
   /** SHA-256 of its operator's token; undefined for a code. The session ends with the token. */
@@ -31,10 +31,10 @@ export interface SessionSecrets {
   readonly inPage: string;
 }
 
-/** A new session. Its secrets are known only here. */
+/** A new session with its secrets, which are not stored in clear text. */
 export interface NewSession {
   readonly secrets: SessionSecrets;
-  /** False while the store cannot be written: this process remembers the session until it stops. */
+  /** False while the store cannot be written: this process keeps the session in memory. */
   readonly isStored: boolean;
   readonly signedIn: SignedIn;
 }
@@ -51,9 +51,9 @@ interface SessionsOptions {
 export class SessionOperations {
   readonly #options: SessionsOptions;
   /** Sessions that the store could not write, for example on a full disk. Kept until this process stops. */
-  readonly #unstored = new LRUCache<string, UnstoredSession>(atMost(mostUnstored));
-  /** Sessions that were signed out of, and that the store could not remove. */
-  readonly #ended = new LRUCache<string, true>(atMost(mostUnstored));
+  readonly #unstored = new LRUCache<string, UnstoredSession>(atMost(maxUnstored));
+  /** Ended sessions that the store could not remove. */
+  readonly #ended = new LRUCache<string, true>(atMost(maxUnstored));
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -64,7 +64,7 @@ export class SessionOperations {
     return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
   }
 
-  /** The operator whose session has these secrets; undefined when there is none, or it has ended. */
+  /** The operator of the session with these secrets; undefined if there is none or it has ended. */
   async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
     const id = idOf(secrets);
     if (id === undefined) return undefined;
@@ -74,7 +74,7 @@ export class SessionOperations {
     if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
     if (unstored === undefined) {
       if (await this.#hasEnded(session)) return undefined;
-      if (now >= session.usedAt + noteUseEveryMs)
+      if (now >= session.usedAt + recordUseIntervalMs)
         await this.#written('useSession', { fingerprint: session.fingerprint, at: now });
     } else {
       const { tokenFingerprint: token } = unstored;
@@ -82,10 +82,11 @@ export class SessionOperations {
         return undefined;
       this.#unstored.set(id, { ...unstored, usedAt: now });
     }
-    return { actor: actorOf(session.actor), role: session.role, expiresAt: session.expiresAt };
+    const { actor, role, expiresAt } = session;
+    return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
   }
 
-  /** Begins a session with new secrets, also while the store cannot be written. Refuses `sign_in_failed`. */
+  /** Begins a session with new secrets, even while the store cannot be written. Refuses `sign_in_failed`. */
   async signIn({ token, code }: SignIn): Promise<NewSession> {
     const now = this.#options.clock.now();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
@@ -128,7 +129,10 @@ export class SessionOperations {
       : undefined;
   }
 
-  /** The transaction that revokes an operator removes the operator's sessions, but not one that is added at that moment. */
+  /**
+   * The transaction that revokes an operator removes the operator's sessions, except for one that is added
+   * concurrently.
+   */
   async #hasEnded({ fingerprint, operatorId }: Session): Promise<boolean> {
     if (this.#ended.has(fingerprint)) return true;
     if (operatorId === undefined) return false;
@@ -136,7 +140,7 @@ export class SessionOperations {
     return operator?.revokedAt !== null;
   }
 
-  /** Whether it was written: a store that cannot be written does not keep operators out. */
+  /** Whether the write succeeded. Operators can sign in even if the store is not writable. */
   async #written<Name extends keyof typeof sessionUnits>(
     name: Name,
     input: InputOf<(typeof sessionUnits)[Name]>,
@@ -155,7 +159,7 @@ export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
   return fingerprint(inCookie + inPage);
 }
 
-/** The same; undefined for what is no secret of a session. */
+/** The id of the session; undefined for malformed secrets. */
 function idOf(secrets: SessionSecrets): string | undefined {
   const { inCookie, inPage } = secrets;
   const isWellFormed = isWellFormedKey(inCookie, 'session') && isWellFormedKey(inPage, 'page');

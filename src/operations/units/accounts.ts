@@ -16,17 +16,20 @@ interface AccountChange {
   readonly id: number;
   readonly name?: string | undefined;
   readonly limits?: Limits | undefined;
-  /** The limits that these were derived from: if the account has others by now, `precondition_failed` is refused. */
+  /**
+   * The limits from which these were derived. If the account's limits have changed, `precondition_failed` is refused.
+   */
   readonly basis?: Limits | undefined;
   /** Unix ms. */
   readonly closedAt?: number | null;
+  readonly note?: string | null | undefined;
   readonly preconditions?: Preconditions | undefined;
 }
 
-/** Changes the account; undefined when there is none. Closing it twice keeps the first instant. */
+/** Changes the account; undefined if there is none. Closing it twice keeps the first instant. */
 async function change(
   { accounts }: Transaction,
-  { id, name, limits, basis, closedAt, preconditions = {} }: AccountChange,
+  { id, name, limits, basis, closedAt, note, preconditions = {} }: AccountChange,
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
@@ -36,6 +39,7 @@ async function change(
     ...account,
     name: name ?? account.name,
     ...limits,
+    note: note === undefined ? account.note : note,
     closedAt: closedAt === undefined ? account.closedAt : closedAt && (account.closedAt ?? closedAt),
   };
   const { createdAt: _, ...changes } = changed;

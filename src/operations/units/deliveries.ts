@@ -5,14 +5,14 @@ import { disabledEvent } from './webhooks.ts';
 interface Disabling {
   readonly webhookId: bigint;
   readonly reason: string;
-  /** Unix ms. A success after it keeps the webhook enabled; undefined: none does. */
+  /** Unix ms. A success after it keeps the webhook enabled; undefined if no success does. */
   readonly since: number | undefined;
   /** Unix ms. */
   readonly now: number;
 }
 
 export const deliveryUnits = {
-  /** Settles attempts, and takes the next deliveries. */
+  /** Records the results of attempts, and takes the next deliveries. */
   dispatchDeliveries: {
     writes: [],
     run: async (
@@ -20,7 +20,7 @@ export const deliveryUnits = {
       { settled, take }: { readonly settled: readonly SettledDelivery[]; readonly take: TakeRequest },
     ): Promise<Taken> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : undefined;
-      // Not awaited before: PostgreSQL gets the statements of both together, in this order.
+      // Awaited together, so that PostgreSQL receives the statements of both at once, in this order.
       const [taken] = await Promise.all([deliveries.take(take), settling]);
       return taken;
     },
@@ -39,7 +39,7 @@ export const deliveryUnits = {
       return true;
     },
   },
-  /** Ends all leases, for no other process sends. */
+  /** Ends all leases, because no other process sends. */
   releaseDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),

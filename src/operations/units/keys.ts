@@ -37,12 +37,15 @@ export const keyUnits = {
   revokeKey: { writes: ['callers'], subject: subject.byId, run: revoke },
 } as const satisfies AuditedUnits;
 
-/** No operator makes the first key, so it is not recorded. */
+/** The first key is not created by an operator, so it is not recorded. */
 export const firstKeyUnits = {
   createFirstKey: { writes: ['callers'], run: createFirst },
 } as const satisfies Units;
 
-/** Undefined when there is another account or a key. Version 1.0 could be interrupted after it made the account: that one is used. */
+/**
+ * Undefined if there is another account or a key. Version 1.0 could be interrupted after it created the account, which
+ * is then used.
+ */
 async function createFirst(
   { accounts, keys }: Transaction,
   { account, key }: { readonly account: FirstAccount; readonly key: Omit<NewKey, 'accountId'> },

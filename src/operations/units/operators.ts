@@ -13,7 +13,7 @@ const subject = subjectsOf(
 
 export const operatorUnits = {
   createOperator: { writes: [], subject: subject.made, run: createOperator },
-  // A new token may by chance end like the old one, and no more of it is shown.
+  // A new token may by chance end like the old one, and only its end is shown.
   rotateOperator: { writes: [], subject: { ...subject.byId, always: true }, run: rotateOperator },
   revokeOperator: { writes: [], subject: subject.byId, run: revokeOperator },
 } as const satisfies AuditedUnits;
@@ -34,11 +34,11 @@ export const sessionUnits = {
 interface SessionToAdd {
   readonly session: Session;
   readonly idleMs: number;
-  /** Of the token it was given for; undefined for a code. */
+  /** Last four characters of the operator's token; undefined for a code. */
   readonly lastFour: string | undefined;
 }
 
-/** Unless the operator was revoked, or the token replaced, since the token was read. */
+/** Begins a session, unless the operator was revoked or the token replaced since it was read. */
 async function addSession(
   { sessions, operators }: Transaction,
   { session, idleMs, lastFour }: SessionToAdd,
@@ -54,7 +54,7 @@ async function addSession(
 
 async function createOperator({ operators }: Transaction, operator: NewOperator): Promise<Operator> {
   const isTaken = (await operators.findBy('name', operator.name)) !== undefined;
-  // Another process may take the name in between.
+  // Another process may take the name in the meantime.
   const made = isTaken ? undefined : await operators.addUnique(operator);
   if (made === undefined) throw new Refusal('name_taken');
   return made;

@@ -23,7 +23,7 @@ export const recordUnits = {
     ): Promise<Pet[] | undefined> => {
       if (run !== undefined) {
         const stored = await imports.find(run.source);
-        // Two imports of the same input at once would add its animals twice.
+        // Two concurrent imports of the same input would add its animals twice.
         if (fromLine !== undefined && fromLine !== (stored?.lastLine ?? 0)) return undefined;
         await imports.put(run);
       }
@@ -45,12 +45,12 @@ export const recordUnits = {
     },
   },
   pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
-  /** Removes answers that were kept before an instant (Unix ms). */
+  /** Removes answers that were stored before an instant (Unix ms). */
   pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
   /** Removes events from before an instant (Unix ms). */
   pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
-  /** Leaves a gap, for changes from now on are not recorded as events. */
+  /** Leaves a gap, because changes are not recorded as events from now on. */
   skipEvents: { writes: [], run: ({ events }: Transaction, _: null) => events.skip() },
-  /** Records what an operator does outside the data, such as lifting a ban. */
+  /** Records an operator's action outside the data, such as lifting a ban. */
   recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },
 } as const satisfies Units;

@@ -64,13 +64,13 @@ const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},
 
 const writes = ['webhooks'] as const;
 
-/** The owner of a webhook, in whose name an operator does what clients can do. Refuses `webhook_not_found`. */
+/** The owner of a webhook, for whom an operator acts. Refuses `webhook_not_found`. */
 async function ownerOf(transaction: Transaction, id: bigint) {
   const { accountId } = foundById(await find(transaction, id), 'webhook_not_found', id);
   return { accountId, scopes: [] };
 }
 
-/** Changes of webhooks by operators. Those that return true have no better result to keep: it must have no secret. */
+/** Changes of webhooks by operators. Some return true, because the stored result must not contain a secret. */
 export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,

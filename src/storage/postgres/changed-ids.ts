@@ -1,25 +1,31 @@
 import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
+import type { RequiredVersions } from '../required-versions.ts';
 import type { Runner } from './statements.ts';
 
 /** Ids in one range of `changed_ranges`, as its triggers divide them. */
-const rangeIds = 128n;
-/** Most ranges of one span: a longer one counts as changed. */
-const mostRanges = 256n;
-/** Most ranges that are remembered. When there are more, all count as changed. */
-const mostRemembered = 100_000;
+const rangeIds = 16n;
+/** Maximum number of ranges in one span. A longer one counts as changed. */
+const maxRanges = 1_024n;
+/** Maximum number of remembered ranges. Beyond it, all count as changed. */
+const maxRemembered = 100_000;
 
 /**
  * The ranges of ids that have changed since a cached page was read, so that a change discards only the pages that could
- * show it. Triggers give a range the version of the change in its transaction. A process that hears of a new version reads
- * the ranges that have one: `counters` orders the commits of a resource, so that it misses none.
+ * show it. Triggers store the version of a change with its range, in the same transaction. A process that learns of a
+ * new version reads the ranges with newer versions: `counters` orders the commits of a resource, so that it misses
+ * none.
  */
 export class PostgresChangedIds implements ChangedIds {
   readonly #ranges: Partial<Record<Resource, ChangedRanges>>;
 
-  /** `versions` returns those that this process has heard of. */
-  constructor(runner: Runner, versions: () => Versions) {
-    const rangesOf = (resource: Resource) => new ChangedRanges(resource, runner, () => versions()[resource]);
+  /**
+   * `versions` returns those that this process knows. Pages have to show every change that is known here: it is
+   * `required`.
+   */
+  constructor(runner: Runner, versions: () => Versions, required?: RequiredVersions) {
+    const rangesOf = (resource: Resource) =>
+      new ChangedRanges(resource, runner, () => versions()[resource], required);
     this.#ranges = { pets: rangesOf('pets'), orders: rangesOf('orders') };
   }
 
@@ -29,7 +35,7 @@ export class PostgresChangedIds implements ChangedIds {
 
   async isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean> {
     const ranges = this.#ranges[resource];
-    // While Redis is down, versions are negative: everything is read from the database.
+    // While Redis is down, versions are negative, and everything is read from the database.
     if (ranges === undefined || versions[resource] < 0) return false;
     await ranges.readUpTo(versions[resource]);
     return ranges.isUnchanged(span, mark);
@@ -45,11 +51,12 @@ interface ChangedRow {
 }
 
 class ChangedRanges {
-  /** How many reads are finished. */
+  /** Number of finished reads. */
   reads = 0;
   readonly #resource: Resource;
   readonly #runner: Runner;
   readonly #versionNow: () => number;
+  readonly #required: RequiredVersions | undefined;
   /** The last read that found a range changed. */
   readonly #found = new Map<bigint, number>();
   #highest = 0n;
@@ -62,13 +69,14 @@ class ChangedRanges {
   #server: string | undefined;
   #reading: Promise<void> | undefined;
 
-  constructor(resource: Resource, runner: Runner, versionNow: () => number) {
+  constructor(resource: Resource, runner: Runner, versionNow: () => number, required?: RequiredVersions) {
     this.#resource = resource;
     this.#runner = runner;
     this.#versionNow = versionNow;
+    this.#required = required;
   }
 
-  /** Concurrent callers share a read, unless it began before a caller's version was heard of. */
+  /** Concurrent callers share a read, unless it began before a caller's version was known. */
   async readUpTo(version: number): Promise<void> {
     while (this.#current < version) {
       this.#reading ??= this.#read().finally(() => {
@@ -81,7 +89,7 @@ class ChangedRanges {
   isUnchanged({ from, to }: IdSpan, mark: number): boolean {
     const first = from / rangeIds;
     const last = to === undefined ? this.#highest : to / rangeIds;
-    if (mark < this.#since || last - first >= mostRanges) return false;
+    if (mark < this.#since || last - first >= maxRanges) return false;
     for (let range = first; range <= last; range++) {
       if ((this.#found.get(range) ?? 0) > mark) return false;
     }
@@ -93,6 +101,7 @@ class ChangedRanges {
     const rows = await this.#changed();
     this.reads++;
     const [first] = rows;
+    this.#required?.raise(this.#resource, Number(first?.current ?? 0));
     // Another server, such as a promoted standby, may lack changes that pages show.
     const isOther = first?.server !== this.#server || (first?.current ?? 0n) < (this.#last ?? 0n);
     this.#server = first?.server;
@@ -104,7 +113,7 @@ class ChangedRanges {
     }
     if (isOther) this.#last = first?.current;
     this.#last ??= 0n;
-    if (isOther || rows.length === mostRemembered || this.#found.size > mostRemembered) {
+    if (isOther || rows.length === maxRemembered || this.#found.size > maxRemembered) {
       this.#found.clear();
       this.#since = this.reads;
     }
@@ -113,7 +122,7 @@ class ChangedRanges {
 
   /** The first read finds only the newest change: all data was read before it. Without a change, there is one row of NULLs. */
   #changed(): Promise<ChangedRow[]> {
-    const most = this.#last === undefined ? 1 : mostRemembered;
+    const maxCount = this.#last === undefined ? 1 : maxRemembered;
     return this.#runner.run(
       (sql) => sql`
         SELECT server, current, range, changed.version
@@ -122,7 +131,7 @@ class ChangedRanges {
           FROM counters WHERE name = ${this.#resource}
         ) AS now LEFT JOIN (
           SELECT range, version FROM changed_ranges WHERE resource = ${this.#resource} AND version > ${this.#last ?? 0n}
-          ORDER BY version DESC LIMIT ${most}
+          ORDER BY version DESC LIMIT ${maxCount}
         ) AS changed ON true`,
     );
   }

@@ -15,31 +15,31 @@ const connectTimeouts = 1.5;
 
 export interface ConnectionSettings {
   readonly url: string;
-  /** The server ends a statement after this long, in milliseconds. */
+  /** The server cancels a statement after this time, in milliseconds. */
   readonly statementTimeoutMs: number;
 }
 
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
 interface ConnectionOptions {
-  /** It leads to a pooler: statements are not prepared, and are sent one at a time. */
+  /** Whether it leads to a pooler. If so, statements are not prepared, and are sent one at a time. */
   readonly throughPooler: boolean;
-  /** Called when it is closed, even if it was never open. */
+  /** Called when it is closed, even if it was never opened. */
   readonly onClose: (connection: Connection) => void;
 }
 
 export class Connection {
   readonly sql: SQL;
   readonly throughPooler: boolean;
-  /** The server ends statements and idle transactions after the time-out. Otherwise each transaction has to ask for that. */
+  /** The server ends statements and idle transactions after the time-out. Otherwise each transaction has to set it. */
   hasTimeouts = true;
   /** Pending statements, which the server runs one after the other. */
   active = 0;
-  /** No other statement is sent until its current one, a write or transaction, has ended. */
+  /** Whether its current statement is a write or a transaction, during which no other statement is sent. */
   exclusive = false;
-  /** It takes no further statements, and is closed after its last one. */
+  /** Whether it is closed after its pending statements, and accepts no others. */
   retired = false;
-  /** When the last reply arrived, or the first statement was sent after it was idle (monotonic, ms). */
+  /** Time of the last reply, or of the first statement after an idle time (monotonic, ms). */
   movedAt = 0;
   untimed = false;
   readonly #settings: ConnectionSettings;
@@ -75,7 +75,7 @@ export class Connection {
     try {
       await this.sql.connect();
       timer = setTimeout(late, timeoutMs);
-      if (this.throughPooler) await this.#lookAtSessions();
+      if (this.throughPooler) await this.#checkSessions();
       else await expectSession(this.sql);
     } catch (error) {
       throw isRefusedByPooler(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
@@ -95,18 +95,18 @@ export class Connection {
     });
   }
 
-  /** The error of a statement: why the connection was closed, if it was. */
+  /** Replaces the error of a statement with the reason for which the connection was closed, if it was. */
   failureOf(error: unknown): unknown {
     return this.#failure ?? error;
   }
 
-  /** Closes it at once. Pending statements are rejected, with `failure` if given. */
+  /** Closes it immediately. Pending statements are rejected, with `failure` if given. */
   close(failure?: Error): void {
     this.#failure = failure;
     void this.sql.close({ timeout: 0 }).catch(() => undefined);
   }
 
-  async #lookAtSessions(): Promise<void> {
+  async #checkSessions(): Promise<void> {
     const { url, statementTimeoutMs } = this.#settings;
     const found = await settingsOf(this.sql);
     checkSchema(found, url);
@@ -121,7 +121,7 @@ export class Connection {
 
 const timeouts = (statementTimeoutMs: number) => ({
   statement_timeout: statementTimeoutMs,
-  // A process that freezes within a transaction blocks others no longer than this.
+  // Maximum time for which a process that freezes within a transaction blocks others.
   idle_in_transaction_session_timeout: statementTimeoutMs,
 });
 

@@ -11,25 +11,25 @@ export interface ConnectionsOptions {
   readonly onUnreachable: (error: Error) => void;
 }
 
-/** Statements are pipelined on a connection that responds, which halves their cost. */
-const deepestPipeline = 16;
-/** A connection without a reply for this long takes no further statements: its current one may wait for a lock. */
+/** Statements are pipelined on a responsive connection, which halves their cost. */
+const maxPipelineDepth = 16;
+/** A connection without a reply for this long accepts no further statements: its current one may wait for a lock. */
 const stalledMs = 100;
 /** Time for the server to cancel a statement itself before it counts as frozen, as a multiple of the time-out. */
 const silenceTimeouts = 1.5;
-/** A connection that is idle for this long is closed, except the last: other programs may need it. */
+/** A connection that is idle for this long is closed, except for the last one, because other programs may need it. */
 const idleMs = 10_000;
 
-/** Open connections. Opens them as needed, and gives some back when the server refuses further ones. */
+/** Open connections. Opens them as needed, and closes some when the server refuses further ones. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Set<Connection>();
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
-  /** Another connection could not be opened. Only `fill` tries again. */
+  /** Whether the last attempt to open another connection failed. Only `fill` tries again. */
   #isShort = false;
   #closed = false;
-  /** A pooler was detected. New connections assume one from then on: what works through a pooler works without it. */
+  /** Whether a pooler was detected. New connections then assume one, which also works without a pooler. */
   #throughPooler = false;
 
   constructor(options: ConnectionsOptions) {
@@ -41,19 +41,22 @@ export class Connections {
     return this.#throughPooler;
   }
 
-  /** An idle connection, or the least busy one that takes more. Opens another if none is idle. */
+  /** An idle connection, or the least busy one that accepts more. Opens another if none is idle. */
   choose(exclusive: boolean): Connection | undefined {
     const stalledSince = performance.now() - stalledMs;
     let best: Connection | undefined;
     for (const connection of this.#open) {
       if (connection.retired || connection.exclusive) continue;
       if (connection.active === 0) return connection;
-      // Through a pooler, the driver sends each statement after the reply to the one before.
+      // Through a pooler, the driver sends each statement after the reply to the previous one.
       const takesMore =
-        !connection.throughPooler && connection.active < deepestPipeline && connection.movedAt > stalledSince;
-      if (!exclusive && takesMore && connection.active < (best?.active ?? deepestPipeline)) best = connection;
+        !connection.throughPooler &&
+        connection.active < maxPipelineDepth &&
+        connection.movedAt > stalledSince;
+      if (!exclusive && takesMore && connection.active < (best?.active ?? maxPipelineDepth))
+        best = connection;
     }
-    if (!this.#isFull() && !(this.#isShort && this.#open.size > 0)) this.#growUnasked();
+    if (!this.#isFull() && !(this.#isShort && this.#open.size > 0)) this.#growInBackground();
     return best;
   }
 
@@ -68,7 +71,7 @@ export class Connections {
       while (!this.#isFull()) await this.#grow();
       this.#isShort = false;
     } catch (error) {
-      this.#giveBack(error);
+      this.#releaseSlot(error);
       throw error;
     }
   }
@@ -116,11 +119,11 @@ export class Connections {
     return this.#open.size + this.#opening >= this.#options.size;
   }
 
-  #growUnasked(): void {
+  #growInBackground(): void {
     this.#grow().catch((error) => {
       if (this.#open.size > 0) {
         this.#isShort = true;
-        this.#giveBack(error);
+        this.#releaseSlot(error);
         this.#options.onShortage(error);
       } else if (this.#opening === 0) this.#options.onUnreachable(error);
     });
@@ -165,7 +168,7 @@ export class Connections {
   }
 
   /** If the server is out of connections, closes half of them for other programs. */
-  #giveBack(error: unknown): void {
+  #releaseSlot(error: unknown): void {
     if (!isOutOfConnections(error)) return;
     const connections = [...this.#open].filter(({ retired }) => !retired);
     const idleFirst = connections.sort((one, other) => one.active - other.active);

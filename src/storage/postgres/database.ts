@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import { Breaker } from '../breaker.ts';
 import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { remedyOf } from './creation.ts';
 import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
 import { failureOf, isOvertaken, isReadOnly, postgresReason } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
@@ -12,12 +13,15 @@ import type { Execute, Statement } from './statements.ts';
 export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** How long a statement may take from its arrival, in milliseconds; a connection that is silent for half as long again is closed. */
+  /**
+   * Time limit of a statement from its arrival, in milliseconds; a connection that is silent for half as long again is
+   * closed.
+   */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
 
-const tryEveryMs = 500;
+const retryIntervalMs = 500;
 /** Interval of attempts to connect after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;
@@ -26,11 +30,11 @@ const closeSeconds = 5;
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
-  /** Tripped: no statements are sent. */
+  /** While this is tripped, no statements are sent. */
   readonly #reaching: Breaker;
-  /** Tripped: the open connections continue. */
+  /** While this is tripped, existing connections remain in use. */
   readonly #connecting: Breaker;
-  /** Tripped: statements are still sent, because the server may refuse only those on one table. */
+  /** While this is tripped, statements are still sent, because the server may refuse only those on one table. */
   readonly #working: Breaker;
   #wasReadOnly = false;
   #isOpen = false;
@@ -43,18 +47,18 @@ export class PostgresDatabase implements AsyncDisposable {
       size,
       onShortage: (error) => this.#connecting.trip(error),
       onUnreachable: (error) => {
-        // A failure to open the database ends the start.
+        // A failure to open the database aborts the start.
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
     const breaker = (name: string, probeEveryMs: number, probe: () => Promise<void>) => {
       return new Breaker({ name, probe, probeEveryMs, notice });
     };
-    this.#reaching = breaker('PostgreSQL', tryEveryMs, async () => {
+    this.#reaching = breaker('PostgreSQL', retryIntervalMs, async () => {
       await this.#pool.read((sql) => sql`SELECT 1`);
     });
     this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
-    this.#working = breaker('PostgreSQL queries', tryEveryMs, () => this.#trialWrite());
+    this.#working = breaker('PostgreSQL queries', retryIntervalMs, () => this.#trialWrite());
   }
 
   get statementTimeoutMs(): number {
@@ -77,7 +81,10 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#change((onCommit) => this.#pool.write(statement, dueAt, onCommit));
   }
 
-  /** Rolled back at `dueAt` unless its commit was sent. Rejects as `write` does, and with what `work` throws. May run `work` twice. */
+  /**
+   * Rolled back at `dueAt` unless its commit was sent. Rejects like `write`, and with errors of `work`. May run `work`
+   * twice.
+   */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     return this.#change((onCommit) => this.#pool.transact(work, dueAt, onCommit));
   }
@@ -94,7 +101,7 @@ export class PostgresDatabase implements AsyncDisposable {
       if (error instanceof StorageUnusable) throw error;
       const { host, pathname } = new URL(this.#options.url);
       throw new StorageUnusable(
-        `Cannot open the PostgreSQL database ${host}${pathname}: ${postgresReason(error)}.`,
+        `Cannot open the PostgreSQL database ${host}${pathname}: ${postgresReason(error)}.${remedyOf(error, this.#options.url)}`,
         { cause: error },
       );
     }
@@ -157,7 +164,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#working.trip(postgresReason(error));
   }
 
-  /** A session that is read-only stays so, whatever becomes of its server: new ones are made. */
+  /** A read-only session stays read-only, even if its server becomes writable, so sessions are replaced. */
   async #trialWrite(): Promise<void> {
     if (this.#wasReadOnly) this.#pool.connections.renew();
     await this.#pool.write(trialWrite).catch((error) => {
@@ -167,7 +174,7 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
-/** What the server gave up for another transaction (a deadlock), it has undone: it is tried again, once. */
+/** The server aborts a transaction to resolve a deadlock, which undoes it. It is retried once. */
 async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   try {
     return await once();
@@ -180,7 +187,10 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
 /** As many rows as the largest group, so that a full disk is noticed. */
 const trialRows = 1_000;
 
-/** Does what requests do and undoes it: an exception of the block leaves no error in the server's log. */
+/**
+ * Performs the writes of requests and undoes them: a block with an exception handler leaves no error in the server's
+ * log.
+ */
 function trialWrite(sql: SQL): SQL.Query<unknown> {
   return sql.unsafe(`
     DO $$

@@ -32,7 +32,7 @@ export function describeEncryption(url: string, version: string | null = null): 
   return `${version}, ${isChecked ? checked[mode] : `certificate not verified (sslmode=${mode})`}`;
 }
 
-/** Encryption as far as the pooler: the server knows only that of the pooler's own connections. */
+/** Encryption up to the pooler. The server only knows that of the pooler's connections. */
 export function describeEncryptionToPooler(url: string): string {
   const mode = sslModeOf(url);
   if (mode === 'disable') return 'none, to a connection pooler';

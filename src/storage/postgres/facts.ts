@@ -14,7 +14,7 @@ const askForServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
          (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
           WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
 
-/** Facts about the database; only those that this process knows if the server does not respond. */
+/** Facts about the database; only those known to this process if the server does not respond. */
 export async function factsOf(database: PostgresDatabase): Promise<StoreFacts> {
   const [server] = await database.read(askForServer).catch((error) => {
     if (error instanceof StorageUnavailable) return [];

@@ -3,31 +3,31 @@ import type { RowConflict } from '../storage.ts';
 
 export class NoAnswer extends Error {}
 
-/** No connection could be opened; `cause` says why. */
+/** No connection could be opened; `cause` has the reason. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(postgresReason(cause), { cause });
   }
 }
 
-/** A statement timed out; if it was to write, it has not. */
+/** A statement timed out. If it was a write, nothing was changed. */
 export class TooLate extends Error {}
 
-/** Another transaction was in its way, as with a serialization failure: it can be run again. */
+/** A conflict with another transaction, such as a serialization failure. It can be run again. */
 export class Overtaken extends Error {}
 
 /**
- * What the failure of a statement means.
- * - `unavailable`: no connection, a lock, a time-out or another transaction was in its way; nothing was done.
- * - `refused`: the server does not let it be done: permissions, a full disk, read-only; nothing was done.
- * - `unanswered`: it was sent, and what came of it is not known.
- * - `defect`: anything else, which is a mistake of ours.
+ * Classification of a failed statement.
+ * - `unavailable`: no connection, a lock, a time-out or a conflict with another transaction; nothing was done.
+ * - `refused`: the server rejected it: permissions, a full disk, read-only; nothing was done.
+ * - `unanswered`: it was sent, and its outcome is unknown.
+ * - `defect`: anything else, which is a bug of the service.
  */
 export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
 /** Serialization failures, deadlocks (SQLSTATE): the server aborted one transaction for another. */
 const overtaken = /^(40001|40P01)/;
-/** Lock time-outs, cancelled statements, and transactions that were left idle, too. */
+/** Lock time-outs, cancelled statements, and transactions that were left idle as well. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
 /** Missing login, schema or permission; resources, limits, object states, internal errors, read-only. */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
@@ -47,8 +47,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Canceled before it was executed: it waited behind another statement, or the server had yet to parse it, which also waits for
- * locks. If it was sent, the driver says so in `detail`.
+ * Canceled before its execution: it waited behind another statement, or the server had yet to parse it, which also
+ * waits for locks. If it was sent, `detail` of the driver's error shows that.
  */
 function isUnsent({ code, detail }: SQL.PostgresError): boolean {
   return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
@@ -63,9 +63,25 @@ export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
 
-/** The server, the database, the role or a pooler allows no further connection. */
+export function isMissingDatabase(error: unknown): boolean {
+  return stateOf(causeOf(error)) === '3D000';
+}
+
+/** Only servers that ask for no password report it. */
+export function isMissingRole(error: unknown): boolean {
+  return stateOf(causeOf(error)) === '28000' && /^role ".*" does not exist$/.test(postgresReason(error));
+}
+
+const causeOf = (error: unknown) => (error instanceof NoConnection ? error.cause : error);
+
+/** A table does not exist in the database and schema. */
+export function isUndefinedTable(error: unknown): boolean {
+  return stateOf(error) === '42P01';
+}
+
+/** The server, the database, the role or a pooler allows no further connections. */
 export function isOutOfConnections(error: unknown): boolean {
-  const cause = error instanceof NoConnection ? error.cause : error;
+  const cause = causeOf(error);
   // PgBouncer gives all of its errors the same SQLSTATE.
   return stateOf(cause) === '53300' || /^no more connections allowed/.test(postgresReason(cause));
 }

@@ -1,49 +1,65 @@
+import type { Clock } from '../../domain/clock.ts';
 import type { Notice } from '../outage.ts';
-import { StorageUnusable } from '../storage.ts';
+import { StorageUnusable, unfinishedCopy } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** The names of the store and of this process in Redis. */
 export interface Identity {
-  /** 12 hexadecimal digits, made with the store. */
+  /** 12 hexadecimal digits, generated with the store. */
   readonly store: string;
-  /** 8 characters of base64, made for this process. */
+  /** 8 characters of base64, generated for this process. */
   readonly process: string;
 }
 
 interface IdentityRow extends Identity {
   readonly redisPrefix: string | null;
+  readonly isUnfinishedCopy: boolean;
+  /** Names of the running instances, separated by commas; null if there are none. */
+  readonly running: string | null;
 }
 
+/** An instance is running if it reported within this time: three of its reports. */
+const runningWithinSeconds = 30;
+
 /**
- * Identifies the store and this process, and compares the Redis prefix with that of the instances: with another one,
- * processes would not see each other's changes. If it differs, a command throws `StorageUnusable`, and an instance
- * moves the store to its prefix.
+ * Identifies the store and this process, and compares the Redis prefix with that of the instances: with different ones,
+ * processes would not see each other's changes. If it differs, a command throws `StorageUnusable`, and so does an
+ * instance while others are running. Otherwise it moves the store to its prefix.
  */
 export async function identify(
   database: PostgresDatabase,
   redisPrefix: string,
-  { serving, notice }: { serving: boolean; notice: Notice },
+  { serving, notice, clock }: { serving: boolean; notice: Notice; clock: Clock },
 ): Promise<Identity> {
+  const runningSince = clock.now() - runningWithinSeconds * 1_000;
   const [row] = await database.read<IdentityRow[]>(
     (sql) => sql`
       SELECT id AS store, redis_prefix AS "redisPrefix",
-             left(encode(uuid_send(gen_random_uuid()), 'base64'), 8) AS process
+             is_unfinished_copy AS "isUnfinishedCopy",
+             left(encode(uuid_send(gen_random_uuid()), 'base64'), 8) AS process,
+             (SELECT string_agg(name, ', ' ORDER BY name) FROM instances WHERE seen_at > ${runningSince}) AS running
       FROM store`,
   );
   if (row === undefined)
     throw new StorageUnusable(
       'The table "store" of the database is empty. Restore the database from a backup.',
     );
-  const { store, process, redisPrefix: known } = row;
-  if (known !== redisPrefix && serving) {
-    await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
-  }
-  if (known !== null && known !== redisPrefix) {
+  if (row.isUnfinishedCopy) throw unfinishedCopy('The database', 'use an empty database');
+  const { store, process, redisPrefix: known, running } = row;
+  if (known === redisPrefix) return { store, process };
+  if (known !== null) {
     const differs = `The instances of this store use REDIS_PREFIX=${known}, but here it is ${redisPrefix}`;
     if (!serving) throw new StorageUnusable(`${differs}. Set REDIS_PREFIX=${known}.`);
-    notice(
-      `${differs}. Instances with different prefixes count limits separately: restart the others with this prefix.`,
-    );
+    if (running !== null) throw new StorageUnusable(`${differs}. ${remedy(known, running)}`);
+    notice(`${differs}. The store moves to this prefix: start all instances with it.`);
   }
+  if (serving) await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
   return { store, process };
+}
+
+function remedy(known: string, running: string): string {
+  return (
+    `Set REDIS_PREFIX=${known}, or stop the running instances first: ${running}. ` +
+    `An instance that was killed counts as running for ${runningWithinSeconds} seconds.`
+  );
 }

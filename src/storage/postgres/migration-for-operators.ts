@@ -19,7 +19,7 @@ const usageOfKeys = (period: 'hour' | 'day') => `
 `;
 
 export const operatorTables = `
-  -- What operators need: who they are, what they did, and who used how much.
+  -- For operators: their accounts, the audit log, and usage.
   CREATE TABLE operators (
     id          bigint PRIMARY KEY,
     name        text   NOT NULL,
@@ -49,13 +49,13 @@ export const operatorTables = `
     before    text,
     after     text
   );
-  -- In the order in which pages are read, by whatever is filtered.
+  -- Indexes in the order of pages, for each filter.
   CREATE INDEX audit_by_time ON audit (at, id);
   CREATE INDEX audit_by_actor ON audit (actor, at, id);
   CREATE INDEX audit_by_object ON audit (object, at, id);
   CREATE INDEX audit_by_object_and_actor ON audit (object, actor, at, id);
 
-  -- Rows of usage are written over every few seconds; with room beside them the indexes do not notice.
+  -- Usage rows are updated every few seconds. The fill factor leaves room for updates that change no index.
   CREATE TABLE usage_minutes (
     minute    bigint NOT NULL,
     operation text   COLLATE "C" NOT NULL,
@@ -76,23 +76,23 @@ export const operatorTables = `
 
   INSERT INTO counters (name, last) VALUES ('operators', 0), ('audit', 0);
 
-  -- This comes last: until the commit it keeps out who looks for a key. Keys before accounts, as whoever adds a key has them.
+  -- Last, because it blocks look-ups of keys until the commit. Keys before accounts, the order in which keys are added.
   CREATE INDEX keys_by_account ON keys (account_id, id);
   ALTER TABLE accounts ADD COLUMN name_folded text COLLATE "C", ADD COLUMN closed_at bigint;
   `;
 
-const foldedAtOnce = 1_000;
+const foldBatch = 1_000;
 
-/** Names that older instances still add are folded by the server, which knows case as well as its locale does. */
+/** Names that older instances still add are folded by the server, whose rules depend on its locale. */
 export async function foldNames(transaction: SQL): Promise<void> {
   for (let last = 0n; ; ) {
     const accounts = await transaction<{ id: bigint; name: string }[]>`
-      SELECT id, name FROM accounts WHERE id > ${last} ORDER BY id LIMIT ${foldedAtOnce}`;
+      SELECT id, name FROM accounts WHERE id > ${last} ORDER BY id LIMIT ${foldBatch}`;
     const names = JSON.stringify(accounts.map(({ id, name }) => [String(id), folded(name)]));
     await transaction`
       UPDATE accounts SET name_folded = value->>1 FROM json_array_elements(${names}::text::json) AS folded (value)
       WHERE id = (value->>0)::bigint`;
-    if (accounts.length < foldedAtOnce) break;
+    if (accounts.length < foldBatch) break;
     last = accounts.at(-1)?.id ?? last;
   }
   await transaction.unsafe(`

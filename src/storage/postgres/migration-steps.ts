@@ -2,12 +2,12 @@ import type { SQL } from 'bun';
 import { schemaChanges } from '../schema-changes.ts';
 import { foldNames, operatorTables } from './migration-for-operators.ts';
 
-/** SQL, or what is done in code for SQL does not do it alike on every server. */
+/** SQL, or code for steps that SQL does not perform alike on every server. */
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
 /**
- * New steps go into `schema-changes.ts`. Ids come from `counters`, in the inserting statement. A sequence could give a late commit an
- * id that readers paged past.
+ * New steps go into `schema-changes.ts`. Ids come from `counters`, in the inserting statement. With a sequence, a late
+ * commit could get an id that readers have already passed.
  */
 export const migrationSteps: readonly MigrationStep[] = [
   `
@@ -53,7 +53,7 @@ export const migrationSteps: readonly MigrationStep[] = [
     finished  boolean NOT NULL
   );
 
-  -- What Redis is given back after it lost its memory.
+  -- State that is restored in a Redis that lost its data.
   CREATE TABLE usage_snapshots (
     account_id    bigint PRIMARY KEY,
     minute_opened bigint NOT NULL,
@@ -70,27 +70,27 @@ export const migrationSteps: readonly MigrationStep[] = [
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
   `
-  -- Rises with every change of what is counted; that of keys also with what they stand for: plans, bans that end.
+  -- Raised by every change of the resource. That of keys also covers plans and lifted bans.
   ALTER TABLE counters ADD COLUMN version bigint NOT NULL DEFAULT 0;
   `,
   `
-  -- What tells this store from every other: its keys in Redis begin with it, behind the prefix its instances use.
+  -- Identifies this store. Its keys in Redis begin with the configured prefix and this id.
   CREATE TABLE store (
     id           text NOT NULL,
     redis_prefix text
   );
   INSERT INTO store (id) VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12));
-  -- The end of the ban that was lifted last: who decided it may come to save it only now.
+  -- The end of the last lifted ban, which the instance that decided it may save only after it was lifted.
   ALTER TABLE ban_snapshots ADD COLUMN lifted_until bigint NOT NULL DEFAULT 0;
   `,
   `
-  -- The key a key was rotated to: it is rotated once.
+  -- The key that replaced it. A key is rotated only once.
   ALTER TABLE keys ADD COLUMN successor_id bigint;
   `,
   `
-  -- How many animals there are. Triggers count, so that nobody who writes animals can miss it: instances of an older version
-  -- that still run, imports, a copy. One row is no hot spot: who writes animals holds the row "pets" of the counters until
-  -- the commit anyway, for ids without gaps, and so waits there and not here, nor in a circle.
+  -- The number of animals. Triggers maintain it, so that every writer counts: instances of an older version, imports,
+  -- copies. A single row causes no further contention or deadlock, because every writer of animals first locks the row
+  -- "pets" of the counters until the commit, for ids without gaps.
   CREATE TABLE inventory (
     available bigint NOT NULL,
     pending   bigint NOT NULL,
@@ -127,7 +127,7 @@ export const migrationSteps: readonly MigrationStep[] = [
     ) AS total;
     RETURN NULL;
   END $$;
-  -- From here on nobody else writes animals until the commit, and so the counts are of all there are.
+  -- Blocks other writers of animals until the commit, so that the counts include all animals.
   CREATE TRIGGER added AFTER INSERT ON pets
     REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('1');
   CREATE TRIGGER added_by_change AFTER UPDATE ON pets
@@ -158,12 +158,12 @@ export const migrationSteps: readonly MigrationStep[] = [
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL
   );
-  -- An animal is held by one order at most.
+  -- An animal is reserved by at most one order.
   CREATE UNIQUE INDEX open_orders ON orders (pet_id) WHERE status IN ('placed', 'approved');
   CREATE INDEX orders_by_status ON orders (status, id);
   CREATE INDEX orders_by_pet ON orders (pet_id, status, id);
 
-  -- What successes answered, for repetitions of the same request.
+  -- The responses of successes, for repetitions of the same request.
   CREATE TABLE idempotent_answers (
     -- The account's id, a colon and the key.
     id       text   COLLATE "C" PRIMARY KEY,
@@ -175,11 +175,11 @@ export const migrationSteps: readonly MigrationStep[] = [
   );
   CREATE INDEX idempotent_answers_by_age ON idempotent_answers (kept_at);
 
-  -- Of categories only the version counts: clients choose their ids.
+  -- Categories only need the version, because clients choose their ids.
   INSERT INTO counters (name, last) VALUES ('orders', 0), ('categories', 0);
 
-  -- Keys that were made before there were scopes may do what they could do then. This comes last: until the commit it
-  -- keeps out who looks for a key.
+  -- Keys created before scopes existed keep their permissions. Last, because it blocks look-ups of keys until the
+  -- commit.
   ALTER TABLE keys ADD COLUMN scopes text NOT NULL DEFAULT 'pets:read pets:create';
   `,
   operatorTables,

@@ -5,7 +5,7 @@ import { migrationSteps } from './migration-steps.ts';
 /** The advisory lock that lets only one process migrate; the number is the service's own. */
 const lockId = 0x416e5374;
 
-/** How long a migration may be between two steps, in milliseconds. A process that froze gives the lock back afterwards. */
+/** Maximum time between two steps of a migration, in milliseconds. The lock of a frozen process is then released. */
 const idleTimeoutMs = 60_000;
 
 /** An empty database only if `create`. Returns the former format, 0 if empty or up to date. Throws `StorageUnusable`. */

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { afterUnreadAnswers, DeadlineQueue, type Pending } from '../deadline-queue.ts';
+import { afterUnreadReplies, DeadlineQueue, type Pending } from '../deadline-queue.ts';
 import { RoundTrips } from '../round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
@@ -26,22 +26,25 @@ export interface PoolFacts {
   readonly roundTrips: RoundTrips;
 }
 
-/** Most statements waiting for a connection; further ones are refused at once. */
-const longestQueue = 10_000;
-const looksPerTimeout = 80;
-/** Part of the time-out in which the server may confirm that it canceled a write, before its outcome counts as unknown. */
+/** Maximum number of statements that wait for a connection. Further ones are refused immediately. */
+const maxQueueLength = 10_000;
+const checksPerTimeout = 80;
+/**
+ * Fraction of the time-out in which the server may confirm the cancellation of a write, before its outcome counts as
+ * unknown.
+ */
 const confirmationPart = 0.05;
 
 /**
- * Runs statements on a bounded number of connections. The time-out of a statement begins with its arrival here. Whether
- * the server is frozen is decided by the replies on each connection, never by how long statements wait for each other:
- * the server itself cancels each after `statement_timeout`.
+ * Runs statements on a bounded number of connections. The time-out of a statement begins with its arrival here. A
+ * frozen server is detected by the replies on each connection, never by the time statements wait for each other: the
+ * server itself cancels each after `statement_timeout`.
  */
 export class Pool {
   readonly #timeoutMs: number;
   readonly connections: Connections;
   readonly #waiting = new DeadlineQueue<Job>({
-    most: longestQueue,
+    maxEntries: maxQueueLength,
     overload: (size) => new TooLate(`too many queued statements (${size})`),
   });
   readonly #sent = new DeadlineQueue();
@@ -59,15 +62,25 @@ export class Pool {
         options.onUnreachable(error);
       },
     });
-    this.#timer = setInterval(() => this.#look(), this.#timeoutMs / looksPerTimeout).unref();
+    this.#timer = setInterval(() => this.#check(), this.#timeoutMs / checksPerTimeout).unref();
   }
 
   /** Runs a statement that may be pipelined. Rejects with `TooLate` at `dueAt` (`performance.now()`). */
   read<T>(statement: Statement<T>, dueAt = this.#dueAt()): Promise<T> {
     return this.#add(false, dueAt, (connection) => {
       if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement));
-      const stop = () => new TooLate(`no response within ${this.#timeoutMs} ms`);
-      return { answer: statement(connection.sql), stop };
+      return { answer: statement(connection.sql), stop: () => this.#unanswered() };
+    });
+  }
+
+  /** Runs a statement that may be pipelined, followed by another one in the same session. Rejects like `read`. */
+  readInTurn<A, B>(first: Statement<A>, second: Statement<B>, dueAt = this.#dueAt()): Promise<[A, B]> {
+    return this.#add(false, dueAt, (connection) => {
+      if (connection.throughPooler) {
+        return transaction(connection, async (execute) => [await execute(first), await execute(second)]);
+      }
+      const { sql } = connection;
+      return { answer: Promise.all([first(sql), second(sql)]), stop: () => this.#unanswered() };
     });
   }
 
@@ -114,6 +127,10 @@ export class Pool {
     await this.connections.close(timeoutSeconds);
   }
 
+  #unanswered(): TooLate {
+    return new TooLate(`no response within ${this.#timeoutMs} ms`);
+  }
+
   #dueAt(): number {
     return performance.now() + this.#timeoutMs;
   }
@@ -133,7 +150,7 @@ export class Pool {
           this.connections.answered(connection);
           this.#next();
         };
-        // Neither has an effect if it was rejected before.
+        // Neither has an effect after a rejection.
         answer.then(
           (value) => {
             answered();
@@ -175,9 +192,9 @@ export class Pool {
   }
 
   /** Rejects due statements, and closes connections that do not respond. */
-  #look(): void {
+  #check(): void {
     if (this.#waiting.size === 0 && this.connections.facts.busy === 0) return;
-    afterUnreadAnswers(() => {
+    afterUnreadReplies(() => {
       const now = performance.now();
       this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
       this.#sent.expire(new NoAnswer(`no response within ${this.#timeoutMs} ms`), now);

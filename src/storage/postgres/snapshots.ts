@@ -14,7 +14,7 @@ interface UsageRow {
   readonly dayCount: number;
 }
 
-/** What is restored in Redis after it lost its data. Strikes are not saved: they count for minutes only. */
+/** Limits that are restored after Redis lost its data. Strikes are not saved: they count for minutes only. */
 export class PostgresSnapshots implements LimitSnapshots {
   readonly #database: PostgresDatabase;
 

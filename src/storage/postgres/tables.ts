@@ -1,6 +1,6 @@
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
-import type { TableRow, Tables, TableValue } from '../storage.ts';
+import { type TableRow, type Tables, type TableValue, unfinishedCopy } from '../storage.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
@@ -11,6 +11,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
   await database.migrate(!mustExist);
+  if (mustExist) await expectFinished(database);
   while (await numberEvents({ run: (statement) => database.read(statement) }));
   const kept = opened.move();
   return {
@@ -41,11 +42,21 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
       }
       return undefined;
     },
+    async setUnfinished(isUnfinished) {
+      await database.write((sql) => sql`UPDATE store SET is_unfinished_copy = ${isUnfinished}`);
+    },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 
-/** Every counter has its row from the beginning on. Those that counted nothing yet are none of the rows that are moved. */
+async function expectFinished(database: PostgresDatabase): Promise<void> {
+  const unfinished = await database.read<unknown[]>(
+    (sql) => sql`SELECT 1 FROM store WHERE is_unfinished_copy`,
+  );
+  if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
+}
+
+/** Every counter has a row from the start. Unused counters are not among the rows that are moved. */
 function rowsOf(table: Table): string {
   return table.name === 'counters'
     ? '(SELECT name, last FROM counters WHERE last > 0) AS counters'
@@ -57,7 +68,7 @@ function keyOf(table: Table): string[] {
   return sqlKey(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
-/** How a value is read into a row, and taken from the text it has in JSON. */
+/** Expressions that read a value into a row, and that parse its text in JSON. */
 const forms: Readonly<Record<SqlType, { read: (name: string) => string; write: (text: string) => string }>> =
   {
     integer: { read: (name) => name, write: (text) => `(${text})::bigint` },
@@ -74,7 +85,7 @@ function selected(table: Table): string {
     .join(', ');
 }
 
-/** Adds rows given as one JSON text, and moves the version of what they are, in one statement. */
+/** Adds rows given as one JSON text, and raises the version of their resource, in one statement. */
 function insertText(table: Table): string {
   const columns = sqlColumns(table);
   const names = columns.map(({ name }) => name).join(', ');
@@ -89,7 +100,7 @@ function insertText(table: Table): string {
 
 const counterIsTaken = new Error('A counter has counted already.');
 
-/** Lets the counters go on where others stopped: all of them, or none if one has counted already. */
+/** Continues the counters from those of another store: all of them, or none if one has already counted. */
 async function addCounters(database: PostgresDatabase, values: string, count: number): Promise<void> {
   await database.transact(async (execute) => {
     const set = await execute<unknown[]>((sql) =>
@@ -104,7 +115,7 @@ async function addCounters(database: PostgresDatabase, values: string, count: nu
   }, performance.now() + database.statementTimeoutMs);
 }
 
-/** Integers as text, for JSON of JavaScript would round them. */
+/** Integers as text, because JavaScript's JSON would round them. */
 function textual(row: TableRow): (string | null)[] {
   return row.map((value: TableValue) => (value === null ? null : String(value)));
 }

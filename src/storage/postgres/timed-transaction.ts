@@ -16,7 +16,7 @@ export class TimedTransaction {
   constructor(connection: Connection, onCommit: () => void) {
     this.#connection = connection;
     this.#onCommit = onCommit;
-    // No unhandled rejection if it is due after the work.
+    // Prevents an unhandled rejection if it is due after the work.
     this.#due.promise.catch(() => undefined);
   }
 
@@ -34,7 +34,7 @@ export class TimedTransaction {
     });
   }
 
-  /** Returns why nothing was changed; undefined if its commit was sent. Does not wait for the rollback. */
+  /** Returns the reason if nothing was changed; undefined if its commit was sent. Does not wait for the rollback. */
   expire(): TooLate | undefined {
     if (this.#isCommitting) return undefined;
     this.#isExpired = true;

@@ -17,10 +17,10 @@ export class PostgresTransaction implements Statements {
   readonly events: PostgresEventWrites;
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;
-  /** Why a statement failed: the server does nothing more in the transaction from then on. */
+  /** Failure of a statement, after which the server does nothing more in the transaction. */
   failure: unknown;
 
-  /** The versions it moves are put into `moved`; 0 for one that is perhaps not moved. */
+  /** `moved` receives the versions that are raised; 0 for one that may not be raised. */
   constructor(execute: Execute, moved: Map<Resource, number>, recordsEvents = true) {
     this.#execute = execute;
     this.#moved = moved;

@@ -1,4 +1,4 @@
-/** Units that need a transaction: they read lists, or run statements written by hand. */
+/** Units that need a transaction, because they read lists or run hand-written statements. */
 import type { Resource } from '../../domain/resources.ts';
 import type { Settled } from '../group-queue.ts';
 import type { Run } from '../unit-of-work.ts';
@@ -6,24 +6,24 @@ import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
 import type { Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
-import { lock } from './versions.ts';
+import { lock, restOn } from './versions.ts';
 
-/** After this part of the time-out a group begins no further unit: one rolled back late would block other instances. */
-const longestPart = 1 / 8;
+/** A group begins no further unit after this fraction of the time-out: a late rollback would block other instances. */
+const maxShare = 1 / 8;
 
 type Moved = Map<Resource, number>;
 
 interface TransactionOptions {
   readonly database: PostgresDatabase;
-  /** The versions that are raised are put here; 0 for one that is perhaps not raised. */
+  /** Receives the versions that are raised; 0 for one that may not be raised. */
   readonly moved: Moved;
   readonly dueAt: number;
   readonly recordsEvents: boolean;
 }
 
 /**
- * Runs units in one transaction, which first locks what they write, so that what they read of it does not change until the
- * commit. It may stop early, after at least one.
+ * Runs units in one transaction, which first locks the resources they write, so that their reads of these do not change
+ * until the commit. It may stop early, after at least one unit.
  */
 export function runInTransaction(
   runs: readonly Run[],
@@ -35,9 +35,13 @@ export function runInTransaction(
     if (written.size > 0) await execute((sql) => lock(sql, written));
     const [first, ...others] = runs;
     const begin = (own: Moved) => new PostgresTransaction(execute, own, recordsEvents);
-    // Without a savepoint: there are no other units to preserve.
-    if (first !== undefined && others.length === 0) return settle(first, begin(moved));
-    const enoughAt = performance.now() + database.statementTimeoutMs * longestPart;
+    // Without a savepoint, because there are no other units to preserve.
+    if (first !== undefined && others.length === 0) {
+      const alone = await settle(first, begin(moved));
+      if (moved.size === 0) restOn(moved, first.writes);
+      return alone;
+    }
+    const deadline = performance.now() + database.statementTimeoutMs * maxShare;
     const settled: Settled<never>[] = [];
     const sent: Promise<unknown>[] = [];
     /** Sends a statement together with the next one, without a separate round trip. */
@@ -48,8 +52,8 @@ export function runInTransaction(
       sent.push(done);
     };
     for (const run of runs) {
-      if (settled.length > 0 && performance.now() > enoughAt) break;
-      settled.push(...(await settleApart(run, moved, begin, sendAhead)));
+      if (settled.length > 0 && performance.now() > deadline) break;
+      settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
     }
     // Rejects with the reason of a failure: the commit would only report that it was rolled back.
     await Promise.all(sent);
@@ -58,7 +62,7 @@ export function runInTransaction(
 }
 
 /** Runs it in a savepoint, so that its failure is undone without the other units. */
-async function settleApart(
+async function settleSeparately(
   run: Run,
   moved: Moved,
   begin: (own: Moved) => PostgresTransaction,
@@ -69,18 +73,19 @@ async function settleApart(
     const own: Moved = new Map();
     const settled = await settle(run, begin(own));
     sendAhead((sql) => sql`RELEASE unit`);
+    if (own.size === 0) restOn(moved, run.writes);
     for (const [resource, version] of own) moved.set(resource, version);
     return settled;
   } catch (error) {
     if (concernsAll(error)) throw error;
-    // Both, because a rollback keeps the savepoint.
+    // Needs both statements, because a rollback to a savepoint keeps it.
     sendAhead((sql) => sql`ROLLBACK TO unit`);
     sendAhead((sql) => sql`RELEASE unit`);
     return run.calls.map(() => ({ error }));
   }
 }
 
-/** Runs it. Rejects with what it throws, or with a failure of the server, even if the unit caught that. */
+/** Runs it. Rejects with its error, or with a failure of the server, even if the unit caught that. */
 export async function settle(run: Run, transaction: PostgresTransaction): Promise<Settled<never>[]> {
   try {
     const outcomes = await run.start(transaction.tables);
@@ -92,7 +97,7 @@ export async function settle(run: Run, transaction: PostgresTransaction): Promis
   }
 }
 
-/** Whether the connection or the server failed, or the time-out has passed. Other failures are the unit's own. */
+/** Whether the connection or the server failed, or the time-out has passed. Other failures concern only the unit. */
 function concernsAll(error: unknown): boolean {
   return failureOf(error) !== 'defect';
 }

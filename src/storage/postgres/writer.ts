@@ -5,18 +5,23 @@ import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf, writesOf } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { commitGroup } from './groups/commit.ts';
+import { commitLocked } from './groups/locked.ts';
 import { ProvisionalIds } from './groups/provisional-ids.ts';
-import type { Execute } from './statements.ts';
+import type { Execute, Runner } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { runInTransaction, settle } from './unit-transactions.ts';
+import { readState, unread } from './versions.ts';
 
 /** Called between commit and acknowledgement; `version` is 0 if the outcome is unknown. */
-type Announce = (resource: Resource, version: number) => Promise<void>;
+export type Announce = (resource: Resource, version: number) => Promise<void>;
 
 export type Moved = Map<Resource, number>;
 
-/** Units that write these read lists, or run statements written by hand. All others are run in memory (`groups/`). */
+/** Units that write these read lists, or run hand-written statements. All others run in memory (`groups/`). */
 const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
+
+/** After this part of its time, a change that conflicts again locks what it reads. */
+const optimisticPart = 1 / 8;
 
 type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Settled<never> | undefined)[]>;
 
@@ -36,6 +41,8 @@ export class PostgresWriter implements Writer<Units> {
   readonly #units: Units;
   readonly #announce: Announce;
   readonly #catalogue: GroupQueue<Call, never>;
+  /** Changes of the catalogue with too many conflicts with other instances. */
+  readonly #contended: GroupQueue<Call, never>;
   readonly #transactions: GroupQueue<Call, never>;
   readonly #records: GroupQueue<Call, never>;
 
@@ -53,11 +60,25 @@ export class PostgresWriter implements Writer<Units> {
       new GroupQueue<Call, never>(database.statementTimeoutMs, (calls, dueAt) =>
         this.#commit(calls, dueAt, commit),
       );
-    this.#catalogue = queue((runs, moved, dueAt) => {
+    const optimistic: Commit = (runs, moved, dueAt) => {
       const [first, ...others] = runs;
       if (first?.isOneCall && others.length === 0) return this.#runAsStatement(first, moved, dueAt, events);
       return commitGroup(runs, { database, ids, recordsEvents: events, moved, dueAt });
+    };
+    this.#catalogue = new GroupQueue(database.statementTimeoutMs, async (calls, dueAt, duesAt) => {
+      const settled = await this.#commit(calls, dueAt, optimistic);
+      const latestStart = performance.now() + database.statementTimeoutMs * (1 - optimisticPart);
+      return calls.map((call, index) => {
+        const due = duesAt[index] ?? 0;
+        return (
+          settled[index] ??
+          (due < latestStart ? { outcome: this.#contended.add(call, due) as never } : undefined)
+        );
+      });
     });
+    this.#contended = queue((runs, moved, dueAt) =>
+      commitLocked(runs, { database, ids, recordsEvents: events, moved, dueAt }),
+    );
     const transactions: Commit = (runs, moved, dueAt) =>
       runInTransaction(runs, { database, moved, dueAt, recordsEvents: events });
     this.#transactions = queue(transactions);
@@ -81,6 +102,7 @@ export class PostgresWriter implements Writer<Units> {
 
   async idle(): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue.idle()));
+    await this.#contended.idle();
   }
 
   get #queues(): readonly GroupQueue<Call, never>[] {
@@ -102,10 +124,11 @@ export class PostgresWriter implements Writer<Units> {
     const moved: Moved = new Map();
     try {
       const settled = await commit(runsOf(this.#units, calls), moved, dueAt);
+      await this.#readUnread(moved, dueAt);
       await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
       return settled;
     } catch (error) {
-      // It may be committed: a client that checks must not get cached data.
+      // It may be committed, so a client that checks must not get cached data.
       if (error instanceof WriteUncertain) {
         await Promise.all([...moved.keys()].map((resource) => this.#announce(resource, 0)));
       }
@@ -113,7 +136,20 @@ export class PostgresWriter implements Writer<Units> {
     }
   }
 
-  /** A batch is one statement, which needs no transaction around it: that would cost half as much again. */
+  /**
+   * A replay, or a change to existing values, acknowledges data of another instance, which has committed but may not
+   * have announced it yet. It is announced here as well.
+   */
+  async #readUnread(moved: Moved, dueAt: number): Promise<void> {
+    const rested = [...moved].filter(([, version]) => version === unread);
+    if (rested.length === 0) return;
+    const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };
+    // Unknown if it cannot be read.
+    const versions = (await readState(runner).catch(() => undefined))?.versions;
+    for (const [resource] of rested) moved.set(resource, versions?.[resource] ?? 0);
+  }
+
+  /** A batch is one statement, which needs no transaction: that would cost half as much again. */
   #runAsStatement(
     batch: Run,
     moved: Moved,

@@ -2,9 +2,10 @@
 import { peek, type WindowState } from '../../domain/limit.ts';
 import { type FailureVerdict, StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
+import { maxAttempts } from './reconciliation.ts';
 
 export function countFailure(context: RedisContext, address: string): Promise<FailureVerdict> {
-  return context.link.shared(
+  return context.servers.ofAddress(address).shared(
     async () => (await ask(context, address, 1)) as FailureVerdict,
     async () => fallback(context, address),
   );
@@ -16,17 +17,29 @@ export function countFailureUnder(
   address: string,
   callersVersion: number,
 ): Promise<FailureVerdict | undefined> {
-  const { link, versions } = context;
-  return link.shared(
-    async () =>
-      callersVersion === versions.now.callers ? ask(context, address, 1, versions.redis.callers) : undefined,
+  const { servers, versions } = context;
+  const shard = servers.ofAddress(address);
+  return shard.shared(
+    async () => {
+      for (let tries = 0; tries < maxAttempts && callersVersion === versions.now.callers; tries++) {
+        const counted = await ask(context, address, 1, shard.lastReported.callers);
+        if (counted !== undefined) return counted;
+        // Another shard may have received the change.
+        await shard.exchangeVersions(versions);
+      }
+      return undefined;
+    },
     async () => (versions.isFresh(callersVersion) ? fallback(context, address) : undefined),
   );
 }
 
-/** What is left, without counting. Never refused itself: it goes into responses that are refused for another reason. */
+/**
+ * Remaining attempts. Counts nothing and never refuses, because it is for responses that are refused for another
+ * reason.
+ */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {
-  const { link, localLimits, clock } = context;
+  const { servers, localLimits } = context;
+  const { link, clock } = servers.ofAddress(address);
   const known = () => localLimits.peek(address, clock.now());
   if (link.trouble !== undefined || link.isBusy) return known();
   try {
@@ -37,16 +50,17 @@ export async function peekFailures(context: RedisContext, address: string): Prom
   }
 }
 
-function fallback({ localLimits, clock }: RedisContext, address: string): FailureVerdict {
-  return localLimits.fail(address, clock.now());
+function fallback({ servers, localLimits }: RedisContext, address: string): FailureVerdict {
+  return localLimits.fail(address, servers.ofAddress(address).clock.now());
 }
 
 async function ask(
-  { link, keys, localLimits, clock, rules }: RedisContext,
+  { servers, localLimits, rules }: RedisContext,
   address: string,
   count: 0 | 1,
   callersVersion: number | 'any' = 'any',
 ): Promise<FailureVerdict | undefined> {
+  const { link, keys, clock } = servers.ofAddress(address);
   const limit = rules.failuresPerMinute;
   const names = [keys.failures(address), keys.clock, keys.callers];
   const answer = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);

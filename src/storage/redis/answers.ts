@@ -2,17 +2,17 @@ import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/l
 import { type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { AccountBan } from '../limit-snapshots.ts';
 
-/** The reply of `take` and `standing`. It ends after the versions if they did not get to the counts. */
+/** The reply of `take` and `standing`. It ends after the versions if nothing was counted. */
 export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
 interface CallerState {
   readonly nowMs: number;
   readonly usage: Usage;
-  /** Without strikes: they stay with Redis. */
+  /** Without strikes, which stay in Redis. */
   readonly penalty: KeyPenalty;
-  /** How far dates are ahead of steady time, in ms. */
+  /** Difference of dates to steady time, in ms. */
   readonly aheadMs: number;
-  /** The epoch of Redis' clock; undefined if it is the one of the request. */
+  /** The epoch of Redis' clock; undefined if it is that of the request. */
   readonly epoch: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export function versionsOf(numbers: readonly number[]): Versions {
   return versionsFrom((_resource, index) => numbers[index] ?? 0);
 }
 
-/** Takes the opening and the count of the minute, then those of the day. */
+/** Reads the opening and the count of the minute, then those of the day. */
 export function usageOf(windows: readonly number[]): Usage {
   const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
   return {
@@ -37,7 +37,7 @@ export function usageOf(windows: readonly number[]): Usage {
   };
 }
 
-/** Of each ban "key:account:level", and its end. */
+/** Pairs of "key:account:level" and the end of the ban. */
 export function bansOf(answer: unknown): AccountBan[] {
   const words = answer as readonly string[];
   const bans: AccountBan[] = [];

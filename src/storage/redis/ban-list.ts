@@ -1,13 +1,14 @@
-/** The current bans, for operators. If Redis has lost one, it gets it back with the key's next request. */
+/** The current bans, for operators. If Redis has lost one, it is restored with the key's next request. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountBan } from '../limit-snapshots.ts';
-import { staleAtMostMs } from '../shared-versions.ts';
+import { maxStaleMs } from '../shared-versions.ts';
 import { type Ban, StorageUnavailable } from '../storage.ts';
 import { bansOf } from './answers.ts';
 import type { RedisContext } from './context.ts';
 import { liftInRedis } from './lifted-bans.ts';
+import type { Shard } from './shard.ts';
 
-/** Keys per request, which blocks Redis. */
+/** Number of keys per request, which blocks Redis. */
 const atOnce = 500;
 
 export async function listBans(context: RedisContext): Promise<Ban[]> {
@@ -16,41 +17,55 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
 }
 
 /**
- * Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. From then on the ban is lifted: if this
- * process cannot reach Redis, another one ends the ban there (`LiftedBans`), and this waits as long as that may take.
+ * Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. From then on, the ban is lifted:
+ * if this process cannot reach Redis, another one ends the ban there (`LiftedBans`), and this waits for the maximum
+ * time that takes.
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
-  const { snapshotStore } = context;
+  const { servers, snapshotStore } = context;
   const ban = (await runningBans(context)).find((one) => one.keyId === keyId);
   if (ban === undefined) return false;
   const version = await snapshotStore.deleteBan(ban);
   try {
     await liftInRedis(context, ban, version);
+    const others = servers.shards.filter((shard) => shard !== servers.of(ban.accountId));
+    // A failure also shows when the versions in PostgreSQL are read.
+    await Promise.allSettled(others.map((shard) => shard.announce('callers', version)));
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    await sleep(staleAtMostMs);
+    await sleep(maxStaleMs);
   }
   return true;
 }
 
 async function runningBans(context: RedisContext): Promise<AccountBan[]> {
-  const saved = await context.snapshotStore.listBans(Math.floor(context.clock.now() / 1_000));
-  const { running, known } = await bansInRedis(context, saved).catch((error) => {
-    // The snapshots have all of them, except one that is being saved.
+  const { servers, snapshotStore } = context;
+  const saved = await snapshotStore.listBans(servers.earliestSecond);
+  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.of(accountId));
+  const lists = servers.shards.map((shard) => runningBansOf(shard, ofShards.get(shard) ?? []));
+  return (await Promise.all(lists)).flat().sort((one, other) => one.keyId - other.keyId);
+}
+
+async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Promise<AccountBan[]> {
+  const second = Math.floor(shard.clock.now() / 1_000);
+  const saved = savedBans.filter(({ bannedUntil }) => bannedUntil > second);
+  const { running, known } = await bansInRedis(shard, saved).catch((error) => {
+    // The snapshots have all bans, except for one that is being saved.
     if (error instanceof StorageUnavailable) return { running: [], known: [] };
     throw error;
   });
   const bans = new Map(running.map((ban) => [ban.keyId, ban]));
   for (const [index, ban] of saved.entries()) {
-    // A ban that Redis knows but does not list has ended: dates in the snapshots may be older than a step of the clock.
+    // A ban of a key that Redis knows but does not list has ended: dates in the snapshots may be older than a step of
+    // the clock.
     if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
   }
-  return [...bans.values()].sort((one, other) => one.keyId - other.keyId);
+  return [...bans.values()];
 }
 
 /** The current bans in Redis, and for each saved one whether Redis knows the key's penalty. */
 async function bansInRedis(
-  { link, keys, clock }: RedisContext,
+  { link, keys, clock }: Shard,
   saved: readonly AccountBan[],
 ): Promise<{ running: AccountBan[]; known: number[] }> {
   const known: number[] = [];

@@ -1,17 +1,20 @@
 import type { Clock } from '../../domain/clock.ts';
 
-/** Greatest drift between the clocks of two machines. */
-const mostDrift = 0.000_2;
+/** Maximum drift between the clocks of two machines. */
+const maxDrift = 0.000_2;
 
-/** Tracks Redis' steady time (scripts/common.lua): its date without steps, which scripts detect by the time expected here. */
+/**
+ * Tracks Redis' steady time (scripts/common.lua), which is its date without steps. Scripts detect steps by the time
+ * expected here.
+ */
 export class RedisClock {
   readonly #clock: Clock;
   /** The last known epoch of Redis' clock; 0 before the first reply. */
   #epoch = 0;
-  /** How far Redis' steady time is ahead of this machine's, at least: replies arrive with a delay. */
+  /** Lower bound of Redis' steady time minus this machine's, because replies arrive with a delay. */
   #aheadMs = 0;
-  #heardMs = 0;
-  /** How far the dates in replies are ahead of this machine's steady time. */
+  #repliedMs = 0;
+  /** Dates in replies minus this machine's steady time. */
   #datesAheadMs = 0;
 
   constructor(clock: Clock) {
@@ -23,21 +26,21 @@ export class RedisClock {
     return this.#clock.steady() + this.#datesAheadMs;
   }
 
-  /** The arguments of the scripts' `present`: the epoch, the expected time, and the date if a test's clock rules. */
+  /** The arguments of the scripts' `present`: the epoch, the expected time, and in tests the date. */
   arguments(): number[] {
     const expected = [this.#epoch, this.#clock.steady() + this.#aheadMs];
     return this.#clock.rules === true ? [...expected, this.#clock.now()] : expected;
   }
 
-  /** Adopts the date of a reply, how far dates are ahead of steady time, and the epoch if it changed. */
+  /** Adopts the date of a reply, its difference to steady time, and the epoch if it changed. */
   hear(dateMs: number, dateAheadMs: number, epoch = this.#epoch): void {
     const hereMs = this.#clock.steady();
     this.#datesAheadMs = dateMs - hereMs;
     const aheadMs = dateMs - Math.ceil(dateAheadMs / 1_000) * 1_000 - hereMs;
-    const slowestMs = this.#aheadMs - (hereMs - this.#heardMs) * mostDrift;
+    const slowestMs = this.#aheadMs - (hereMs - this.#repliedMs) * maxDrift;
     // The fastest reply is the most accurate.
     this.#aheadMs = epoch === this.#epoch ? Math.max(aheadMs, Math.floor(slowestMs)) : aheadMs;
     this.#epoch = epoch;
-    this.#heardMs = hereMs;
+    this.#repliedMs = hereMs;
   }
 }

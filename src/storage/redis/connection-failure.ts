@@ -2,9 +2,12 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /** Longer than any reason of Redis without its advice. */
-const longestReason = 200;
+const maxReasonLength = 200;
 
-/** Why a connection fails: the driver only says that it was closed. Undefined if connecting without the driver works. */
+/**
+ * Finds the reason of a failed connection, because the driver only reports that it was closed. Undefined if connecting
+ * without the driver works.
+ */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const timer = setTimeout(() => resolve(`no response within ${timeoutMs} ms`), timeoutMs);
@@ -13,7 +16,7 @@ export async function connectionFailure(url: string, timeoutMs: number): Promise
   socket.on('close', () => resolve('connection closed by the server'));
   socket.on('data', (bytes) => {
     for (const line of bytes.toString().split('\r\n')) {
-      if (line.startsWith('-')) resolve(line.slice(1, 1 + longestReason));
+      if (line.startsWith('-')) resolve(line.slice(1, 1 + maxReasonLength));
       if (line === '+PONG') resolve(undefined);
     }
   });

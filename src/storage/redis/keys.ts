@@ -6,7 +6,7 @@ export class RedisKeys {
   readonly callers: string;
   readonly versions: readonly string[];
   readonly bans: string;
-  /** As scripts make it of `bans`. */
+  /** Derived from `bans` in the same way as by scripts. */
   readonly unsavedBans: string;
   readonly clock: string;
 

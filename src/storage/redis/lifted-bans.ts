@@ -3,12 +3,16 @@ import type { RedisContext } from './context.ts';
 
 const groupSize = 500;
 
-/** Ends a ban in Redis, unless the key has another one by now. `version` is that of callers when PostgreSQL had it lifted. */
+/**
+ * Ends a ban in Redis, unless the key has another one by now. `version` is the version of callers after PostgreSQL
+ * lifted it.
+ */
 export async function liftInRedis(
-  { link, keys, clock }: RedisContext,
+  { servers }: RedisContext,
   { keyId, accountId, bannedUntil }: Omit<AccountBan, 'level'>,
   version: number,
 ): Promise<void> {
+  const { link, keys, clock } = servers.of(accountId);
   await link.run(
     'lift',
     [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
@@ -17,39 +21,43 @@ export async function liftInRedis(
 }
 
 /**
- * Ends bans in Redis that a process lifted in PostgreSQL and could not end in Redis. Each lifting raises the version of
- * callers, so every instance that reaches both servers notices it there.
+ * Ends bans in Redis that were lifted in PostgreSQL by a process that could not reach Redis. Each lifting raises the
+ * version of callers, so every instance that reaches both servers notices it.
  */
 export class LiftedBans {
   readonly #context: RedisContext;
-  /** The ends of lifted bans that are applied, by key. */
+  /** The ends of lifted bans that have been applied, by key. */
   #applied = new Map<number, number>();
-  /** The version of callers in PostgreSQL under which all are applied. */
+  /** The version of callers in PostgreSQL under which all have been applied. */
   #version: number | undefined;
 
   constructor(context: RedisContext) {
     this.#context = context;
   }
 
-  /** To be called when the connection to Redis is new: it may be another server. */
+  /** Call it for each new connection to Redis, which may be another server. */
   forget(): void {
     this.#applied = new Map();
     this.#version = undefined;
   }
 
-  /** Rejects with `StorageUnavailable`, and begins again with the next call. */
+  /** Failed steps are repeated with the next call. Rejects with `StorageUnavailable` if PostgreSQL does not answer. */
   async apply(): Promise<void> {
-    const { versions, link, snapshotStore, clock } = this.#context;
+    const { versions, servers, snapshotStore } = this.#context;
     const { callers } = versions.postgres;
-    if (callers === this.#version || link.trouble !== undefined) return;
+    if (callers === this.#version || servers.anyAvailable() === undefined) return;
     const applied = this.#applied;
-    const lifted = await snapshotStore.listLifted(Math.floor(clock.now() / 1_000));
+    const lifted = await snapshotStore.listLifted(servers.earliestSecond);
     const missing = lifted.filter(({ keyId, bannedUntil }) => applied.get(keyId) !== bannedUntil);
+    let isComplete = true;
     for (let from = 0; from < missing.length; from += groupSize) {
-      const group = missing.slice(from, from + groupSize);
-      await Promise.all(group.map((ban) => liftInRedis(this.#context, ban, callers)));
+      const group = missing.slice(from, from + groupSize).map(async (ban) => {
+        await liftInRedis(this.#context, ban, callers);
+        applied.set(ban.keyId, ban.bannedUntil);
+      });
+      for (const { status } of await Promise.allSettled(group)) isComplete &&= status === 'fulfilled';
     }
-    if (applied !== this.#applied) return;
+    if (!isComplete || applied !== this.#applied) return;
     this.#applied = new Map(lifted.map(({ keyId, bannedUntil }) => [keyId, bannedUntil]));
     this.#version = callers;
   }

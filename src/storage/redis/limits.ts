@@ -9,10 +9,11 @@ import {
   type Verdict,
   type WindowState,
 } from '../../domain/limit.ts';
+import type { RedisUrls } from '../../domain/redis-urls.ts';
 import { type Resource, resources, type Versions } from '../../domain/resources.ts';
 import type { LimitSnapshots } from '../limit-snapshots.ts';
 import { PeriodicTask } from '../periodic-task.ts';
-import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
+import { maxStaleMs, pollIntervalMs, type SharedVersions } from '../shared-versions.ts';
 import {
   type Admission,
   type Ban,
@@ -26,20 +27,21 @@ import { countFailure, countFailureUnder, peekFailures } from './address-failure
 import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
 import { BanKeeper } from './ban-keeper.ts';
 import { liftBan, listBans } from './ban-list.ts';
-import { RedisClock } from './clock.ts';
 import { Overloaded } from './concurrency-limit.ts';
 import type { RedisContext } from './context.ts';
-import { RedisKeys } from './keys.ts';
+import { currentVersions } from './current-versions.ts';
 import { LiftedBans } from './lifted-bans.ts';
-import { NoAnswer, RedisLink, type Run } from './link.ts';
+import { NoAnswer } from './link.ts';
 import { LocalLimits } from './local-limits.ts';
-import { discarding, mostTries, Reconciliation } from './reconciliation.ts';
+import { discarding, maxAttempts, Reconciliation } from './reconciliation.ts';
 import { kinds, scriptTexts } from './scripts.ts';
+import { RedisServers } from './servers.ts';
+import type { Shard } from './shard.ts';
 import { SnapshotStore } from './snapshot-store.ts';
 import { standingOf } from './standings.ts';
 
 interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'serving' | 'notice'> {
-  readonly url: string;
+  readonly urls: RedisUrls;
   readonly prefix: string;
   readonly process: RedisContext['process'];
   readonly timeoutMs: number;
@@ -49,32 +51,29 @@ interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'se
 
 /** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
 export class RedisLimits implements LimitStore, AsyncDisposable {
-  readonly link: RedisLink;
+  readonly servers: RedisServers;
   readonly #context: RedisContext;
   readonly #reconciliation: Reconciliation;
   readonly #banKeeper: BanKeeper;
   readonly #liftedBans: LiftedBans;
   readonly #serving: boolean;
   #polling: PeriodicTask | undefined;
+  #turns = 0;
 
   constructor({ serving, prefix, clock, rules, versions, process, ...options }: RedisLimitsOptions) {
     this.#serving = serving;
-    this.link = new RedisLink({
-      url: options.url,
-      timeoutMs: options.timeoutMs,
+    this.servers = new RedisServers({
+      ...options,
+      prefix,
+      clock,
+      versions,
       scripts: scriptTexts(rules.ban),
-      notice: (...notices) => {
-        options.notice(...notices);
-        if (this.link.trouble === undefined) void this.#recovered();
-      },
-      onConnect: (run) => this.#exchangeVersions(run),
+      onRecovery: () => void this.#recovered(),
     });
     const localLimits = new LocalLimits(rules);
     let number = 0;
     this.#context = {
-      link: this.link,
-      keys: new RedisKeys(prefix),
-      clock: new RedisClock(clock),
+      servers: this.servers,
       rules,
       versions,
       localLimits,
@@ -89,11 +88,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   /** Connects. The service starts even if Redis is down. */
   async open(): Promise<void> {
-    await this.link.open();
+    await this.servers.open();
     this.#context.snapshotStore.start();
     if (this.#serving) {
-      this.#polling = new PeriodicTask(lookEveryMs, async () => {
-        await this.#exchangeVersions((...command) => this.link.run(...command));
+      this.#polling = new PeriodicTask(pollIntervalMs, async () => {
+        const behind = this.#behind().filter(({ link }) => link.trouble === undefined);
+        const shards = new Set([...behind, ...this.servers.inTurn(++this.#turns)]);
+        await Promise.allSettled(this.#exchangeVersions(shards));
         await this.#liftedBans.apply();
       });
       this.#banKeeper.start();
@@ -105,35 +106,27 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
    * callers changed, resolves after every instance has had the time to read the version from PostgreSQL.
    */
   async announce(what: Resource, version: number): Promise<void> {
-    try {
-      await this.link.run('announce', [this.#context.keys.version(what)], [version]);
-    } catch (error) {
-      if (!(error instanceof StorageUnavailable)) throw error;
-      if (what === 'callers') await sleep(staleAtMostMs);
-    }
+    this.#context.versions.required.raise(what, version);
+    const announced = this.servers.shards.map((shard) => shard.announce(what, version));
+    if (await areDone(announced)) return;
+    if (what === 'callers') await sleep(maxStaleMs);
   }
 
-  /** Resolves when every instance has the versions that this one has from PostgreSQL, or has had the time to read them there. */
+  /**
+   * Resolves when every instance has received the versions that this one read in PostgreSQL, or has had the time to
+   * read them there.
+   */
   async spread(): Promise<void> {
-    const { redis, postgres } = this.#context.versions;
-    if (resources.every((resource) => postgres[resource] <= redis[resource])) return;
-    try {
-      await this.#exchangeVersions((...command) => this.link.run(...command));
-    } catch (error) {
-      if (!(error instanceof StorageUnavailable)) throw error;
-      await sleep(staleAtMostMs);
-    }
+    if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
   }
 
-  async versions(): Promise<Versions> {
-    return this.link.shared(
-      () => this.#exchangeVersions((...command) => this.link.ask(...command)),
-      async () => this.#context.versions.fallback(),
-    );
+  versions(): Promise<Versions> {
+    return currentVersions(this.#context);
   }
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
-    if (this.link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+    const { link } = this.servers.of(caller.accountId);
+    if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
     return this.#takeFromRedis(caller, callersVersion);
   }
 
@@ -142,12 +135,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
-    const { keys, clock, localLimits } = this.#context;
-    return this.link.shared(
+    const { localLimits } = this.#context;
+    const shard = this.servers.of(caller.accountId);
+    const { link, keys, clock } = shard;
+    return shard.shared(
       async () => {
         const names = [keys.usage(caller.accountId), keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
-        const answer = await this.link.run('refund', names, [...opened, ...clock.arguments()]);
+        const answer = await link.run('refund', names, [...opened, ...clock.arguments()]);
         const [nowMs = 0, ...windows] = answer as number[];
         const usage = usageOf(windows);
         localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
@@ -181,38 +176,43 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.#polling?.[Symbol.asyncDispose]();
     await this.#banKeeper[Symbol.asyncDispose]();
     await this.#context.snapshotStore[Symbol.asyncDispose]();
-    this.link[Symbol.dispose]();
+    await this.servers[Symbol.asyncDispose]();
   }
 
-  /** Brings Redis up to date after it was away: bans first, so that no request is admitted in between. */
+  /** Updates Redis after an outage: bans first, so that no request is admitted in between. */
   async #recovered(): Promise<void> {
     this.#liftedBans.forget();
     await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
     await this.#reconciliation.reportAll();
   }
 
-  /** Exchanges versions with Redis: each side adopts the newer ones of the other. */
-  async #exchangeVersions(run: Run): Promise<Versions> {
-    const { keys, versions } = this.#context;
-    const { postgres } = versions;
-    const least = resources.map((resource) => postgres[resource]);
-    const told = await run('versions', keys.versions, least);
-    return versions.hearRedis(versionsOf(told as number[]));
+  /** The shards that may lack a change in PostgreSQL. */
+  #behind(): readonly Shard[] {
+    const { postgres } = this.#context.versions;
+    const isNewer = ({ lastReported }: Shard) =>
+      resources.some((resource) => postgres[resource] > lastReported[resource]);
+    return this.servers.shards.filter(isNewer);
+  }
+
+  #exchangeVersions(shards: Iterable<Shard>): Promise<unknown>[] {
+    return Array.from(shards, (shard) => shard.exchangeVersions(this.#context.versions));
   }
 
   async #takeFromRedis(caller: Caller, callersVersion: number): Promise<Admission> {
     const { accountId, keyId, quota } = caller;
-    const { keys, clock, versions, localLimits, process, nextNumber } = this.#context;
+    const { versions, localLimits, process, nextNumber } = this.#context;
+    const shard = this.servers.of(accountId);
+    const { link, keys, clock } = shard;
     const names = keys.ofTake(accountId, keyId);
-    for (let tries = 0; tries < mostTries; tries++) {
-      const { now, redis } = versions;
+    for (let tries = 0; tries < maxAttempts; tries++) {
+      const { now } = versions;
       if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
       this.#reconciliation.reportFirst(accountId);
       const number = nextNumber();
-      const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
+      const args = [shard.lastReported.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
       let answer: StateAnswer;
       try {
-        const ask = this.link.ask('take', names, [...args, process, number, ...clock.arguments()]);
+        const ask = link.ask('take', names, [...args, process, number, ...clock.arguments()]);
         answer = (await ask) as StateAnswer;
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
@@ -220,9 +220,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         return this.#takeLocally(caller, callersVersion);
       }
       if (answer[0] === kinds.unknown) {
+        versions.applyRedis(shard, versionsOf(answer[1]));
         const decided = await this.#reconciled(caller, callersVersion);
         if (decided !== undefined) return decided;
-      } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
+      } else if (answer[0] !== kinds.overtaken) {
+        const read = this.#read(caller, answer);
+        // Another shard has received the change.
+        if (read.verdict !== undefined || read.versions.callers !== callersVersion) return read;
+      }
     }
     throw discarding();
   }
@@ -234,8 +239,9 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       return undefined;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (this.link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
-      // Redis and the snapshots lack the state of the account. If this instance does, too, the client has to retry.
+      const { link } = this.servers.of(caller.accountId);
+      if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+      // Redis and the snapshots lack the state of the account. If this instance also lacks it, the client has to retry.
       const { localLimits, versions } = this.#context;
       if (!localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: versions.now };
@@ -243,13 +249,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   #read(caller: Caller, answer: StateAnswer): Admission {
-    const { clock, localLimits } = this.#context;
-    const [kind, told] = answer;
-    const versions = this.#context.versions.hearRedis(versionsOf(told));
+    const { localLimits } = this.#context;
+    const shard = this.servers.of(caller.accountId);
+    const [kind, reported] = answer;
+    const versions = this.#context.versions.applyRedis(shard, versionsOf(reported));
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
     const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
-    clock.hear(nowMs, aheadMs, epoch);
+    shard.clock.hear(nowMs, aheadMs, epoch);
     localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
     if (kind === kinds.newly_banned || kind === kinds.banned) {
       const isKnown = localLimits.penalty(caller.keyId).bannedUntil === penalty.bannedUntil;
@@ -262,15 +269,16 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {
-    const { versions: shared } = this.#context;
-    const versions = shared.fallback();
-    if (!shared.isFresh(callersVersion)) return { verdict: undefined, versions };
+    const versions = await this.versions();
+    const isFresh = versions.callers === callersVersion || this.#context.versions.isFresh(callersVersion);
+    if (!isFresh) return { verdict: undefined, versions };
     await this.#reconciliation.recall(caller);
     return { verdict: this.#decide(caller), versions };
   }
 
   #decide(caller: Caller): Verdict {
-    const { verdict, newBan } = this.#context.localLimits.take(caller, this.#context.clock.now());
+    const { clock } = this.servers.of(caller.accountId);
+    const { verdict, newBan } = this.#context.localLimits.take(caller, clock.now());
     if (newBan !== undefined) this.#keepBan(caller, newBan);
     return verdict;
   }
@@ -278,4 +286,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   #keepBan({ keyId, accountId }: Caller, { bannedUntil, banLevel: level }: KeyPenalty): void {
     this.#banKeeper.keep({ keyId, accountId, bannedUntil, level });
   }
+}
+
+/** Waits for work on Redis. Resolves with false if Redis could not do all of it. */
+async function areDone(work: readonly Promise<unknown>[]): Promise<boolean> {
+  const outcomes = await Promise.allSettled(work);
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  const mistake = reasons.find((reason) => !(reason instanceof StorageUnavailable));
+  if (mistake !== undefined) throw mistake;
+  return reasons.length === 0;
 }

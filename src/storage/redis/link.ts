@@ -1,40 +1,51 @@
 import { RedisClient } from 'bun';
 import { Breaker } from '../breaker.ts';
 import type { Notice } from '../outage.ts';
-import { RoundTrips } from '../round-trips.ts';
+import type { RoundTrips } from '../round-trips.ts';
 import { StorageUnavailable } from '../storage.ts';
-import { ConcurrencyLimit, Overloaded } from './concurrency-limit.ts';
+import { redirectionOf } from './cluster/redirection.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { recognized } from './replies.ts';
 import { ReplyTimeouts } from './reply-timeouts.ts';
 import type { ScriptName } from './scripts.ts';
 
 export interface LinkOptions {
-  readonly url: string;
-  /** How long Redis may be silent with requests pending, before it counts as down. */
+  /** For operators. */
+  readonly name: string;
+  /** Tried in order until one works. */
+  readonly urls: readonly string[];
+  /** Time without a reply, with requests pending, after which Redis counts as down. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
   readonly notice: Notice;
+  readonly roundTrips: RoundTrips;
   /** Called on each new connection before it is used. Has to run a script that writes, to notice a read-only Redis. */
-  readonly onConnect: (run: Run) => Promise<unknown>;
+  readonly onConnect: (connection: Connection) => Promise<unknown>;
+  /** Whether it is a node of a cluster, where a redirection is not a failure. */
+  readonly isNode: boolean;
 }
 
 export type Run = (
   script: ScriptName,
   keys: readonly string[],
   args: readonly (string | number)[],
+  /** For a node that is importing the slot. */
+  isAsking?: boolean,
 ) => Promise<unknown>;
 
 /** Redis did not reply: it is unknown whether the script ran. */
 export class NoAnswer extends StorageUnavailable {}
 
 const probeEveryMs = 250;
-const connectTimeoutMs = 1_000;
+/** Connection time-out, in ms. */
+export const connectTimeoutMs = 1_000;
 
-/** Enough to keep Redis busy during an event-loop tick; further requests wait here. */
+/** Enough to keep Redis busy during an event-loop tick. Further requests wait here. */
 const requestBounds = { inFlight: 1_000, waiting: 10_000, waitMs: 1_000 };
 
-interface Connection {
+export interface Connection {
+  readonly url: string;
   readonly client: RedisClient;
   readonly run: Run;
 }
@@ -45,11 +56,12 @@ export class RedisLink implements Disposable {
   readonly #timeouts: ReplyTimeouts;
   readonly #breaker: Breaker;
   readonly #requests = new ConcurrencyLimit(requestBounds);
-  readonly roundTrips = new RoundTrips();
   #connection: Connection | undefined;
+  #opening: Promise<void> | undefined;
+  #attempts = 0;
 
   constructor(options: LinkOptions) {
-    const { timeoutMs, notice } = options;
+    const { name, timeoutMs, notice } = options;
     this.#options = options;
     const silent = `no response within ${timeoutMs} ms`;
     this.#timeouts = new ReplyTimeouts(
@@ -57,12 +69,13 @@ export class RedisLink implements Disposable {
       () => new NoAnswer(`Redis: ${silent}`),
       () => this.#giveUp(silent),
     );
-    this.#breaker = new Breaker({ name: 'Redis', probe: () => this.#connect(), probeEveryMs, notice });
+    this.#breaker = new Breaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
   }
 
   /** Resolves when it is connected, or when the first attempt has failed; further ones follow. */
-  async open(): Promise<void> {
-    await this.#connect().catch((error) => this.#breaker.trip(error));
+  open(): Promise<void> {
+    this.#opening ??= this.#connect().catch((error) => this.#breaker.trip(error));
+    return this.#opening;
   }
 
   get trouble(): string | undefined {
@@ -79,24 +92,26 @@ export class RedisLink implements Disposable {
     return this.#requests.isBusy;
   }
 
-  /** The result of Redis, or `fallback`'s while Redis is down. Rejects with `Overloaded` as `ask` does. */
-  async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
-    if (this.trouble !== undefined) return fallback();
-    try {
-      return await together();
-    } catch (error) {
-      if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
-      return fallback();
-    }
+  get isIdle(): boolean {
+    return this.#timeouts.pending === 0;
   }
 
-  /** As `run`. Rejects with `Overloaded`, having sent nothing, if too many requests wait. */
+  /** Runs work that calls Redis. Rejects with `Overloaded`, having done nothing, if too much work waits. */
+  limited<T>(work: () => Promise<T>): Promise<T> {
+    return this.#requests.run(work);
+  }
+
+  /** Runs a script. Rejects with `Overloaded`, having sent nothing, if too many requests wait; else as `run`. */
   ask(...command: Parameters<Run>): Promise<unknown> {
-    return this.#requests.run(() => this.run(...command));
+    return this.limited(() => this.run(...command));
   }
 
-  /** Rejects with `NoAnswer` if it is unknown whether the script ran, else with another `StorageUnavailable`. */
+  /**
+   * Rejects with `NoAnswer` if it is unknown whether the script ran, with `Redirection` if another node has to run it,
+   * else with another `StorageUnavailable`.
+   */
   async run(...command: Parameters<Run>): Promise<unknown> {
+    if (this.#connection === undefined && this.trouble === undefined) await this.#opening;
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');
     const startedAt = performance.now();
@@ -104,12 +119,20 @@ export class RedisLink implements Disposable {
       return await this.#timeouts.within(connection.run(...command));
     } catch (error) {
       if (error instanceof StorageUnavailable) throw error;
+      const redirection = this.#options.isNode ? redirectionOf(error, connection.url) : undefined;
+      if (redirection !== undefined) throw redirection;
       if (connection === this.#connection) this.#giveUp(error);
       const Kind = wasDeclined(error) ? StorageUnavailable : NoAnswer;
       throw new Kind(`Redis: ${(error as Error).message}`, error);
     } finally {
-      this.roundTrips.add(startedAt);
+      this.#options.roundTrips.add(startedAt);
     }
+  }
+
+  /** Closes it permanently because the server is no longer needed. That ends an outage. */
+  retire(reason: string): void {
+    this.#breaker.retire(reason);
+    this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
@@ -128,7 +151,8 @@ export class RedisLink implements Disposable {
   }
 
   async #connect(): Promise<void> {
-    const { url, scripts, onConnect } = this.#options;
+    const { urls, scripts, onConnect } = this.#options;
+    const url = urls[this.#attempts++ % urls.length] as string;
     const client = new RedisClient(url, {
       autoReconnect: false,
       enableOfflineQueue: false,
@@ -141,31 +165,31 @@ export class RedisLink implements Disposable {
     }, connectTimeoutMs);
     try {
       await client.connect();
-      const connection = { client, run: await loaded(client, scripts) };
-      // With the time-out of requests: a server that is too slow for them does not count as recovered.
-      await this.#timeouts.within(onConnect(connection.run));
+      const connection = { url, client, run: await loaded(client, scripts) };
+      // Uses the time-out of requests: a server that is too slow for them does not count as recovered.
+      await this.#timeouts.within(onConnect(connection));
       client.onclose = () =>
         connection === this.#connection && this.#giveUp('connection closed by the server');
       if (!client.connected) throw new Error('connection closed by the server');
       this.#connection = connection;
     } catch (error) {
       client.close();
-      throw await this.#explained(error, isLate);
+      throw await explained(error, isLate, url);
     } finally {
       clearTimeout(timer);
     }
   }
-
-  async #explained(error: unknown, isLate: boolean): Promise<Error> {
-    if (isLate) return new Error(`no response within ${connectTimeoutMs} ms`);
-    if (error instanceof StorageUnavailable) return error.cause as Error;
-    if (wasDeclined(error)) return error as Error;
-    const reason = await connectionFailure(this.#options.url, connectTimeoutMs);
-    return new Error(reason ?? (error as Error).message, { cause: error });
-  }
 }
 
-/** Whether an error is Redis' answer: then it did nothing. */
+async function explained(error: unknown, isLate: boolean, url: string): Promise<Error> {
+  if (isLate) return new Error(`no response within ${connectTimeoutMs} ms`);
+  if (error instanceof StorageUnavailable) return error.cause as Error;
+  if (wasDeclined(error)) return error as Error;
+  const reason = await connectionFailure(url, connectTimeoutMs);
+  return new Error(reason ?? (error as Error).message, { cause: error });
+}
+
+/** Whether the error is a reply of Redis, which did nothing. */
 function wasDeclined(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ERR_REDIS_SERVER_ERROR' || code === 'ERR_REDIS_INVALID_COMMAND';
@@ -176,14 +200,19 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
     return [name, String(await client.send('SCRIPT', ['LOAD', text]))] as const;
   });
   const hashes = new Map(await Promise.all(loading));
-  return async (script, keys, args) => {
+  return async (script, keys, args, isAsking = false) => {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
+    const send = (command: string, text = '') => {
+      // ASKING applies to the next command on the connection, which fails if it does.
+      if (isAsking) client.send('ASKING', []).catch(() => undefined);
+      return client.send(command, [text, ...rest]);
+    };
     try {
-      return recognized(script, await client.send('EVALSHA', [hashes.get(script) ?? '', ...rest]));
+      return recognized(script, await send('EVALSHA', hashes.get(script)));
     } catch (error) {
       // The script cache was flushed; EVAL fills it again.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return recognized(script, await client.send('EVAL', [scripts.get(script) ?? '', ...rest]));
+      return recognized(script, await send('EVAL', scripts.get(script)));
     }
   };
 }

@@ -17,23 +17,23 @@ import {
 } from '../../domain/limit.ts';
 import type { Ban, Caller, FailureVerdict } from '../storage.ts';
 
-/** Most cached accounts, keys and addresses, each. */
-const heldStates = 100_000;
-/** Most requests without a reply per account; beyond them one may be charged twice. */
-const mostUnanswered = 1_000;
+/** Maximum number of cached accounts, of keys and of addresses. */
+const maxStates = 100_000;
+/** Maximum number of requests without a reply per account. Beyond it, one may be charged twice. */
+const maxUnanswered = 1_000;
 
-interface Doubt {
+interface InDoubtCount {
   readonly number: number;
   readonly count: number;
 }
 
-/** What was counted locally in a window, and which part of it Redis may have counted as well. */
+/** Local counts of a window, and the part of them that Redis may have counted as well. */
 export interface Unreported {
   readonly count: number;
-  readonly doubts: readonly Doubt[];
+  readonly doubts: readonly InDoubtCount[];
 }
 
-export interface Held {
+export interface LocalState {
   readonly usage: Usage;
   readonly minute: Unreported;
   readonly day: Unreported;
@@ -42,11 +42,13 @@ export interface Held {
 const none: Unreported = { count: 0, doubts: [] };
 const one: Unreported = { count: 1, doubts: [] };
 
-/** The last known state, continued by the same rules while Redis is down. What is counted is kept to be reported. */
+/**
+ * The last known state, continued by the same rules while Redis is down. Local counts are kept until they are reported.
+ */
 export class LocalLimits {
   readonly #rules: LimitRules;
-  readonly #accounts = new LRUCache<number, Held>({
-    ...atMost(heldStates),
+  readonly #accounts = new LRUCache<number, LocalState>({
+    ...atMost(maxStates),
     // The sets contain cached accounts only, which bounds them.
     noDisposeOnSet: true,
     dispose: (_held, accountId) => {
@@ -54,10 +56,10 @@ export class LocalLimits {
       this.#unreported.delete(accountId);
     },
   });
-  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(heldStates));
-  readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
+  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
+  readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
   /** Numbers of requests without a reply from Redis, by account, until they are decided here. */
-  readonly #unanswered = new LRUCache<number, number[]>(atMost(heldStates));
+  readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
 
@@ -76,7 +78,7 @@ export class LocalLimits {
     else if (this.#penalties.size > 0) this.#penalties.delete(keyId);
   }
 
-  /** Of the same window the higher count stays, otherwise the later window. A ban without a snapshot was lifted. */
+  /** Of the same window, the higher count is kept, otherwise the later window. A ban without a snapshot was lifted. */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) this.learnUsage(accountId, usage);
@@ -98,7 +100,7 @@ export class LocalLimits {
     return this.#accounts.has(accountId);
   }
 
-  held(accountId: number): Held | undefined {
+  held(accountId: number): LocalState | undefined {
     return this.#accounts.get(accountId);
   }
 
@@ -109,7 +111,7 @@ export class LocalLimits {
   doubt(accountId: number, number: number): void {
     const unanswered = this.#unanswered.get(accountId);
     if (unanswered === undefined) this.#unanswered.set(accountId, [number]);
-    else if (unanswered.length < mostUnanswered) unanswered.push(number);
+    else if (unanswered.length < maxUnanswered) unanswered.push(number);
   }
 
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
@@ -158,16 +160,16 @@ export class LocalLimits {
     return [...this.#unreported];
   }
 
-  /** What is to be reported of an account, which counts as reported from here on. */
-  takeUnreported(accountId: number): Held | undefined {
+  /** Unreported counts of an account, which are marked as reported. */
+  takeUnreported(accountId: number): LocalState | undefined {
     const held = this.#accounts.get(accountId);
     this.#unreported.delete(accountId);
     if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: none, day: none });
     return held;
   }
 
-  /** Takes back a report that failed; with `number`, Redis may have received it under that number. */
-  putBackUnreported(accountId: number, { minute, day }: Held, number: number | undefined): void {
+  /** Reverts a report that failed. With `number`, Redis may have received it under that number. */
+  requeueUnreported(accountId: number, { minute, day }: LocalState, number: number | undefined): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) return;
     this.#unreported.add(accountId);
@@ -189,11 +191,11 @@ export class LocalLimits {
     return changed;
   }
 
-  putBackChanged(accountIds: readonly number[]): void {
+  requeueChanged(accountIds: readonly number[]): void {
     for (const id of accountIds) if (this.#accounts.has(id)) this.#changed.add(id);
   }
 
-  #use(accountId: number, before: Held, usage: Usage, counted: boolean): void {
+  #use(accountId: number, before: LocalState, usage: Usage, counted: boolean): void {
     const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : none;
     const unreported = (window: Window, old: Window, known: Unreported) =>
       sum(window.openedAt === old.openedAt ? known : none, now);

@@ -4,19 +4,19 @@ import { unused } from '../../domain/limit.ts';
 import { type Caller, StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
 import { NoAnswer } from './link.ts';
-import type { Held, Unreported } from './local-limits.ts';
+import type { LocalState, Unreported } from './local-limits.ts';
 import { restoreBans } from './restored-bans.ts';
 
-/** Most cached keys. */
-const mostHeld = 100_000;
+/** Maximum number of cached keys. */
+const maxRecalled = 100_000;
 const recalledForMs = 1_000;
 
 const reportGroup = 500;
 
-/** How often a script is run for an account that Redis does not know. */
-export const mostTries = 4;
+/** Maximum number of attempts to run a script for an account that is unknown to Redis. */
+export const maxAttempts = 4;
 
-/** Redis did not know an account although it was restored several times. */
+/** Redis still did not know an account after it was restored several times. */
 export function discarding(): StorageUnavailable {
   return new StorageUnavailable('Redis discards account data as soon as it is written');
 }
@@ -27,7 +27,7 @@ export class Reconciliation {
   readonly #context: RedisContext;
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
+  readonly #recalledAt = new LRUCache<number, number>(atMost(maxRecalled));
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -39,9 +39,9 @@ export class Reconciliation {
   }
 
   /**
-   * Reads the snapshot of a caller into the local limits, unless it did a moment ago: another instance may have banned
-   * the key or lifted its ban. If that fails, the local state counts; rejects with `StorageUnavailable` if there is
-   * none.
+   * Reads the snapshot of a caller into the local limits, unless it was read a moment ago: another instance may have
+   * banned the key or lifted its ban. If that fails, the local state applies; rejects with `StorageUnavailable` if
+   * there is none.
    */
   async recall(caller: Caller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
@@ -54,12 +54,12 @@ export class Reconciliation {
     }
   }
 
-  /** Reports what was counted here of an account before its next command: a connection runs commands in order. */
+  /** Reports local counts of an account before its next command: a connection runs commands in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }
 
-  /** Reports to Redis what was counted here; false if Redis has no state of the account to add it to. */
+  /** Reports local counts to Redis; false if Redis has no state of the account to add them to. */
   async reportAccount(accountId: number): Promise<boolean> {
     const { localLimits, nextNumber } = this.#context;
     const held = localLimits.takeUnreported(accountId);
@@ -67,10 +67,10 @@ export class Reconciliation {
     const number = nextNumber();
     try {
       if ((await this.#restore(accountId, held, number)) === 1) return true;
-      localLimits.putBackUnreported(accountId, held, undefined);
+      localLimits.requeueUnreported(accountId, held, undefined);
       return false;
     } catch (error) {
-      localLimits.putBackUnreported(accountId, held, error instanceof NoAnswer ? number : undefined);
+      localLimits.requeueUnreported(accountId, held, error instanceof NoAnswer ? number : undefined);
       return true;
     }
   }
@@ -81,7 +81,7 @@ export class Reconciliation {
       const group = unreported.splice(0, reportGroup).map(async (accountId) => {
         if (!(await this.reportAccount(accountId))) await this.reconcile(accountId);
       });
-      // What fails now is reported with the next request of the account.
+      // A failed report is repeated with the next request of the account.
       await Promise.allSettled(group);
     }
   }
@@ -106,8 +106,9 @@ export class Reconciliation {
     this.#recalledAt.set(keyId, askedAt);
   }
 
-  async #restore(accountId: number, { usage, minute, day }: Held, number: number): Promise<unknown> {
-    const { link, keys, process, clock } = this.#context;
+  async #restore(accountId: number, { usage, minute, day }: LocalState, number: number): Promise<unknown> {
+    const { servers, process } = this.#context;
+    const { link, keys, clock } = servers.of(accountId);
     const windows = [
       [usage.minute.openedAt, usage.minute.count, minute.count, doubtsOf(minute)],
       [usage.day.openedAt, usage.day.count, day.count, doubtsOf(day)],

@@ -1,4 +1,7 @@
-/** What each script can reply. Anything else comes from a connection that is out of step, or from something that is not Redis. */
+/**
+ * Expected replies of each script. Any other reply comes from a connection that is out of step, or from a server other
+ * than Redis.
+ */
 import { resources } from '../../domain/resources.ts';
 import { kinds, type ScriptName } from './scripts.ts';
 
@@ -12,10 +15,10 @@ const numbers =
     areNumbers(value) && (value as unknown[]).length === count;
 const areVersions = numbers(resources.length);
 
-/** Words and numbers by turns: each ban, and its end. */
+/** Alternating texts and numbers: each ban, and its end. */
 const areBans: IsReply = (value) => Array.isArray(value) && value.length % 2 === 0;
 
-/** Kinds that come without the counts, and the lengths of replies that have them. */
+/** Kinds of replies without the counts, and the lengths of replies with them. */
 const withoutState: ReadonlySet<unknown> = new Set([kinds.stale, kinds.unknown, kinds.overtaken]);
 const decisions = [kinds.admitted, kinds.exhausted, kinds.banned, kinds.newly_banned];
 const withState: ReadonlySet<unknown> = new Set(decisions);
@@ -43,7 +46,7 @@ const isReply: Readonly<Record<ScriptName, IsReply>> = {
   lift: isNumber,
 };
 
-/** Returns the reply. Throws if the script has none like it. */
+/** Returns the reply. Throws if it is not a reply of the script. */
 export function recognized(script: ScriptName, reply: unknown): unknown {
   if (!isReply[script](reply)) throw new Error(`unrecognized reply to ${script}`);
   return reply;

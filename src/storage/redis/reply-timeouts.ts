@@ -1,36 +1,43 @@
 import { DeadlineQueue } from '../deadline-queue.ts';
 
-/** Interval of checks, as a part of the silence allowed. */
-const lookPart = 0.2;
-/** Time allowed for one reply while others arrive, as a multiple of the silence allowed. */
-const longestParts = 10;
-/** Further silence allowed per pending reply: a busy machine needs it for expensive ones. */
-const owedMs = 0.5;
+/** Interval between checks, as a fraction of the permitted silence. */
+const checkFraction = 0.2;
+/** Maximum time for one reply while others arrive, as a multiple of the permitted silence. */
+const maxTimeoutFactor = 10;
+/** Additional silence permitted per pending reply, in ms, because some replies are expensive. */
+const perReplyMs = 0.5;
 
 /**
  * Distinguishes a frozen server, which neither replies nor closes its connections, from a busy one. It counts as down
  * after a time of silence with replies pending, or when one reply takes ten times as long. The time allowed grows with
- * the number of pending replies. It is measured by an attentive clock, which stands still while the event loop is
- * blocked, by this process or a busy machine: such time says nothing about the server.
+ * the number of pending replies. It is measured by an attentive clock, which stops while the event loop is blocked by
+ * this process or a busy machine: such time does not indicate a failure of the server.
  */
 export class ReplyTimeouts {
   readonly #silenceMs: number;
-  readonly #lookMs: number;
+  readonly #checkIntervalMs: number;
   readonly #makeError: () => unknown;
   readonly #onTimeout: () => void;
   /** Due by the attentive clock, at the earliest time at which the server may count as down. */
   readonly #pending;
   #attentiveMs = 0;
-  #lookedAt = 0;
-  #heardAt = 0;
+  #checkedAt = 0;
+  #repliedAt = 0;
 
   /** `onTimeout` is called before all pending replies are rejected with `makeError`'s error. */
   constructor(silenceMs: number, makeError: () => unknown, onTimeout: () => void) {
     this.#silenceMs = silenceMs;
-    this.#lookMs = silenceMs * lookPart;
+    this.#checkIntervalMs = silenceMs * checkFraction;
     this.#makeError = makeError;
     this.#onTimeout = onTimeout;
-    this.#pending = new DeadlineQueue({ look: { everyMs: this.#lookMs, work: () => this.#look() } });
+    this.#pending = new DeadlineQueue({
+      expiry: { intervalMs: this.#checkIntervalMs, run: () => this.#check() },
+    });
+  }
+
+  /** Number of pending replies. */
+  get pending(): number {
+    return this.#pending.size;
   }
 
   within<T>(answer: Promise<T>): Promise<T> {
@@ -39,8 +46,8 @@ export class ReplyTimeouts {
       const number = this.#pending.add({ dueAt: this.#now() + this.#silenceMs, reject });
       const settle = <V>(settled: (value: V) => void) => {
         return (value: V) => {
-          // A reply that was given up on is no sign of life.
-          if (this.#pending.remove(number) !== undefined) this.#heardAt = this.#now();
+          // The late reply of an abandoned command does not count as activity.
+          if (this.#pending.remove(number) !== undefined) this.#repliedAt = this.#now();
           settled(value);
         };
       };
@@ -50,15 +57,15 @@ export class ReplyTimeouts {
 
   /** The attentive clock, which advances by at most one interval between two checks. */
   #now(): number {
-    return this.#attentiveMs + Math.min(performance.now() - this.#lookedAt, this.#lookMs);
+    return this.#attentiveMs + Math.min(performance.now() - this.#checkedAt, this.#checkIntervalMs);
   }
 
   #moveClock(): void {
     this.#attentiveMs = this.#now();
-    this.#lookedAt = performance.now();
+    this.#checkedAt = performance.now();
   }
 
-  #look(): void {
+  #check(): void {
     this.#moveClock();
     if (!this.#isTimedOut()) return;
     this.#onTimeout();
@@ -68,10 +75,10 @@ export class ReplyTimeouts {
   #isTimedOut(): boolean {
     const { oldest, size } = this.#pending;
     if (oldest === undefined) return false;
-    const allowedMs = this.#silenceMs + size * owedMs;
+    const allowedMs = this.#silenceMs + size * perReplyMs;
     const askedAt = oldest.dueAt - this.#silenceMs;
-    const silentMs = this.#attentiveMs - Math.max(askedAt, this.#heardAt);
-    return silentMs >= allowedMs || this.#attentiveMs - askedAt >= allowedMs * longestParts;
+    const silentMs = this.#attentiveMs - Math.max(askedAt, this.#repliedAt);
+    return silentMs >= allowedMs || this.#attentiveMs - askedAt >= allowedMs * maxTimeoutFactor;
   }
 
   /** Rejects the replies of a closed connection, which the client does not reject itself. */

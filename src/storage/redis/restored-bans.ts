@@ -4,13 +4,14 @@ import { StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
 import type { AccountSnapshot } from './snapshot-store.ts';
 
-/** How often bans are read, before this gives up because callers keep changing. */
-const mostReadings = 4;
+/** Maximum number of times bans are read before this fails, because callers keep changing. */
+const maxReads = 4;
 
 /** Restores the bans of an account. Resolves with the snapshot they are from; rejects with `StorageUnavailable`. */
 export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
-  const { snapshotStore, link, keys } = context;
-  for (let reading = 0; reading < mostReadings; reading++) {
+  const { snapshotStore, servers } = context;
+  const { link, keys } = servers.of(accountId);
+  for (let reading = 0; reading < maxReads; reading++) {
     const [callers = 0] = (await link.run('versions', [keys.callers], [0])) as number[];
     const snapshot = await snapshotStore.find(accountId);
     const restored = snapshot.bans.map((ban) => restoreBan(context, { ...ban, accountId }, callers));
@@ -21,10 +22,11 @@ export async function restoreBans(context: RedisContext, accountId: number): Pro
 
 /** Restores a ban that was known under this version of callers; false if they changed: it may have been lifted. */
 export async function restoreBan(
-  { link, keys, clock, snapshotStore }: RedisContext,
+  { servers, snapshotStore }: RedisContext,
   { keyId, accountId, bannedUntil, level }: AccountBan,
   callers: number,
 ): Promise<boolean> {
+  const { link, keys, clock } = servers.of(accountId);
   const isUnsaved = snapshotStore.unsavedBans.has(keyId) ? 1 : 0;
   const answer = await link.run(
     'restoreBan',

@@ -6,16 +6,16 @@ import type { Ban } from '../storage.ts';
 import type { LocalLimits } from './local-limits.ts';
 
 export interface AccountSnapshot {
-  /** Undefined for an account that never was counted. */
+  /** Undefined for an account that was never counted. */
   readonly usage: Usage | undefined;
   readonly bans: readonly Ban[];
 }
 
 const snapshotEveryMs = 10_000;
 const batchSize = 500;
-/** Most concurrent lookups, which leave connections of the pool to others. */
-const mostLookUps = 4;
-const mostUnsavedBans = 100_000;
+/** Maximum number of concurrent lookups, which leaves connections of the pool to others. */
+const maxLookups = 4;
+const maxUnsavedBans = 100_000;
 
 interface Question {
   readonly accountId: number;
@@ -24,7 +24,7 @@ interface Question {
 }
 
 interface UnsavedBan extends AccountBan {
-  /** The version of callers in Redis when the ban was known to run. */
+  /** The version of callers in Redis when the ban was known to be in force. */
   readonly callers: number;
 }
 
@@ -32,8 +32,8 @@ interface UnsavedBan extends AccountBan {
 export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
-  /** Bans that PostgreSQL may lack, by key. They count as if it had them. */
-  readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(mostUnsavedBans));
+  /** Bans that PostgreSQL may lack, by key. They are treated as if they were saved. */
+  readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(maxUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ export class SnapshotStore implements AsyncDisposable {
     this.#timer.unref();
   }
 
-  /** Rejects with `StorageUnavailable` when it cannot be known. */
+  /** Rejects with `StorageUnavailable` if it cannot be read. */
   find(accountId: number): Promise<AccountSnapshot> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ accountId, resolve, reject });
@@ -88,7 +88,7 @@ export class SnapshotStore implements AsyncDisposable {
   }
 
   #lookUp(): void {
-    while (this.#questions.length > 0 && this.#lookUps < mostLookUps) {
+    while (this.#questions.length > 0 && this.#lookUps < maxLookups) {
       this.#lookUps++;
       void this.#answer(this.#questions.splice(0, batchSize)).finally(() => {
         this.#lookUps--;
@@ -124,7 +124,7 @@ export class SnapshotStore implements AsyncDisposable {
       try {
         await this.#snapshots.saveUsage(group);
       } catch {
-        this.#localLimits.putBackChanged(group.map(({ accountId }) => accountId));
+        this.#localLimits.requeueChanged(group.map(({ accountId }) => accountId));
         return;
       }
     }

@@ -3,7 +3,8 @@ import type { Versions } from '../../domain/resources.ts';
 import type { Caller } from '../storage.ts';
 import { type StateAnswer, stateOf, versionsOf } from './answers.ts';
 import type { RedisContext } from './context.ts';
-import { discarding, mostTries, type Reconciliation } from './reconciliation.ts';
+import { currentVersions } from './current-versions.ts';
+import { discarding, maxAttempts, type Reconciliation } from './reconciliation.ts';
 import { kinds } from './scripts.ts';
 
 interface Standing {
@@ -16,31 +17,34 @@ export function standingOf(
   reconciliation: Reconciliation,
   caller: Caller,
 ): Promise<Standing> {
-  return context.link.shared(
+  const shard = context.servers.of(caller.accountId);
+  return shard.shared(
     () => standingInRedis(context, reconciliation, caller),
     async () => {
-      const versions = context.versions.fallback();
+      const versions = await currentVersions(context);
       await reconciliation.recall(caller);
-      return { verdict: context.localLimits.standing(caller, context.clock.now()), versions };
+      return { verdict: context.localLimits.standing(caller, shard.clock.now()), versions };
     },
   );
 }
 
 async function standingInRedis(
-  { link, keys, clock, versions }: RedisContext,
+  { servers, versions }: RedisContext,
   reconciliation: Reconciliation,
   { accountId, keyId, quota }: Caller,
 ): Promise<Standing> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  const shard = servers.of(accountId);
+  const { link, keys, clock } = shard;
+  for (let tries = 0; tries < maxAttempts; tries++) {
     reconciliation.reportFirst(accountId);
     const names = keys.ofStanding(accountId, keyId);
     const answer = (await link.ask('standing', names, clock.arguments())) as StateAnswer;
-    const [kind, told] = answer;
+    const [kind, reported] = answer;
     if (kind !== kinds.unknown) {
       const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
       clock.hear(nowMs, aheadMs, epoch);
       const verdict = standing(usage, penalty, quota, nowMs);
-      return { verdict, versions: versions.hearRedis(versionsOf(told)) };
+      return { verdict, versions: versions.applyRedis(shard, versionsOf(reported)) };
     }
     await reconciliation.reconcile(accountId);
   }

@@ -16,13 +16,13 @@ export type WriterPlace =
   | { readonly kind: 'supervisor'; readonly worker: ServingWorker };
 
 interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
-  /** Why the last write failed; undefined if it did not. */
+  /** Error of the last write; undefined if it succeeded. */
   readonly trouble: string | undefined;
   /** Statistics of the process or thread that writes, as far as known here. */
   readonly facts: QueueFacts;
   /** Resolves with the reason when writes have stopped permanently; undefined where that cannot happen. */
   readonly lost?: Promise<Error>;
-  /** Performs the writes of another process until disposed of; undefined where this process does not write itself. */
+  /** Performs the writes of another process until disposed of; undefined if this process does not write itself. */
   readonly serve?: (port: Port) => Disposable;
 }
 
@@ -61,7 +61,10 @@ function writerHere({ onOutcome, ...options }: ConnectOptions): ConnectedWriter 
   };
 }
 
-/** The thread starts with the first write, or after this time: loading all units would double the time of a start. */
+/**
+ * The thread starts with the first write, or after this time. Loading all units earlier would double the duration of a
+ * start.
+ */
 const startThreadAfterMs = 500;
 
 function writerInThread(
@@ -77,7 +80,7 @@ function writerInThread(
     if (isClosing) return;
     isClosing = true;
     const error = new Error(`The thread that writes to ${path} ${how}`);
-    // Pending writes may be committed or not; clients find out after the next start.
+    // Pending writes may be committed or not. Clients find out after the next start.
     writer.end(error.message);
     lost.resolve(error);
   };
@@ -108,7 +111,8 @@ function writerInThread(
       if (isClosing || thread === undefined) return;
       isClosing = true;
       if (writer.isSilent) {
-        // The thread hangs in a disk operation, and `terminate` would make the end of the process wait for it.
+        // The thread is blocked in a disk operation, and `terminate` would delay the end of the process until it
+        // completes.
         thread.unref();
         return;
       }

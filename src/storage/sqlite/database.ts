@@ -1,18 +1,25 @@
 import { Database, type SQLiteError } from 'bun:sqlite';
 import type { Notice } from '../outage.ts';
-import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { StorageUnavailable, StorageUnusable, unfinishedCopy, WriteUncertain } from '../storage.ts';
 import { fileReason, noStore } from './files.ts';
-import { backupApplicationId, hasCode, hasTable, pragma, storeApplicationId } from './sqlite-file.ts';
+import {
+  backupApplicationId,
+  copyApplicationId,
+  hasCode,
+  hasTable,
+  pragma,
+  storeApplicationId,
+} from './sqlite-file.ts';
 
 type Migration = string | ((database: Database) => void);
 
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
 export type Migrations = readonly Migration[];
 
-/** A table that only data files have: former versions kept limits in a second database. */
+/** A table that only data files have, because former versions kept limits in a second database. */
 export const dataTable = 'pets';
 
-/** Size of the page cache. A read of a page outside costs a system call. */
+/** Size of the page cache. Reading a page that is not cached costs a system call. */
 const readingCacheKib = 8_192;
 /** A connection that only writes uses the last pages of each tree, and of each category and status in an index. */
 export const writingCacheKib = 4_096;
@@ -22,8 +29,10 @@ interface DatabaseOptions {
   readonly migrations: Migrations;
   /** Whether an empty file becomes a store; otherwise it is rejected. */
   readonly create: boolean;
+  /** Whether it may be the target of an unfinished copy. */
+  readonly allowsUnfinished?: boolean;
   readonly cacheKib?: number;
-  /** How long a statement may wait for the lock of another process. Blocks the thread. */
+  /** Time to wait for the lock of another process. Blocks the thread. */
   readonly busyTimeoutMs: number;
   /** Acquires the lock for a migration; undefined if another process has it. May throw `StorageUnusable`. */
   readonly lock: () => Disposable | undefined;
@@ -32,13 +41,13 @@ interface DatabaseOptions {
 
 /** Opens and migrates a data file. Throws `StorageUnusable`, having changed nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, migrations, create, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
+  const { path, migrations, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
     // Before setting the journal mode, which already writes to the file.
-    check(database, path, migrations, create);
+    check(database, options);
     using _held = isOutdated(database, migrations) ? lock() : undefined;
     if (isOutdated(database, migrations) && _held === undefined) throw inUse(database, path, migrations);
     database.run('PRAGMA journal_mode = WAL');
@@ -61,7 +70,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Returns the former format of the file; 0 if it was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
   if (pragma(database, 'user_version') === migrations.length) return 0;
-  // IMMEDIATE, with the version read again inside, so that processes that start at once migrate one after the other.
+  // IMMEDIATE, and the version is read again inside, so that processes that start at the same time migrate one after
+  // the other.
   const all = database.transaction(() => {
     const current = pragma(database, 'user_version');
     for (const step of migrations.slice(current)) {
@@ -73,19 +83,22 @@ function migrate(database: Database, migrations: Migrations): number {
     return current === migrations.length ? 0 : current;
   });
   const former = all.immediate();
-  // Otherwise the log of a large store's migration keeps its size as long as a process has the file open.
+  // Otherwise the log of a large store's migration keeps its size until every process has closed the file.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   return former;
 }
 
 /** Throws `StorageUnusable` unless the file is a data file, or an empty one to be filled. */
-function check(database: Database, path: string, migrations: Migrations, create: boolean): void {
+function check(
+  database: Database,
+  { path, migrations, create, allowsUnfinished = false }: DatabaseOptions,
+): void {
   const isEmpty = database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
   if (isEmpty) {
     if (create) return;
     throw noStore(path);
   }
-  checkOwner(database, path);
+  checkOwner(database, path, allowsUnfinished);
   const version = pragma(database, 'user_version');
   if (version > migrations.length) {
     throw new StorageUnusable(
@@ -113,9 +126,10 @@ function inUse(database: Database, path: string, migrations: Migrations): Storag
   );
 }
 
-function checkOwner(database: Database, path: string): void {
+function checkOwner(database: Database, path: string, allowsUnfinished: boolean): void {
   const id = pragma(database, 'application_id');
-  if (id === storeApplicationId) return;
+  if (id === storeApplicationId || (id === copyApplicationId && allowsUnfinished)) return;
+  if (id === copyApplicationId) throw unfinishedCopy(path, 'delete the file');
   if (id === backupApplicationId) {
     throw new StorageUnusable(
       `${path} is a backup. To serve what is in it, restore it: animal-store restore ${path} --to PATH`,
@@ -126,7 +140,7 @@ function checkOwner(database: Database, path: string): void {
   );
 }
 
-/** Codes of temporary failures of the disk or a lock, not of defects. */
+/** Codes of temporary failures of the disk or a lock. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
 const brokenOff = /^SQLITE_IOERR/;

@@ -49,8 +49,8 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
 
 /** The file names of a store that may not exist. Throws `StorageUnusable`. */
 export function storeFileNames(path: string): StoreFiles {
-  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  return { ...namesOf(isThere ? ownName(path) : resolve(path)), created: false };
+  const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return { ...namesOf(exists ? ownName(path) : resolve(path)), created: false };
 }
 
 function namesOf(data: string): Omit<StoreFiles, 'created'> {

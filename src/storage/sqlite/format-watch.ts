@@ -3,13 +3,16 @@ import type { Notice } from '../outage.ts';
 import { StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
 
-/** Notices that another process migrated the file. This version then neither reads nor writes it: results may be wrong. */
+/**
+ * Notices that another process migrated the file. This version then neither reads nor writes it, because results may be
+ * wrong.
+ */
 export class FormatWatch {
   readonly #query;
   readonly #known: bigint;
   readonly #path: string;
   readonly #notice: Notice;
-  /** What happened and what to do; undefined while the format is unchanged. */
+  /** The event and its remedy; undefined while the format is unchanged. */
   trouble: string | undefined;
 
   constructor(database: Database, notice: Notice) {
@@ -20,7 +23,7 @@ export class FormatWatch {
   }
 
   /** Reads the format and notifies operators of a change. Throws `StorageUnavailable` if it cannot be read. */
-  look(): void {
+  refresh(): void {
     const version = this.#version();
     const isKnown = version === this.#known;
     if (isKnown === (this.trouble === undefined)) return;
@@ -29,14 +32,14 @@ export class FormatWatch {
     this.#notice(text, { part: `format of ${this.#path}`, works: isKnown });
   }
 
-  /** Throws `StorageUnavailable` if the format had changed at the last `look`. */
+  /** Throws `StorageUnavailable` if the format had changed at the last `refresh`. */
   check(): void {
     if (this.trouble !== undefined) throw new StorageUnavailable(this.trouble);
   }
 
   /** Reads the format. Throws `StorageUnavailable` if it has changed, or cannot be read. */
   verify(): void {
-    this.look();
+    this.refresh();
     this.check();
   }
 

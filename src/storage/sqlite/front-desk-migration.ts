@@ -10,7 +10,7 @@ export function addFrontDesk(database: Database): void {
 }
 
 const accounts = `
-  -- As names are searched and sorted, see folded().
+  -- Names as they are searched and sorted: see folded().
   ALTER TABLE accounts ADD COLUMN name_folded TEXT NOT NULL DEFAULT '';
   ALTER TABLE accounts ADD COLUMN closed_at INTEGER;
 `;
@@ -32,7 +32,7 @@ const operators = `
     created_at  INTEGER NOT NULL,
     revoked_at  INTEGER
   ) STRICT;
-  -- The name of one who is revoked may be given again.
+  -- The name of a revoked operator can be assigned again.
   CREATE UNIQUE INDEX operators_by_name ON operators (name) WHERE revoked_at IS NULL;
 
   CREATE TABLE sessions (
@@ -98,6 +98,6 @@ const usage = `
   ) STRICT, WITHOUT ROWID;
   ${usageOfKeys('usage_hours', 'hour')}
   ${usageOfKeys('usage_days', 'day')}
-  -- Few keys call what is deprecated.
+  -- Partial, because few keys call deprecated operations.
   CREATE INDEX usage_days_deprecated ON usage_days (day, key_id) WHERE deprecated > 0;
 `;

@@ -11,7 +11,7 @@ export const dataMigrations: Migrations = [
     category_id INTEGER NOT NULL,
     status      TEXT    NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
   ) STRICT;
-  -- The id follows in every index of SQLite, so this one lists a status by ascending id.
+  -- Every index of SQLite ends with the id, so this one lists a status by ascending id.
   CREATE INDEX pets_by_status ON pets (status);
 
   CREATE TABLE accounts (
@@ -44,11 +44,11 @@ export const dataMigrations: Migrations = [
   ) STRICT, WITHOUT ROWID;
   `,
   `
-  -- The key a key was rotated to: it is rotated once.
+  -- The key that replaced it. A key is rotated only once.
   ALTER TABLE keys ADD COLUMN successor_id INTEGER;
   `,
   `
-  -- Rise with every change of a resource, in its transaction, so that what is held of it in memory is read again.
+  -- Raised by every change of a resource, in its transaction, so that cached data is read again.
   CREATE TABLE versions (
     resource TEXT    NOT NULL PRIMARY KEY,
     version  INTEGER NOT NULL
@@ -56,13 +56,13 @@ export const dataMigrations: Migrations = [
   INSERT INTO versions VALUES ('callers', 1), ('pets', 1);
   `,
   `
-  -- Keys that were made before there were scopes may do what there was to do.
+  -- Keys created before scopes existed keep their permissions.
   ALTER TABLE keys ADD COLUMN scopes TEXT NOT NULL DEFAULT 'pets:read pets:create';
 
-  -- A category alone is read as its three statuses, each by ascending id.
+  -- A filter by category only reads its three statuses, each by ascending id.
   CREATE INDEX pets_by_category ON pets (category_id, status);
 
-  -- How many animals there are in each status: kept by whatever changes an animal, in its transaction.
+  -- The number of animals in each status, maintained in the transaction of every change of an animal.
   CREATE TABLE inventory (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     available INTEGER NOT NULL,
@@ -96,7 +96,7 @@ export const dataMigrations: Migrations = [
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
   ) STRICT;
-  -- An animal is held by one order at most.
+  -- An animal is reserved by at most one order.
   CREATE UNIQUE INDEX open_orders ON orders (pet_id) WHERE status IN ('placed', 'approved');
   CREATE INDEX orders_by_status ON orders (status);
   CREATE INDEX orders_by_pet ON orders (pet_id, status);
@@ -114,7 +114,7 @@ export const dataMigrations: Migrations = [
 
   INSERT INTO versions VALUES ('orders', 1), ('categories', 1);
 
-  -- The highest id that each table gave out, as a table to copy.
+  -- The highest id assigned by each table, as a table that can be copied.
   CREATE VIEW counters (name, last) AS SELECT name, seq FROM sqlite_sequence WHERE seq > 0;
   CREATE TRIGGER counters_insert INSTEAD OF INSERT ON counters BEGIN
     SELECT RAISE(ABORT, 'this table counts already')

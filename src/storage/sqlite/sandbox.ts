@@ -1,7 +1,7 @@
 /** Changes to the store of a sandbox that bypass its rules. No service loads this. */
 import { Database } from 'bun:sqlite';
 import { noPenalty, type Usage, unused } from '../../domain/limit.ts';
-import { mostWorkers } from '../../domain/workers.ts';
+import { maxWorkers } from '../../domain/workers.ts';
 import { storeFileNames } from './files.ts';
 import { AccountCounts } from './limits/account-counts.ts';
 import { KeyPenalties } from './limits/key-penalties.ts';
@@ -26,7 +26,7 @@ export class SandboxStore implements Disposable {
   constructor(path: string, start: string) {
     this.#data = new Database(path, { readwrite: true, strict: true });
     this.#data.run('PRAGMA busy_timeout = 5000');
-    // Its contents are temporary.
+    // Temporary content.
     this.#data.run('PRAGMA synchronous = OFF');
     this.#data.run('PRAGMA foreign_keys = OFF');
     this.#data.query('ATTACH DATABASE ? AS start').run(start);
@@ -38,13 +38,13 @@ export class SandboxStore implements Disposable {
       .all()
       .map(({ name }) => name);
     this.#limits = new LimitFile(storeFileNames(path).limits);
-    this.#locks = new RecordLocks(this.#limits, mostWorkers);
+    this.#locks = new RecordLocks(this.#limits, maxWorkers);
     this.#accounts = new AccountCounts(this.#limits);
     this.#keys = new KeyPenalties(this.#limits);
   }
 
-  /** Restores the start, including the next ids, and clears all counts. */
-  putBack(): void {
+  /** Restores the initial state, including the next ids, and clears all counts. */
+  restoreInitial(): void {
     const all = this.#data.transaction(() => {
       for (const table of this.#tables) {
         this.#data.run(`DELETE FROM main.${table}`);
@@ -79,7 +79,7 @@ export class SandboxStore implements Disposable {
     this.#limits[Symbol.dispose]();
   }
 
-  /** Clears all records of an extent. Requests are counted in this thread, so none is locked. */
+  /** Clears all records of an extent. Requests are counted in this thread, so none of them is locked. */
   #clear(extent: number): void {
     if (extent === 0) return;
     this.#limits.reach(extent);

@@ -4,7 +4,10 @@ import { StorageUnusable } from '../storage.ts';
 import { fileReason, makeFile, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
-/** SQLite's lock on a file that is never written: the system releases it however the process ends. Throws `StorageUnusable`. */
+/**
+ * SQLite's lock on a file that is never written. The system releases it however the process ends. Throws
+ * `StorageUnusable`.
+ */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);
   if (lock !== undefined) return lock;
@@ -30,7 +33,7 @@ export function tryLock({ lock: path }: Pick<StoreFiles, 'lock'>, waitMs: number
     makeFile(path);
     database = new Database(path, { readwrite: true });
     database.run(`PRAGMA busy_timeout = ${waitMs}`);
-    // Without a journal file, so that the lock needs no disk space.
+    // Uses no journal file, so that the lock needs no disk space.
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('BEGIN EXCLUSIVE');
   } catch (error) {

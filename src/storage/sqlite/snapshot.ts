@@ -4,8 +4,8 @@ import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 
 /**
- * A snapshot of the data file for one event-loop tick. All reads of a tick share it, and so the check for changes and
- * the lock, which cost more than most reads. It ends with the tick, because a log that is being read cannot be
+ * A snapshot of the data file for one event-loop tick. All reads of a tick share it, including the check for changes
+ * and the lock, which cost more than most reads. It ends with the tick, because a log that is being read cannot be
  * restarted.
  */
 export class Snapshot implements Disposable {
@@ -45,7 +45,7 @@ export class Snapshot implements Disposable {
     return this.#versions;
   }
 
-  /** Ends the snapshot, so that later reads of this tick see what has been committed. */
+  /** Ends the snapshot, so that later reads of this tick see later commits. */
   renew(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -63,7 +63,7 @@ export class Snapshot implements Disposable {
       this.#begin.run();
       this.#isOpen = true;
       try {
-        this.#look();
+        this.#check();
       } catch (error) {
         this.renew();
         throw error;
@@ -72,10 +72,10 @@ export class Snapshot implements Disposable {
     setImmediate(() => this.renew());
   }
 
-  #look(): void {
+  #check(): void {
     const version = this.#dataVersion.get()?.data_version;
     if (version === this.#seen) return;
-    this.#format.look();
+    this.#format.refresh();
     // A file of another format may lack the table.
     if (this.#format.trouble === undefined) {
       const found = this.#select.all().map(({ resource, version: at }) => [resource, Number(at)]);

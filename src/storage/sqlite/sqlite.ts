@@ -24,6 +24,7 @@ import { SqliteEvents } from './entities/events.ts';
 import { SqliteImports } from './entities/imports.ts';
 import { SqliteKeys } from './entities/keys.ts';
 import { SqlitePets } from './entities/pets.ts';
+import { SqliteSearch } from './entities/search.ts';
 import { SqliteUsage } from './entities/usage.ts';
 import { factsOf } from './facts.ts';
 import { openToOthers, storeFiles } from './files.ts';
@@ -44,7 +45,7 @@ interface SqliteOptions extends StoreSettings {
 const servingTimeoutMs = 5_000;
 /** Time-out of a command's write, for the lock of another process. */
 const managingTimeoutMs = 10_000;
-/** How long a command waits for another process that migrates the store. */
+/** Time a command waits for another process that migrates the store. */
 const managingLockWaitMs = 500;
 
 interface Opened extends Disposable {
@@ -87,6 +88,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     sessions: new SqliteEntity(data, sessions, { read }),
     audit: new SqliteAudit(data, read),
     usage: new SqliteUsage(data, read),
+    search: new SqliteSearch(data, read),
     facts: () => ({ ...factsOf(data, files.limitFile, read), ...writer.facts }),
     write: (name, input) => writer.write(name, input),
     ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
@@ -99,7 +101,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       return found;
     },
     ...(writer.lost && { lost: writer.lost }),
-    staleAtMostMs: 0,
+    maxStaleMs: 0,
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
       await writer[Symbol.asyncDispose]();
@@ -109,11 +111,11 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 }
 
-/** A serving process holds the lock before it changes anything, and until its files are closed. */
+/** A serving process acquires the lock before it changes anything, and holds it until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
   const { path, clock, rules, serving, create, writer, notice, migrations = dataMigrations } = options;
   using opened = new DisposableStack();
-  // A worker has no lock: its supervisor has it.
+  // A worker needs no lock, because its supervisor has it.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);

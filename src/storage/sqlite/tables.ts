@@ -9,10 +9,11 @@ import { InventoryChange, InventoryWrites } from './entities/inventory.ts';
 import { storeFiles } from './files.ts';
 import { dataMigrations } from './migrations.ts';
 import { lockOnce } from './serving-lock.ts';
+import { copyApplicationId, storeApplicationId } from './sqlite-file.ts';
 
 const busyTimeoutMs = 10_000;
 
-/** Opens the data file as rows; no process may serve it meanwhile. Throws `StorageUnusable`. */
+/** Opens the data file as rows; no process may serve it at the same time. Throws `StorageUnusable`. */
 export function openSqliteTables(path: string, mustExist: boolean): Tables {
   using opened = new DisposableStack();
   const files = storeFiles(path, !mustExist);
@@ -21,6 +22,8 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     path: files.data,
     migrations: dataMigrations,
     create: !mustExist,
+    // Only the target may be.
+    allowsUnfinished: !mustExist,
     busyTimeoutMs,
     lock,
   });
@@ -55,6 +58,10 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
         return conflict;
       }
       return undefined;
+    },
+    async setUnfinished(isUnfinished) {
+      const id = isUnfinished ? copyApplicationId : storeApplicationId;
+      attempt(() => database.run(`PRAGMA application_id = ${id}`));
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };

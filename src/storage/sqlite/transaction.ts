@@ -18,9 +18,9 @@ export class SqliteTransaction {
   readonly tables: Transaction;
   readonly #raise;
   readonly #inventory;
-  /** Of the unit that is running. */
+  /** Changes of the running unit. */
   readonly #ofUnit = new Changes();
-  /** Of the units before it that were not undone. */
+  /** Changes of the earlier units that were not undone. */
   readonly #ofGroup = new Changes();
 
   constructor(database: Database, recordsEvents = true) {
@@ -41,7 +41,7 @@ export class SqliteTransaction {
     );
   }
 
-  /** The unit, which says that it writes these, is done, and stays so if the group is committed. */
+  /** Keeps the changes of the unit, which declares these resources. They remain if the group is committed. */
   keepUnit(writes: readonly Resource[]): void {
     for (const resource of this.#ofUnit.touched) checkDeclared(writes, resource);
     this.#ofGroup.include(this.#ofUnit);
@@ -52,7 +52,9 @@ export class SqliteTransaction {
     this.#ofUnit.clear();
   }
 
-  /** Raises the versions of what the group has changed, and counts its animals; to be followed by the commit. */
+  /**
+   * Raises the versions of the resources that the group has changed, and counts its animals. The commit has to follow.
+   */
   finishGroup(): void {
     this.#inventory.write(this.#ofGroup.inventory);
     for (const resource of this.#ofGroup.touched) this.#raise.run(resource);

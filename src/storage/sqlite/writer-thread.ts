@@ -1,4 +1,4 @@
-/** The thread that writes to the data file, so that no request waits for the sync of another's. */
+/** The thread that writes to the data file, so that no request waits for the sync of another request's write. */
 
 import type { Port } from '../storage.ts';
 import type { Units } from '../transaction.ts';
@@ -10,7 +10,7 @@ import { SqliteWriter } from './writer.ts';
 export interface ThreadTask {
   readonly path: string;
   readonly events: boolean | undefined;
-  /** How long a write waits for its commit, in milliseconds. */
+  /** Time limit of a write until its commit, in milliseconds. */
   readonly timeoutMs: number;
 }
 

@@ -22,7 +22,7 @@ interface SqliteWriterOptions {
   readonly units: Units;
   /** Whether changes are recorded as events; defaults to true. */
   readonly events?: boolean | undefined;
-  /** How long a write waits for its commit, in milliseconds. */
+  /** Time limit of a write until its commit, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -33,24 +33,26 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #units: Units;
   readonly #transaction: SqliteTransaction;
   readonly #queue: GroupQueue<Call, never>;
+  readonly #changed;
 
-  /** Opens the connection that writes. Throws `StorageUnusable`. */
+  /** Opens the writing connection. Throws `StorageUnusable`. */
   constructor({ path, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
     this.#database = openDatabase({
       path,
       migrations,
       create: false,
       cacheKib: writingCacheKib,
-      // `#begin` waits.
+      // SQLite must not wait for locks: `#begin` does.
       busyTimeoutMs: 0,
       lock: () => undefined,
     });
     // Savepoints copy pages before a change; above 64 KiB, SQLite would write them to a file.
     this.#database.run('PRAGMA temp_store = MEMORY');
-    // The process that reads the file notifies operators of another format.
+    // The process that reads the file notifies operators of a changed format.
     this.#watch = new FormatWatch(this.#database, () => undefined);
     this.#units = units;
     this.#transaction = new SqliteTransaction(this.#database, events);
+    this.#changed = this.#database.query<{ rows: bigint }, []>('SELECT total_changes() AS rows');
     this.#queue = new GroupQueue(timeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
   }
 
@@ -72,10 +74,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       await this.#begin(dueAt);
       this.#watch.verify();
       const runs = runsOf(this.#units, calls);
-      const isAlone = runs.length === 1;
-      const settled: Settled<never>[] = [];
-      for (const run of runs) settled.push(...(await (isAlone ? this.#runAlone(run) : this.#runApart(run))));
-      if (!this.#database.inTransaction) return settled;
+      const settled = (await this.#runTogether(runs)) ?? (await this.#runSeparately(runs, dueAt));
       this.#transaction.finishGroup();
       this.#execute('COMMIT');
       return settled;
@@ -99,34 +98,67 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     }
   }
 
-  /** Without a savepoint, for which SQLite copies each page before a change: there are no other units to preserve. */
-  #runAlone(run: Run): Promise<Settled<never>[]> {
-    return this.#settle(run, () => this.#execute('ROLLBACK'));
-  }
-
-  /** In a savepoint, so that a failure is undone without the other units. */
-  async #runApart(run: Run): Promise<Settled<never>[]> {
-    this.#execute('SAVEPOINT unit');
-    const settled = await this.#settle(run, () => this.#execute('ROLLBACK TO unit'));
-    this.#execute('RELEASE unit');
+  /**
+   * Runs units without savepoints, for which SQLite copies each page before a change. Undefined if a unit failed in the
+   * middle of its changes: then those of all units are undone.
+   */
+  async #runTogether(runs: readonly Run[]): Promise<Settled<never>[] | undefined> {
+    const settled: Settled<never>[] = [];
+    for (const run of runs) {
+      const before = this.#rowsChanged();
+      const its = await this.#settle(run);
+      if ('error' in its && this.#rowsChanged() !== before) {
+        this.#transaction.forgetGroup();
+        this.#execute('ROLLBACK');
+        return undefined;
+      }
+      settled.push(...settledCalls(run, its));
+    }
     return settled;
   }
 
-  /** Runs it, and undoes it if it fails. A failure of the disk concerns the whole group, and is thrown. */
-  async #settle(run: Run, undo: () => void): Promise<Settled<never>[]> {
+  /** Runs each in a savepoint, so that a failure is undone without the other units. */
+  async #runSeparately(runs: readonly Run[], dueAt: number): Promise<Settled<never>[]> {
+    await this.#begin(dueAt);
+    this.#watch.verify();
+    const settled: Settled<never>[] = [];
+    for (const run of runs) {
+      this.#execute('SAVEPOINT unit');
+      const its = await this.#settle(run);
+      if ('error' in its) this.#execute('ROLLBACK TO unit');
+      this.#execute('RELEASE unit');
+      settled.push(...settledCalls(run, its));
+    }
+    return settled;
+  }
+
+  /** Runs it. A failure of the disk concerns the whole group, and is thrown. */
+  async #settle(run: Run): Promise<SettledRun> {
     try {
       const outcomes = await run.start(this.#transaction.tables);
       this.#transaction.keepUnit(run.writes);
-      return outcomes.map((outcome) => ({ outcome: outcome as never }));
+      return { outcomes };
     } catch (error) {
       this.#transaction.forgetUnit();
       if (isPassing(error) || !this.#database.inTransaction) throw error;
-      undo();
-      return run.calls.map(() => ({ error }));
+      return { error };
     }
+  }
+
+  /** Number of rows that the connection has changed so far, including those that were undone. */
+  #rowsChanged(): bigint | undefined {
+    // Not `get`, which would leave the statement unfinished.
+    return this.#changed.all()[0]?.rows;
   }
 
   #execute(statement: string): void {
     this.#database.query(statement).run();
   }
+}
+
+type SettledRun = { readonly outcomes: readonly unknown[] } | { readonly error: unknown };
+
+function settledCalls({ calls }: Run, its: SettledRun): Settled<never>[] {
+  if ('error' in its) return calls.map(() => its);
+  return its.outcomes.map((outcome) => ({ outcome: outcome as never }));
 }

@@ -1,4 +1,4 @@
-/** Mistakes that the compiler has to find, one on each line that says so; never run. */
+/** Mistakes that the compiler must report, one on each line marked so. Never run. */
 import {
   AnimalStore,
   AnimalStoreError,

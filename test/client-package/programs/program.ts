@@ -1,4 +1,4 @@
-/** What the tests run with the installed package, the same in Node.js, Bun and a browser; returns what it saw. */
+/** A program for the installed package, run unchanged in Node.js, Bun and a browser. Returns its observations. */
 import {
   AnimalStore,
   AnimalStoreError,
@@ -10,7 +10,7 @@ import {
   verifyWebhook,
 } from '@animal-store/client';
 
-/** Where the service is, and keys of two accounts: one with ample limits, and one that may send two requests a minute. */
+/** The service's address and keys of two accounts: one with ample limits and one limited to two requests per minute. */
 export interface Given {
   readonly url: string;
   readonly key: string;
@@ -116,7 +116,7 @@ async function errors({ pets, orders }: AnimalStore): Promise<string[]> {
   return seen;
 }
 
-/** Needs the `Retry-After` of an answer, which a page of another origin may read only where the service says so. */
+/** Uses the `Retry-After` of an answer, which a page of another origin can read only if the service exposes it. */
 async function limits({ pets, rateLimit }: AnimalStore): Promise<string[]> {
   await pets.list().toArray();
   await pets.list().toArray();

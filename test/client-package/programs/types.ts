@@ -1,4 +1,4 @@
-/** What the compiler has to know of the package; compiled and never run. */
+/** Types that the package must declare. Compiled, never run. */
 import {
   type AnimalStore,
   AnimalStoreError,
@@ -16,7 +16,7 @@ import {
   verifyWebhook,
 } from '@animal-store/client';
 
-/** Whether two types are the same; `Same<Pet['id'], bigint>`. */
+/** True if two types are identical: `Same<Pet['id'], bigint>`. */
 type Same<One, Other> =
   (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
 declare function holds<_Claim extends true>(): void;

@@ -51,7 +51,7 @@ export function clientOf(baseUrl: string, key: string) {
   };
 }
 
-/** What to do about an error. The compiler knows every code that `getPet` can return. */
+/** Advice for an error. The compiler knows every code that `getPet` can return. */
 export function explain(
   error: NonNullable<Awaited<ReturnType<ReturnType<typeof clientOf>['getPet']>>['error']>,
 ) {

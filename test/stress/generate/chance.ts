@@ -1,6 +1,6 @@
 import { randomFrom } from '../../support/random.ts';
 
-/** Choices that are the same for the same seed and case, so that one case can be repeated alone. */
+/** Random choices determined by seed and case, so that a single case can be repeated. */
 export class Chance {
   readonly #random: () => number;
 

@@ -1,12 +1,12 @@
 import type { Chance } from './chance.ts';
 
-/** A request before it becomes bytes. `target` is relative to /v1; headers stand in the order they are sent. */
+/** A request before serialization. `target` is relative to /v1. Headers are in the order they are sent. */
 export interface HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array;
-  /** Sizes of the chunks a body is sent in; without them it goes whole, with Content-Length. */
+  /** Chunk sizes of the body. If undefined, the body is sent whole with Content-Length. */
   readonly chunks?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export function authorization(key: string, chance: Chance): [string, string] {
   ];
 }
 
-/** Headers that mean nothing here, as clients and proxies send them. */
+/** Irrelevant headers that clients and proxies send. */
 export function incidental(chance: Chance): [string, string][] {
   const all: [string, string][] = [
     ['Accept', '*/*'],

@@ -3,7 +3,7 @@ import type { Chance } from './chance.ts';
 export const int64Smallest = -(2n ** 63n);
 export const int64Largest = 2n ** 63n - 1n;
 
-/** An int64; the bounds, powers of two and ten and their neighbours come far more often than chance has them. */
+/** A random int64. Bounds, powers of two and ten, and their neighbours are much more frequent than by chance. */
 export function anyInt64(chance: Chance): bigint {
   const kind = chance.int(0, 9);
   if (kind < 4) return chance.bits64();
@@ -15,7 +15,7 @@ export function anyInt64(chance: Chance): bigint {
   return chance.often(0.5) ? near : -near;
 }
 
-/** One of the ways JSON has to write an integer: plain, with a fraction of zeros, or with an exponent. */
+/** A JSON spelling of an integer: plain, with a fraction of zeros, or with an exponent. */
 export function spelled(value: bigint, chance: Chance): string {
   const plain = value === 0n && chance.often(0.3) ? '-0' : String(value);
   switch (chance.int(0, 5)) {

@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts';
 
-/** Characters that have gone wrong somewhere before: quotes, separators, marks, halves of pairs' neighbours. */
+/** Characters that commonly cause bugs: quotes, separators, marks, neighbours of surrogates. */
 const notorious = [
   '"',
   '\\',
@@ -28,7 +28,7 @@ const notorious = [
   '\u202e',
 ];
 
-/** A name the contract allows: 1 to 255 code points, one of them not white space, no control character. */
+/** A valid name: 1 to 255 code points, at least one of them not white space, no control characters. */
 export function anyName(chance: Chance): string {
   const length = chance.often(0.05)
     ? chance.pick([1, 254, 255])
@@ -57,7 +57,7 @@ export function jsonString(text: string, chance: Chance): string {
     const code = text.charCodeAt(index);
     const isHalf = code >= 0xd800 && code <= 0xdfff;
     if (isHalf) {
-      // A pair is escaped whole or not at all; a lone half does not come here.
+      // Escape both halves of a surrogate pair or neither. Lone halves do not reach this line.
       const pair = unit + (text[++index] as string);
       json += chance.often(0.5)
         ? pair

@@ -18,20 +18,20 @@ import { notMet } from './ways.ts';
 
 export interface AlikeOptions {
   readonly seed: number;
-  /** How many requests are sent at least. More are sent until every operation was answered in each of its ways. */
+  /** Minimum number of requests. More are sent until every operation had each of its outcomes. */
   readonly steps: number;
   readonly mostSteps: number;
   readonly progress: (line: string) => void;
 }
 
-/** How much more often operations come that are still to be answered in some way. */
+/** Factor by which operations with outstanding outcomes are more frequent. */
 const moreOfUnmet = 10;
-/** The ways that are left are counted after this many requests. */
+/** Requests between two counts of the outcomes that have not occurred yet. */
 const stepsPerLook = 20;
-/** How often time passes before a request, and how much at most. */
+/** Frequency and maximum of clock advances before a request. */
 const clockStep = { often: 0.05, seconds: 10 } as const;
 
-/** Throws at the first wrong answer; returns the number of requests. Without servers the embedded store walks alone. */
+/** Throws at the first wrong answer. Returns the number of requests. Without servers, only the embedded store is tested. */
 export async function walkAlike(servers: TestServers | undefined, options: AlikeOptions): Promise<number> {
   const { steps, mostSteps, seed, progress } = options;
   await using started = new AsyncDisposableStack();
@@ -70,7 +70,7 @@ async function startOn(
   return started.use(await startTestApp({ ...servers, ...patientSettings }));
 }
 
-/** Sends each request to all, and returns their answer, which has to be the same. */
+/** Sends each request to all, and returns their common answer. Throws if answers differ. */
 async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): Promise<Send> {
   const callers = await Promise.all(
     apps.map(async ({ url, operator }) => started.use(new Caller([url], await callerKeys(operator)))),

@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 
 export type Read = (target: string) => Promise<Checkable>;
 
-/** Throws unless the store has exactly what the world has, counts it right, and its events lead to it. */
+/** Throws unless the store equals the world, its counts are correct, and its events lead to the same state. */
 export async function audit(read: Read, world: World, mirror = new Mirror()): Promise<void> {
   await mirror.follow(read);
   const copies = new Map(mirror.lists());

@@ -9,7 +9,7 @@ import { World } from './world.ts';
 
 /** A few animals with their orders and the names of their categories, which all clients change at once. */
 export class Contest {
-  /** As it was before the first exchange. */
+  /** State before the first exchange. */
   readonly start: World;
   readonly scene: Scene;
   readonly exchanges: Exchange[] = [];
@@ -24,12 +24,12 @@ export class Contest {
     this.#look(exchange.request, exchange.answer);
   }
 
-  /** Requests that show all there is of it. */
+  /** Requests that return its complete state. */
   endReads(): Request[] {
     return resources.flatMap(({ endReads }) => [...(endReads?.(this.scene) ?? [])]);
   }
 
-  /** Takes over what an answer shows, so that the next requests are about what is likely to be there. */
+  /** Records the state that an answer shows, so that later requests refer to objects that probably exist. */
   #look({ operationId, target, method }: Request, { status, text }: Checkable): void {
     const { world, gone } = this.scene;
     const { kind } = resourceOf(operationId);

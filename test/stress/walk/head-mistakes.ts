@@ -1,4 +1,4 @@
-/** Requests whose credential, path or method is wrong. They do not count as requests of the account, but for the last two. */
+/** Requests with a wrong credential, path or method. Except for the last two kinds, they do not count against the account. */
 import { allOperations, methodsOf, type Operation } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { words } from '../words.ts';
@@ -39,7 +39,7 @@ export function headMistakes(operation: Operation): Mistake[] {
   ];
 }
 
-/** The model itself says how it is refused. */
+/** The model determines the expected refusal. */
 const withoutScope: Mistake = { what: 'scope missing', make: (request) => ({ ...request, isLimited: true }) };
 
 function credentials(

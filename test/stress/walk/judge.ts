@@ -4,7 +4,7 @@ import { isRead, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
 import type { Outcome } from './world.ts';
 
-/** Headers that say something about the resource or the refusal; one that is not expected must not be there. */
+/** Headers that describe the resource or the refusal. They must be absent unless expected. */
 const meaningful = [
   'location',
   'idempotent-replayed',
@@ -16,7 +16,7 @@ const meaningful = [
   'sunset',
 ] as const;
 
-/** What is wrong with an answer, by what the model expects of it; undefined: nothing. */
+/** The difference between an answer and the model's expectation. Undefined if there is none. */
 export function mistakeOf(
   request: Request,
   expected: Outcome,
@@ -51,7 +51,7 @@ function headerOf(name: (typeof meaningful)[number], request: Request, expected:
   }
 }
 
-/** Whether the request reached the deprecated operation. */
+/** True if the request reached the deprecated operation. */
 function isDeprecated({ operationId }: Request, { error }: Outcome): boolean {
   return operationId === 'getPet' && !/^route_not_found$|^method_not_allowed$/.test(error?.code ?? '');
 }
@@ -82,7 +82,7 @@ function mistakeInBody(
   return blamed === due ? undefined : `it blames ${blamed || 'nothing'}, not ${due || 'nothing'}`;
 }
 
-/** Every representation of a resource has a tag, errors and what is counted have none. */
+/** Every representation of a resource has a tag. Errors and counts have none. */
 function mistakeInTag(
   { method, operationId }: Request,
   { text, error }: Outcome,
@@ -123,7 +123,7 @@ function mistakeInLinks(request: Request, expected: Outcome, { headers }: Checka
   return undefined;
 }
 
-/** Whether a link has this path and these parameters, in any order, and a cursor or none. */
+/** True if a link has this path, these parameters in any order, and a cursor if expected. */
 function isLinked(link: string | undefined, path: string, query: string, hasCursor: boolean): boolean {
   const [linked, parameters = ''] = (link ?? '').split('?');
   const found = new URLSearchParams(parameters);

@@ -1,6 +1,6 @@
 /**
- * Whether what several clients were answered is what one after the other could have been answered (Herlihy and Wing,
- * 1990). Objects that share nothing can be looked at one by one: together they are linearizable exactly if each is.
+ * Checks linearizability (Herlihy and Wing, 1990): some sequential order of the requests explains all answers. Independent
+ * objects can be checked one by one, because they are linearizable together exactly if each is.
  */
 import type { Checkable } from '../../support/contract.ts';
 import { mistakeOf } from './judge.ts';
@@ -32,10 +32,10 @@ export function settled(start: World, exchanges: readonly Exchange[], tags: Tags
 class Search {
   readonly #exchanges: readonly Exchange[];
   readonly #tags: Tags;
-  /** For each exchange, those that have to come before it. */
+  /** The exchanges that must precede each exchange. */
   readonly #before: readonly (readonly number[])[];
   readonly #failed = new Set<string>();
-  /** The furthest it came: what cannot come next, and why. */
+  /** The longest sequence found, with the exchanges that cannot follow it and why. */
   #stuck: { readonly taken: number; readonly why: readonly string[] } = { taken: -1, why: [] };
 
   constructor(exchanges: readonly Exchange[], tags: Tags) {
@@ -79,8 +79,8 @@ class Search {
   }
 
   /**
-   * What can come now and changes nothing, whatever the world, may as well come now. Returns what else can come now,
-   * with the world after it.
+   * Takes exchanges that can come next and change nothing in any world. Taking them first loses no solution. Returns the other
+   * exchanges that can come next, with the resulting worlds.
    */
   #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {
     const changes = new Map<number, World>();
@@ -97,7 +97,7 @@ class Search {
     return changes;
   }
 
-  /** The world after an exchange; undefined when its answer would have been another. */
+  /** The world after an exchange. Undefined if its answer contradicts the model. */
   #after(world: World, index: number): World | undefined {
     const { request, answer } = this.#exchanges[index] as Exchange;
     const next = new World(world);
@@ -106,14 +106,14 @@ class Search {
   }
 }
 
-/** Whether it was a read, a refusal or a repetition. */
+/** True for reads, refusals and replays. */
 function changesNothing({ request, answer: { status, headers } }: Exchange): boolean {
   return isRead(request) || status >= 400 || headers.has('idempotent-replayed');
 }
 
 /**
- * Whether one had its answer before the other was sent. A page may be held by the process that answers until a change is
- * acknowledged: what one reader saw of a change that is not, the next may not see yet.
+ * True if one exchange ended before the other began. A process may cache a page until a change is acknowledged, so two readers
+ * may differ on an unacknowledged change.
  */
 function precedes(one: Exchange, other: Exchange): boolean {
   if (one.answeredAt >= other.sentAt) return false;

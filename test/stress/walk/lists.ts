@@ -1,4 +1,4 @@
-/** Lists: exact where only the asker's things can be on the page, else exact for those of the page that are the asker's. */
+/** Lists. The whole page is predicted if only the caller's objects can be on it, else only the caller's objects. */
 
 import type * as z from 'zod';
 import { parseJson } from '../../../src/contract/json.ts';
@@ -25,7 +25,7 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
   readonly filters: Filters<Thing>;
   /** The filters with which other clients have nothing in the list. */
   readonly ownBy: readonly string[];
-  /** Which things of the list are the asker's, if other clients have things in it. */
+  /** Selects the caller's objects if other clients also have objects in the list. */
   readonly isMine: (id: bigint) => boolean;
   readonly things: (world: World) => Iterable<Thing>;
   readonly textOf: (thing: Thing) => string;
@@ -33,7 +33,7 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
 
 type Filters<Thing> = Readonly<Record<string, Filter<Thing>>>;
 
-/** The filters of a list that compare a member: with the value that a known thing has, or else any. */
+/** Filters of a list that compare a member, with the value of a known object or any other. */
 export function memberFilters<Thing>(
   operationId: OperationId,
   known: Partial<Thing>,
@@ -53,14 +53,16 @@ function anyValue(schema: z.ZodType, chance: Chance): unknown {
   return words === undefined ? anyName(chance) : chance.pick(words);
 }
 
-/** Where a page begins, and in what its cursor is that of another list, if it is. */
+/** The start of a page. `foreign` names the mismatch if its cursor belongs to another list. */
 interface Beginning {
   readonly names: readonly string[];
   readonly position?: Position;
   readonly foreign?: string;
 }
 
-/** A page of the list: the first one, one whose cursor an answer had, or none, for the cursor is that of another list. */
+/**
+ * A page of the list: the first page, a page by the cursor of an answer, or an error because the cursor belongs to another list.
+ */
 export function listRequest<Thing extends { readonly id: bigint }>(
   making: Making,
   list: ListOf<Thing>,
@@ -118,7 +120,7 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
   return { names: isOwn ? some : [...some, ...ownBy.slice(0, 1)] };
 }
 
-/** A cursor that differs from one of the list in one thing: the operation, the parent in its path, or one filter. */
+/** A cursor that differs from one of the list in one aspect: the operation, the parent in its path, or one filter. */
 function foreignBeginning<Thing extends { readonly id: bigint }>(
   making: Making,
   list: ListOf<Thing>,
@@ -155,7 +157,7 @@ interface Asked {
 
 const isBehind = (id: bigint, after: bigint | undefined) => after === undefined || id > after;
 
-/** The things behind the cursor that the filters admit, but for a filter that is ignored. */
+/** Objects after the cursor that match the filters, except for an ignored filter. */
 function left<Thing extends { readonly id: bigint }>(
   { things, filters }: ListOf<Thing>,
   world: World,
@@ -187,7 +189,7 @@ function exact<Thing extends { readonly id: bigint }>(
   };
 }
 
-/** How a page is met that an ignored filter would change. */
+/** Label of a page that would differ if a filter were ignored. */
 export function excludes(name: string, filters: readonly string[]): string {
   return `with ${[...filters].sort().join(' and ')}: excludes by ${name}`;
 }

@@ -10,7 +10,7 @@ export class Mirror {
   readonly #copies = new Map(Object.values(pathOf).map((path) => [path, new Map<bigint, string>()]));
   #last = 0n;
 
-  /** Applies all events behind those before. Throws at an event that is out of order or changes nothing. */
+  /** Applies all further events. Throws if an event is out of order or changes nothing. */
   async follow(read: Read): Promise<void> {
     for (;;) {
       const { status, text } = await read(`/events?after=${this.#last}&limit=100`);

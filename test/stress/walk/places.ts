@@ -24,7 +24,7 @@ export const resources: readonly Resource[] = [
   webhooks,
 ];
 
-/** The resource that an operation is of. Throws, saying what to add, when there is none. */
+/** The resource of an operation. If there is none, throws an error that explains what to add. */
 export function resourceOf(operationId: OperationId): Resource {
   const resource = resources.find(({ places }) => places[operationId] !== undefined);
   if (resource === undefined)
@@ -32,7 +32,7 @@ export function resourceOf(operationId: OperationId): Resource {
   return resource;
 }
 
-/** A request of the operation about the scene, with nothing besides. */
+/** A plain request of the operation for the scene. */
 export function plainRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = resourceOf(operationId).places[operationId]?.(making) as Request;
@@ -54,7 +54,7 @@ const typeParameters = [
 const spelledType = (type: string, chance: Chance) =>
   chance.pick([type, type, type.replace('json', 'JSON')]) + chance.pick(typeParameters);
 
-/** A request of the operation with what it may carry besides: conditions, a key that makes it repeatable, a mistake. */
+/** A request of the operation with optional parts: conditions, an idempotency key, a mistake. */
 export function anyRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = plainRequest(making, operationId);
@@ -72,11 +72,11 @@ export function anyRequest(making: Making, operationId: OperationId): Request {
   return chance.pick(mistakesOf(operation)).make(request, chance);
 }
 
-/** The tag that its answer had the last time, or one that it never had. */
+/** The tag of the last response for the target, or one that no response had. */
 function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMatch: readonly string[] } {
   const last = tags.lastOf(target);
   const whatever = [['"other"'], ['*']];
-  // Whether a page that others change is the same as before the model cannot say.
+  // The model cannot predict whether a page that others change is still the same.
   if (isPartly) return { noneMatch: ['*'] };
   if (last === undefined) return { noneMatch: chance.pick(whatever) };
   return { noneMatch: chance.pick([[last], [last], ['"other"', `W/${last}`], ...whatever]) };

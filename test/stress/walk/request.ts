@@ -22,11 +22,11 @@ export interface Request {
   readonly target: string;
   readonly list?: ListIn;
   readonly members?: Members;
-  /** The members as they are sent, or something that is no object. */
+  /** JSON members as sent, or a body that is not an object. */
   readonly body?: string | Uint8Array;
-  /** The media type of the body; null for none. */
+  /** Media type of the body, or null for none. */
   readonly type?: string | null;
-  /** The values of `Authorization`, made of the client's key; that key by default. */
+  /** Values of `Authorization`, derived from the client's key. Defaults to that key. */
   readonly credentials?: (key: string, chance: Chance) => readonly string[];
   /** Sent with a key that has no scopes. */
   readonly isLimited?: true;
@@ -38,11 +38,11 @@ export interface Request {
   readonly noneMatch?: readonly string[];
   readonly idempotencyKey?: string;
   readonly wrongHeaders?: Readonly<Record<string, string>>;
-  /** The resource that it changes, as far as the client knows. */
+  /** The changed resource, as far as the client knows it. */
   readonly current?: string;
   /** The answer also shows resources of other clients, which the model does not know. */
   readonly isPartly?: true;
-  /** The answer if the store is not looked at. */
+  /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
   /** A rare way of being answered, met if `refused` is. */
   readonly way?: string;
@@ -82,7 +82,7 @@ export function headersOf({
   };
 }
 
-/** The answer that the model expects; applies the request to the world. */
+/** Applies the request to the world and returns the answer that the model expects. */
 export function perform(world: World, request: Request, answer: Checkable, tags: Tags): Outcome {
   const { scope } = rowOf(request);
   if (request.isLimited && scope !== undefined) {
@@ -113,7 +113,7 @@ function isMet({ ifMatch, isNew }: Request, text: string | undefined, tags: Tags
   return ifMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tags.of(text));
 }
 
-/** Whether the client has the current representation. */
+/** True if the client has the current representation. */
 function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): boolean {
   if (noneMatch === undefined || status !== 200) return false;
   const tag = (text === undefined ? undefined : tags.of(text)) ?? 'never seen';

@@ -1,4 +1,4 @@
-/** What the walk has to know of a resource, in one file of `resources/` for each. */
+/** Description of a resource for the walk. Each file of `resources/` has one. */
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Request } from './request.ts';
 import type { Making, Scene } from './scene.ts';
@@ -8,11 +8,11 @@ import { type Kind, refusal, type World } from './world.ts';
 export type Listed = readonly [target: string, texts: readonly string[]];
 
 export interface Resource {
-  /** Makes a request of each operation, which says what the model expects. */
+  /** Creates a request of each operation with the model's expectation. */
   readonly places: { readonly [Id in OperationId]?: (making: Making) => Request };
-  /** What the operations show, as long as it has an id. */
+  /** Representation of an object. Undefined if it has no id. */
   readonly kind?: Kind<never>;
-  /** Each account has its own, so that clients do not contend for it. */
+  /** Each account has a separate one, so that clients do not contend for it. */
   readonly isOwn?: true;
   /** Lists that together show all there is, as they have to be in a store that has just this world. */
   readonly lists?: (world: World) => Iterable<Listed>;
@@ -40,7 +40,7 @@ export function getRequest<Thing>(
   };
 }
 
-/** What a request is to change, as far as the client knows. */
+/** The object to change, as far as the client knows it. */
 export function currentOf<Thing>({ world }: Scene, kind: Kind<Thing>, id: bigint): { current?: string } {
   const thing = world.all(kind).get(id);
   return thing === undefined ? {} : { current: kind.textOf(thing) };

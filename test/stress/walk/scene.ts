@@ -4,17 +4,17 @@ import type { ListIn } from './request.ts';
 import type { Tags } from './tags.ts';
 import type { World } from './world.ts';
 
-/** What requests are about: a part of the store. */
+/** The part of the store that requests concern. */
 export interface Scene {
-  /** As it is, where one client alone changes it; else as it was last seen. */
+  /** The exact state if only this client changes it, else the last state seen. */
   readonly world: World;
-  /** Ids of categories that nobody else uses. */
+  /** Ids of categories that no other client uses. */
   readonly categories: readonly bigint[];
   /** Ids of animals that were there once. */
   readonly gone: Set<bigint>;
-  /** Whether several clients change it at once. */
+  /** True if several clients change it concurrently. */
   readonly isShared: boolean;
-  /** Whether it is the whole store. */
+  /** True if it is the whole store. */
   readonly isAlone: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Position extends ListIn {
   readonly after: bigint;
 }
 
-/** What a request is made of. */
+/** Parts of a request. */
 export interface Making {
   readonly chance: Chance;
   readonly scene: Scene;
@@ -33,10 +33,10 @@ export interface Making {
   readonly positions: readonly Position[];
 }
 
-/** Ids of categories from 0 to this belong to one client or one contest. */
+/** Ids of categories from 0 up to this one belong to one client or one contest. */
 export const endOfOwnCategories = 2_000_000n;
 
-/** Nothing ever has it. */
+/** Start of a range of ids that are never assigned. */
 const nowhere = 9_007_199_254_740_993_000n;
 
 export function absentId(chance: Chance): bigint {

@@ -1,13 +1,13 @@
-/** What the schemas of the rows say about the values that they take. */
+/** Valid values according to the schemas of the rows. */
 import * as z from 'zod';
 
-/** The schema without what makes it optional. */
+/** Unwraps an optional schema. */
 function innermost(schema: z.ZodType): z.ZodType {
   const isWrapped = [z.ZodOptional, z.ZodDefault, z.ZodNullable].some((kind) => schema instanceof kind);
   return isWrapped ? innermost((schema as z.ZodOptional<z.ZodType>).unwrap()) : schema;
 }
 
-/** The words of an enumeration; undefined for any other schema. */
+/** Values of an enumeration. Undefined for other schemas. */
 export function wordsOf(schema: z.ZodType): readonly string[] | undefined {
   const inner = innermost(schema);
   return inner instanceof z.ZodEnum ? inner.options.map(String) : undefined;

@@ -5,26 +5,26 @@ import { chosenBy, type Request } from './request.ts';
 import { Tags } from './tags.ts';
 import type { Kind, Outcome } from './world.ts';
 
-/** How far the times of the service may be from those of the walk, on the same machine. */
+/** Maximum difference between the service's clock and the walk's, on the same machine. */
 const clockSlackMs = 1_000;
 
-/** The kind of what an operation makes, under an id that the service chooses. */
+/** The kind of object that an operation creates under an id chosen by the service. */
 function madeBy(operationId: OperationId): Kind<never> | undefined {
   const { method, success } = operations[operationId];
   return method === 'POST' && 201 in success.descriptions ? resourceOf(operationId).kind : undefined;
 }
 
-/** What was known when a request was sent. */
+/** State known when a request was sent. */
 export interface Known {
   /** The highest id of each kind that an answer had. */
   readonly highest: ReadonlyMap<Kind<never>, bigint>;
   readonly at: number;
 }
 
-/** What all clients of a walk have in common. */
+/** Shared state of all clients of a walk. */
 export class Shared {
   readonly tags = new Tags();
-  /** How often each operation was answered in each way: by its code, or by its status. */
+  /** Number of answers by operation and by error code or status. */
   readonly answers = new Map<string, number>();
   readonly #now: () => number;
   readonly #ids = new Map<Kind<never>, Set<bigint>>();
@@ -35,7 +35,7 @@ export class Shared {
     this.#now = now;
   }
 
-  /** One count for all clients: what has the smaller number was first. */
+  /** Returns the next number of a sequence shared by all clients. Lower numbers are earlier. */
   tick(): number {
     return this.#ticks++;
   }
@@ -58,7 +58,7 @@ export class Shared {
     this.answers.set(how, (this.answers.get(how) ?? 0) + 1);
   }
 
-  /** Ids ascend and are never used again; an order changes at the time of its request. */
+  /** Checks that ids ascend and are never reused, and that an order's change has the time of its request. */
   checkChosen(
     { operationId, body, method, target }: Request,
     answer: Checkable,

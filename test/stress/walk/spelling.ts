@@ -21,7 +21,7 @@ export function spelled(request: Request, key: string, chance: Chance): Spelled 
     ...incidental(chance),
     ...(ownId === undefined ? [] : [['X-Request-Id', ownId] as const]),
   ]);
-  // The runtime closes the connection at a GET or TRACE whose body is chunked, whatever it asks for.
+  // The runtime closes the connection after a GET or TRACE with a chunked body, regardless of the path.
   const isChunked = method !== 'GET' && method !== 'TRACE' && chance.often(0.15);
   const bytes = bytesOf({
     method,

@@ -1,13 +1,13 @@
-/** The secret that an answer shows once, and of which the entity tag does not depend. */
+/** The secret that an answer shows once. The entity tag does not depend on it. */
 export const secretMember = /,"secret":"(whsec_[^"]+)"\}$/;
 
-/** Entity tags as they were seen: one for each representation, and never the same for two. */
+/** Observed entity tags. Each representation has one, and no two representations share one. */
 export class Tags {
   readonly #byText = new Map<string, string>();
   readonly #byTag = new Map<string, string>();
   readonly #lastOf = new Map<string, string>();
 
-  /** The tag of a representation; undefined when it was never seen. */
+  /** The tag of a representation. Undefined if none was seen. */
   of(text: string): string | undefined {
     return this.#byText.get(text.replace(secretMember, '}'));
   }

@@ -1,7 +1,7 @@
 /**
- * A random walk of all operations by many clients at once, against a model in memory. Each client has animals, orders and
- * categories that nobody else touches: the model says its every answer to the byte. A few more are contended for by all,
- * and what was answered about each must be linearizable. At every pause the store is read whole.
+ * A random walk of all operations by many concurrent clients, against a model in memory. Each client has private animals, orders
+ * and categories, for which the model predicts every byte of the answers. All clients contend for a few more, and the answers
+ * about these must be linearizable. At every pause, the whole store is compared.
  */
 import type { Checkable } from '../../support/contract.ts';
 import { Failures } from '../failures.ts';
@@ -83,7 +83,7 @@ async function stepAll(
   failures.end();
 }
 
-/** What all of them have. */
+/** The union of all walkers' worlds. */
 function all(walkers: readonly Walker[]): World {
   const world = new World();
   for (const walker of walkers) world.absorb(walker.scene.world);
@@ -105,7 +105,7 @@ class Auditor {
   readonly read: Read = (target) =>
     this.#ask({ operationId: 'listPets', method: 'GET', target, act: () => ({ status: 200 }) });
 
-  /** New animals, so that each pause begins with orders that nobody has placed yet. */
+  /** New animals for each pause, so that it begins without orders. */
   async contests(pause: number): Promise<Contest[]> {
     const contests: Contest[] = [];
     for (let index = 0; index < contestCount; index++)

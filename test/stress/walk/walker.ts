@@ -13,12 +13,12 @@ import type { Position, Scene } from './scene.ts';
 import type { Shared } from './shared.ts';
 import { World } from './world.ts';
 
-/** Sends a request; `isLimited` with the key that may do little. */
+/** Sends a request, with the key of few scopes if `isLimited`. */
 export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
-/** How many of its latest reads and writes a client may repeat, and positions in lists it knows. */
+/** Maximum number of remembered reads, writes and positions in lists that a client can repeat. */
 const remembered = 20;
-/** One in three requests is about what other clients change as well. */
+/** One in three requests concerns objects that other clients also change. */
 const stepsPerContest = 3;
 
 export const operationIds = allOperations.map(({ operationId }) => operationId);
@@ -28,13 +28,13 @@ export interface WalkerOptions {
   readonly seed: number;
   readonly send: Send;
   readonly shared: Shared;
-  /** Whether it has the store to itself. */
+  /** True if no other client uses the store. */
   readonly isAlone?: boolean;
-  /** The operations of the next requests; all of them by default, so that each is as frequent as any other. */
+  /** Operations of the next requests. By default all, each equally frequent. */
   readonly inTurn?: () => readonly OperationId[];
 }
 
-/** One client with its own account, its own animals, orders and categories, and a part in what all contend for. */
+/** A client with an account, private animals, orders and categories, and access to the contended ones. */
 export class Walker {
   readonly scene: Scene & { readonly categories: bigint[] };
   readonly #chance: Chance;
@@ -57,7 +57,7 @@ export class Walker {
     this.scene = { world: new World(), categories, gone: new Set(), isShared: false, isAlone };
   }
 
-  /** One request, or the same twice at once. */
+  /** Sends one request, or the same request twice concurrently. */
   async step(contests: readonly Contest[]): Promise<void> {
     const chance = this.#chance;
     const kept = chance.pick([isRead, (request: Request) => !isRead(request)]);
@@ -72,18 +72,18 @@ export class Walker {
     else contest.add(await this.#exchange(request));
   }
 
-  /** What was contended for belongs to this client from now on; nothing that others may repeat. */
+  /** Takes over formerly contended objects. Other clients must no longer repeat requests about them. */
   inherit({ world, categories }: { readonly world: World; readonly categories: readonly bigint[] }): void {
     this.scene.world.absorb(world);
     this.scene.categories.push(...categories);
   }
 
-  /** Forgets requests about what is no longer contended for. */
+  /** Forgets requests about objects that are no longer contended for. */
   forgetContests(): void {
     this.#repeatable = this.#repeatable.filter(({ contest }) => contest === undefined);
   }
 
-  /** A new request; or one sent before, now and then with other words under the same key, or only if it has changed. */
+  /** A new request or an earlier one, which is sometimes changed under the same idempotency key or made conditional. */
   #requestFor(contest: Contest | undefined, again: Request | undefined): Request {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
@@ -156,7 +156,7 @@ export class Walker {
     return { request, answer, sentAt, answeredAt };
   }
 
-  /** Every request costs one of the account's, but for those that are free; nobody else uses the account. */
+  /** Checks that each request, except free ones, costs one of the account's limit. No other client uses the account. */
   #checkCharged({ operationId }: Request, { headers, text, status }: Checkable, isTwice: boolean): void {
     if (operationId !== 'getRateLimit') this.#charged++;
     else if (status === 200 && text !== '' && !text.includes(`"remaining":${ample.perDay - this.#charged},`))

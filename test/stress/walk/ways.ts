@@ -37,17 +37,17 @@ function isEmpty({ operationId }: Pick<Operation, 'operationId'>): boolean {
   return operationId === 'listDeliveries';
 }
 
-/** Parameters that say how a list is read, not what is in it. */
+/** Parameters that affect how a list is read, not its contents. */
 const how = new Set(['limit', 'cursor', 'wait', 'order']);
 
 function filtersOf({ query }: Operation): string[] {
   return Object.keys(query?.shape ?? {}).filter((name) => !how.has(name));
 }
 
-/** How many filters are combined. All of them are in test/api. */
+/** Maximum number of combined filters. test/api combines all. */
 const mostCombined = 2;
 
-/** Each filter, alone and beside each other one, has to exclude something that the other admits. */
+/** Each filter, alone and in pairs, must exclude an object that the other one admits. */
 function filtering(operation: Operation): string[] {
   const sets: string[][] = [[]];
   for (const name of filtersOf(operation)) {
@@ -57,7 +57,7 @@ function filtering(operation: Operation): string[] {
   return sets.flatMap((set) => set.map((name) => excludes(name, set)));
 }
 
-/** A cursor that differs from one of the list in one thing. */
+/** A cursor that differs from one of the list in one aspect. */
 function foreignCursors({ operationId, path, ...operation }: Operation): string[] {
   const lists = allOperations.filter((other) => other.paginated && other.operationId !== operationId);
   const others = lists.filter((other) => !isEmpty(other)).map((other) => `cursor of ${other.operationId}`);

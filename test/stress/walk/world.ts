@@ -1,4 +1,4 @@
-/** The store as the walk's model has it: plain maps, written from what the contract says and from nothing else. */
+/** The walk's model of the store: plain maps, derived only from the contract. */
 
 /** A kind of things in the model. */
 export interface Kind<Thing> {
@@ -9,17 +9,17 @@ export interface Kind<Thing> {
   readonly parent?: { readonly kind: Kind<never>; readonly idOf: (thing: Thing) => bigint };
 }
 
-/** What a model expects of an answer. */
+/** The response that a model expects. */
 export interface Outcome {
   readonly status: number;
-  /** The body to the byte; undefined where `matches` judges it, or it is an error's. */
+  /** The exact body. Undefined if `matches` checks it or if it is an error. */
   readonly text?: string;
-  /** What is wrong with a body that the model does not know to the byte. */
+  /** Returns the error in a body that the model cannot predict exactly. */
   readonly matches?: (text: string, hasNext: boolean) => string | undefined;
   readonly location?: string;
-  /** Of a page: the query its links repeat, and whether there is a next one; undefined: either. */
+  /** For a page: the query of its links, and whether a next page exists. Undefined allows both. */
   readonly page?: { readonly query: string; readonly hasNext: boolean | undefined };
-  /** Whether the `Link` header is right, where the answer is no page of a list. */
+  /** Checks the `Link` header of an answer that is not a page. */
   readonly isLink?: (link: string) => boolean;
   readonly isReplayed?: true;
   /** Of a page: how a filter that is ignored would show in it. */
@@ -46,16 +46,16 @@ export function blaming(code: string, part: string): Outcome {
 /** The refusal of a change whose preconditions do not hold. */
 export const changed = refusal(412, 'precondition_failed');
 
-/** What a request is judged with, besides its own words. */
+/** Inputs to the model besides the request. */
 export interface Turn {
   readonly world: World;
-  /** What the service chose: the id of what was made, the time of its last change, and its secret. */
+  /** Values chosen by the service: the new id, the time of the last change and the secret. */
   readonly chosen: { readonly id: bigint; readonly at: string; readonly secret: string };
-  /** Whether the request's preconditions hold for a representation; undefined: there is none. */
+  /** True if the request's preconditions hold for a representation. Undefined stands for a missing one. */
   readonly meets: (text: string | undefined) => boolean;
 }
 
-/** What a success answered under an `Idempotency-Key`. */
+/** A successful answer stored under an `Idempotency-Key`. */
 export interface Kept {
   readonly request: string;
   readonly outcome: Outcome;
@@ -99,7 +99,7 @@ export class World {
     }
   }
 
-  /** Takes over all that another has, but its kept answers and its events. */
+  /** Takes over the contents of another world, except for its stored answers and its events. */
   absorb(other: World): void {
     for (const [kind, things] of other.#things) {
       const own = this.all(kind);

@@ -77,7 +77,7 @@ const noWordInQuery = anyOf(
 );
 const noTextInQuery = anyOf('', ...words`%20 %00 a%0Ab`, 'x'.repeat(256));
 
-/** Of parameters that no others are like, as they are sent. */
+/** Wrong values of special parameters, as they are sent. */
 const wrongParameters: Readonly<Record<string, Wrong>> = {
   limit: anyOf(
     '',
@@ -93,7 +93,7 @@ const wrongParameters: Readonly<Record<string, Wrong>> = {
   ),
 };
 
-/** Of a query, as it is sent. */
+/** A wrong value of a query parameter, as it is sent. */
 export function wrongParameter(name: string, schema: z.ZodType): Wrong {
   const own = wrongParameters[name];
   if (own !== undefined) return own;

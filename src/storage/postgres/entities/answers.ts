@@ -2,14 +2,14 @@ import {
   type AnswerRow,
   answerId,
   answerOfRow,
-  answersPrunedAtOnce,
-  answersRemovedAtOnce,
+  answerPruneBatch,
+  answerRemovalBatch,
 } from '../../answer-row.ts';
 import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
 import { Overtaken } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
-/** Keys and answers are JSON in one parameter: there may be as many as a group has writes. */
+/** Keys and answers are JSON in one parameter, because their number varies up to the writes of a group. */
 export class PostgresAnswerWrites implements AnswerWrites {
   readonly #statements: Statements;
 
@@ -36,7 +36,7 @@ export class PostgresAnswerWrites implements AnswerWrites {
     const rows = answers.map(({ accountId, key, request, status, body, location, keptAt }) => {
       return [answerId(accountId, key), request, status, body, location, keptAt];
     });
-    const most = answersRemovedAtOnce * answers.length;
+    const limit = answerRemovalBatch * answers.length;
     const stored = await this.#statements.run<unknown[]>(
       (sql) => sql`
         WITH kept AS (
@@ -46,7 +46,7 @@ export class PostgresAnswerWrites implements AnswerWrites {
         ), removed AS (
           DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
             SELECT id FROM idempotent_answers WHERE kept_at < ${since} AND id NOT IN (SELECT id FROM kept)
-            ORDER BY kept_at LIMIT ${most} FOR UPDATE SKIP LOCKED
+            ORDER BY kept_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
           ))
         )
         INSERT INTO idempotent_answers (id, request, status, body, location, kept_at)
@@ -59,18 +59,18 @@ export class PostgresAnswerWrites implements AnswerWrites {
     if (stored.length < rows.length) throw new Overtaken('another transaction kept an answer under this key');
   }
 
-  /** Nobody waits to remove what somebody else removes or keeps just now. */
+  /** Skips rows that another transaction has locked. */
   async prune(since: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(
       (sql) => sql`
         WITH removed AS (
           DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
             SELECT id FROM idempotent_answers WHERE kept_at < ${since}
-            ORDER BY kept_at LIMIT ${answersPrunedAtOnce} FOR UPDATE SKIP LOCKED
+            ORDER BY kept_at LIMIT ${answerPruneBatch} FOR UPDATE SKIP LOCKED
           )) RETURNING 1
         )
         SELECT count(*) AS removed FROM removed`,
     );
-    return row?.removed === BigInt(answersPrunedAtOnce);
+    return row?.removed === BigInt(answerPruneBatch);
   }
 }

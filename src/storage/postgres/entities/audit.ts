@@ -22,15 +22,15 @@ export class PostgresAudit implements AuditStore {
 const endless = 9_223_372_036_854_775_807n;
 
 /**
- * The page begins behind the entry that it follows or at the end of the time that is asked for, whichever is earlier. As in
- * `PostgresEntity`, the order names all columns of the index that has what is filtered, and what comes behind that is read as far
- * as the page goes, and dropped.
+ * Starts after the cursor's entry or at the end of the requested time, whichever is earlier. As in `PostgresEntity`,
+ * ORDER BY names all columns of the index that has the filtered columns. Rows beyond the filter are read as far as the
+ * page goes, and dropped.
  */
 function page(
   sql: SQL,
   before: bigint | undefined,
   limit: number,
-  { since = 0, until, actor, object }: AuditFilter,
+  { since = 0, until, actor, object, operation }: AuditFilter,
 ): SQL.Query<unknown[]> {
   const end = until === undefined ? endless : BigInt(until);
   const entryAt = sql`(SELECT at FROM audit WHERE id = ${before ?? null}::bigint)`;
@@ -39,6 +39,7 @@ function page(
   const filters: readonly (readonly [column: SQL.Query<unknown>, value: string | undefined])[] = [
     [sql`object`, object],
     [sql`actor`, actor],
+    [sql`operation`, operation],
   ];
   let columns = sql``;
   let values = sql``;

@@ -1,9 +1,9 @@
 import {
   atOnce,
   type DeliveryBacklog,
-  mostCountedPending,
-  mostPending,
-  mostWebhooksLookedAt,
+  maxCountedPending,
+  maxPending,
+  maxWebhooksRead,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
@@ -11,7 +11,7 @@ import {
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveriesPrunedAtOnce,
+  deliveryPruneBatch,
   type LeasedRow,
   nextRound,
   portionOf,
@@ -39,11 +39,11 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
       (sql) => sql`
         SELECT (SELECT count(*) FROM (
                   SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
-                  ORDER BY status, id LIMIT ${mostCountedPending}
+                  ORDER BY status, id LIMIT ${maxCountedPending}
                 ) AS counted) AS pending,
                (SELECT min(oldest.created_at) FROM (
                   SELECT id FROM webhooks WHERE (enabled, id) >= (true, 0) AND enabled
-                  ORDER BY enabled, id LIMIT ${mostWebhooksLookedAt}
+                  ORDER BY enabled, id LIMIT ${maxWebhooksRead}
                 ) AS webhook CROSS JOIN LATERAL (
                   SELECT created_at FROM deliveries WHERE webhook_id = webhook.id AND status = 'pending'
                   ORDER BY webhook_id, status, id LIMIT 1
@@ -118,19 +118,19 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
   }
 
-  /** Skips deliveries that another process removes. */
+  /** Skips deliveries that another process is removing. */
   async prune(before: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(
       (sql) => sql`
         WITH removed AS (
           DELETE FROM deliveries WHERE id = ANY (ARRAY(
             SELECT id FROM deliveries WHERE finished_at < ${before} ORDER BY finished_at, id
-            LIMIT ${deliveriesPrunedAtOnce} FOR UPDATE SKIP LOCKED
+            LIMIT ${deliveryPruneBatch} FOR UPDATE SKIP LOCKED
           )) RETURNING 1
         )
         SELECT count(*) AS removed FROM removed`,
     );
-    return row?.removed === BigInt(deliveriesPrunedAtOnce);
+    return row?.removed === BigInt(deliveryPruneBatch);
   }
 
   /** Locks the webhooks. Skips those that another process has locked, which takes their deliveries. */
@@ -147,7 +147,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         ) AS bounds
         LEFT JOIN LATERAL (
           SELECT 1 AS held FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
-          OFFSET ${mostPending - 1} LIMIT 1
+          OFFSET ${maxPending - 1} LIMIT 1
         ) AS pending ON position < last
         WHERE id > ${after} AND enabled AND (
           (position < last AND held IS NULL) OR (
@@ -198,7 +198,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return portions.reduce((sum, { webhook, after }) => sum + Number(after - webhook.position), 0);
   }
 
-  /** A statement after the lock, because only later ones see what was leased by the process that had it. */
+  /** A separate statement after the lock, because only later statements see the leases of the previous holder. */
   async #lease(found: readonly ReadyRow[], request: TakeRequest): Promise<LeasedRow[]> {
     const { now, leasedUntil, room, held } = request;
     const webhooks = JSON.stringify(

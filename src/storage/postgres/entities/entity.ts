@@ -35,7 +35,7 @@ export const casts: Readonly<Record<SqlType, string>> = {
 const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
 
 /** One of the values in a JSON array, the first parameter. */
-const anyOf = (type: SqlType) =>
+export const anyOf = (type: SqlType) =>
   `ANY (ARRAY(SELECT value::${casts[type]} FROM json_array_elements_text($1::text::json) AS value))`;
 
 interface ListText {
@@ -79,36 +79,37 @@ class ReadTexts {
     return `${this.select} WHERE ${lookupCondition(this.#table, lookup, equal)}`;
   }
 
-  list(filtered: readonly string[], isContinued: boolean): ListText {
-    const name = `${filtered} ${isContinued}`;
+  list(filtered: readonly string[], isContinued: boolean, isDescending: boolean): ListText {
+    const name = `${filtered} ${isContinued} ${isDescending}`;
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
     const { equal, merged } = listPlan(this.#table, filtered);
     const limit = `LIMIT $${equal.length + (isContinued ? 2 : 1)}`;
+    const order = listOrder(isDescending);
     const ranges = merged?.values.map((value) =>
-      this.#range(equal, isContinued, limit, [sqlName(merged.name), `'${value}'::text`]),
+      this.#range(equal, isContinued, limit, order, [sqlName(merged.name), `'${value}'::text`]),
     );
     const text =
       ranges === undefined
-        ? this.#range(equal, isContinued, limit)
-        : `SELECT * FROM (${ranges.join(' UNION ALL ')}) AS merged ORDER BY ${this.key}${listOrder(this.#table).direction} ${limit}`;
+        ? this.#range(equal, isContinued, limit, order)
+        : `SELECT * FROM (${ranges.join(' UNION ALL ')}) AS merged ORDER BY ${this.key}${order.direction} ${limit}`;
     const list = { text, equal };
     this.#lists.set(name, list);
     return list;
   }
 
   /**
-   * Rows with equal values in the first columns of an index, by ascending key. The order names every column of the index,
-   * so that no other index serves: the server might walk one on the key alone past all rows with other values. Rows behind
-   * the range are read up to the limit, and dropped.
+   * Rows with equal values in the first columns of an index, by ascending key. ORDER BY names every column of the
+   * index, so that no other index is chosen: the server might scan one on the key alone, past all rows with other
+   * values. Rows beyond the range are read up to the limit, and dropped.
    */
   #range(
     equal: readonly string[],
     isContinued: boolean,
     limit: string,
+    { direction, behind }: ReturnType<typeof listOrder>,
     ...merged: readonly (readonly [column: string, value: string])[]
   ): string {
-    const { direction, behind } = listOrder(this.#table);
     const after = place(equal.length + 1, this.#typeOf(this.#table.key[0] ?? ''));
     const fixed = [
       ...equal.map((name, index) => [sqlName(name), place(index + 1, this.#typeOf(name))] as const),
@@ -153,8 +154,16 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   protected async rows(text: string, ...values: readonly SqlValue[]): Promise<RowIn<T>[]> {
-    const found = await this.runner.run((sql): SQL.Query<unknown[]> => sql.unsafe(text, [...values]));
-    return this.texts.rowsOf([...found]);
+    return this.texts.rowsOf([...(await this.select(text, ...values))]);
+  }
+
+  /** The stored rows of a query. */
+  protected select(text: string, ...values: readonly SqlValue[]): Promise<unknown[]> {
+    const { resource } = this.#table;
+    if (resource !== undefined && this.runner.select !== undefined) {
+      return this.runner.select({ resource, text, values });
+    }
+    return this.runner.run((sql): SQL.Query<unknown[]> => sql.unsafe(text, [...values]));
   }
 
   async find(key: KeyIn<T>): Promise<RowIn<T> | undefined> {
@@ -166,7 +175,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     return this.rows(this.texts.findMany, JSON.stringify(keys.map(String)));
   }
 
-  /** The rows that a lookup by one column finds for these values. */
+  /** The rows with these values of a lookup column. */
   findManyBy(lookup: LookupIn<T>, values: readonly SqlValue[]): Promise<RowIn<T>[]> {
     return this.rows(this.texts.findManyBy(lookup), JSON.stringify(values.map(String)));
   }
@@ -177,9 +186,22 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
+    return this.#page(this.#table.isNewestFirst, after, limit, filter);
+  }
+
+  listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
+    return this.#page(true, before, limit, filter);
+  }
+
+  #page(
+    isDescending: boolean,
+    after: KeyIn<T> | undefined,
+    limit: number,
+    filter: FilterIn<T> | undefined,
+  ): Promise<RowIn<T>[]> {
     const given = filter as Readonly<Record<string, SqlValue>> | undefined;
     const filtered = setFilters(this.#table, given);
-    const { text, equal } = this.texts.list(filtered, after !== undefined);
+    const { text, equal } = this.texts.list(filtered, after !== undefined, isDescending);
     const values = equal.map((name) => given?.[name] ?? null);
     if (after !== undefined) values.push(after as SqlValue);
     return this.rows(text, ...values, limit);
@@ -208,7 +230,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const stored = storedValues(this.#table, row as object);
     const columns = stored.map((column) => column.name);
     const places = stored.map(({ type }, index) => place(index + 1, type));
-    // The counter's row has the version of a resource, too; one statement may change a row once only.
+    // The counter's row also has the version of a resource, and one statement may change a row only once.
     const isOneRow = isCounted && raised !== undefined && versionCounter(raised) === name;
     const before = [
       isCounted &&

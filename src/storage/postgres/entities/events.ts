@@ -1,20 +1,21 @@
 import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
-import { eventsPrunedAtOnce } from '../../event-row.ts';
+import { eventPruneBatch } from '../../event-row.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-/** Resolves when every instance shows the changes that were committed until now. */
+/** Resolves when every instance shows the changes committed before the call. */
 export type Spread = () => Promise<void>;
 
 /**
- * Every read numbers the events that were committed since the one before (`number_events` in `schema-changes.ts`). Events
- * are returned after their changes have spread: a reader that lists the resources next must not get cached pages without them.
+ * Every read numbers the events that were committed since the previous one (`number_events` in
+ * `schema-changes-of-1.1.ts`). Events are returned after their changes have spread: a reader that lists the resources
+ * next must not get cached pages without them.
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
   readonly #spread: Spread;
-  /** The changes of events up to this one have spread. */
+  /** All changes of events up to this one have spread. */
   #spreadUntil = 0n;
 
   constructor(runner: Runner, spread: Spread = async () => undefined) {
@@ -60,7 +61,7 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
   }
 }
 
-/** Gives ids to some of the events without one; returns whether there may be more. */
+/** Assigns ids to some of the events without one. Returns whether there may be more. */
 export async function numberEvents({ run }: Runner): Promise<boolean> {
   const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
   return row !== undefined && row.numbered > 0n;
@@ -80,7 +81,7 @@ export class PostgresEventWrites implements EventWrites {
     if (this.isOn) this.#added.push(event);
   }
 
-  /** Writes what was added, in one statement. */
+  /** Writes the added events in one statement. */
   async flush(): Promise<void> {
     if (this.#added.length === 0) return;
     const rows = JSON.stringify(this.#added);
@@ -94,12 +95,12 @@ export class PostgresEventWrites implements EventWrites {
     );
   }
 
-  /** Stops at the first event that stays: clocks may be set back, and only the oldest ones may go. */
+  /** Stops at the first event that is retained: clocks may be set back, and only the oldest events may be removed. */
   async prune(before: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(
       (sql) => sql`
         WITH oldest AS (
-          SELECT id, created_at FROM events ORDER BY id LIMIT ${eventsPrunedAtOnce}
+          SELECT id, created_at FROM events ORDER BY id LIMIT ${eventPruneBatch}
         ), removed AS (
           DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM oldest))
             AND id < coalesce((SELECT min(id) FROM oldest WHERE created_at >= ${before}), 9223372036854775807)
@@ -107,7 +108,7 @@ export class PostgresEventWrites implements EventWrites {
         )
         SELECT count(*) AS removed FROM removed`,
     );
-    return row?.removed === BigInt(eventsPrunedAtOnce);
+    return row?.removed === BigInt(eventPruneBatch);
   }
 
   async skip(): Promise<void> {

@@ -9,6 +9,8 @@ import { risenVersion } from '../versions.ts';
 import { PostgresEntity } from './entity.ts';
 import type { PostgresEventWrites } from './events.ts';
 
+const noneCounted = { available: 0n, pending: 0n, sold: 0n };
+
 export class PostgresPets extends PostgresEntity<typeof pets> implements PetStore {
   override list(after?: bigint, limit?: number, filter: PetFilter = {}): Promise<Pet[]> {
     const { ids, ...others } = filter;
@@ -16,17 +18,27 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
   }
 
   async inventory(categoryId?: bigint): Promise<Inventory> {
-    const [row] = await this.runner.run(
-      (sql): SQL.Query<Record<keyof Inventory, bigint>[]> =>
-        categoryId === undefined
-          ? sql`SELECT available, pending, sold FROM inventory`
-          : sql`SELECT available, pending, sold FROM inventory_by_category WHERE category_id = ${categoryId}`,
-    );
-    const { available, pending, sold } = row ?? { available: 0n, pending: 0n, sold: 0n };
+    const counts = 'SELECT available, pending, sold FROM';
+    const [row] = await (categoryId === undefined
+      ? this.select(`${counts} inventory`)
+      : this.select(`${counts} inventory_by_category WHERE category_id = $1`, categoryId));
+    const { available, pending, sold } = (row ?? noneCounted) as Record<keyof Inventory, bigint>;
     return { available: Number(available), pending: Number(pending), sold: Number(sold) };
   }
 
-  /** Finds the animals by their ids first, since a request names few of them. */
+  async categoriesInUse(after: bigint | undefined, limit: number) {
+    const from = after === undefined ? -(2n ** 63n) : after + 1n;
+    const rows = await this.runner.run(
+      (sql): SQL.Query<(Record<keyof Inventory, bigint> & { readonly id: bigint })[]> => sql`
+        SELECT category_id AS id, available, pending, sold FROM inventory_by_category
+        WHERE category_id >= ${from} ORDER BY category_id LIMIT ${limit}`,
+    );
+    return rows.map(({ id, available, pending, sold }) => {
+      return { id, available: Number(available), pending: Number(pending), sold: Number(sold) };
+    });
+  }
+
+  /** Finds the animals by their ids first, because a request names few of them. */
   #named(
     ids: readonly bigint[],
     after = 0n,
@@ -42,7 +54,7 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
   }
 }
 
-/** By hand, since creating animals is the hot path: one statement adds those of a whole group. */
+/** Written by hand, because creating animals is the hot path: one statement adds those of a whole group. */
 export class PostgresPetWrites implements PetWrites {
   readonly #statements: Statements;
   readonly #events: PostgresEventWrites;
@@ -94,7 +106,7 @@ export class PostgresPetWrites implements PetWrites {
   }
 }
 
-/** Animals as one parameter. Categories go as text, for JavaScript's numbers would round them. */
+/** Animals as one parameter. Categories are text, because JavaScript's numbers would round them. */
 function rowsOf(added: readonly NewPet[], jsonBehindId: AddedEvents['jsonBehindId'] | undefined): string {
   const rows = added.map((pet, index) => {
     const { name, categoryId, status } = pet;

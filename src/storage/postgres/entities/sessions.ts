@@ -3,7 +3,7 @@ import type { SessionWrites } from '../../admin.ts';
 import { PostgresEntity } from './entity.ts';
 
 export class PostgresSessions extends PostgresEntity<typeof sessions> implements SessionWrites {
-  /** Skips a session that is being used or removed: there is nothing to wait for. */
+  /** Skips a session that another transaction has locked, which need not be waited for. */
   async use(fingerprint: string, usedAt: number): Promise<void> {
     await this.runner.run(
       (sql) => sql`

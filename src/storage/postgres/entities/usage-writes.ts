@@ -1,12 +1,12 @@
 import type { SQL } from 'bun';
-import { dayMs, hourMs } from '../../../domain/clock.ts';
+import { dayMs, dayOf, hourMs, minuteMs } from '../../../domain/clock.ts';
 import type { ReportNumber } from '../../../tables/usage.ts';
-import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
+import type { UsageBounds, UsageRows, UsageWrites } from '../../admin.ts';
 import type { Statements } from '../statements.ts';
 
-const removedAtOnce = 1_000;
+const pruneBatch = 1_000;
 
-/** Usage as it is written. Rows are JSON in one parameter: there may be as many as there are keys. */
+/** Writes usage. Rows are JSON in one parameter: there may be one for each key. */
 export class PostgresUsageWrites implements UsageWrites {
   readonly #statements: Statements;
 
@@ -14,7 +14,7 @@ export class PostgresUsageWrites implements UsageWrites {
     this.#statements = statements;
   }
 
-  /** In one statement, so that a report waits for its first attempt if that is still being committed. */
+  /** One statement, so that a report waits for its first attempt if that is still being committed. */
   async isNew({ process, number, reportedAt }: ReportNumber): Promise<boolean> {
     const recorded = await this.#statements.run(
       (sql): SQL.Query<object[]> => sql`
@@ -26,39 +26,79 @@ export class PostgresUsageWrites implements UsageWrites {
     return recorded.length > 0;
   }
 
-  /** Every process locks the tables in one order, and the rows of each by their keys, to avoid deadlock. */
-  async add({ minutes, keys }: Pick<UsageReport, 'minutes' | 'keys'>): Promise<void> {
+  /** Every process locks the tables in the same order, and the rows of each by their keys, to avoid deadlock. */
+  async add({ minutes, latencies, keys }: UsageRows): Promise<void> {
     if (keys.length > 0) {
       const rows = JSON.stringify(keys);
       await this.#statements.run((sql) => addPeriods(sql, sql`usage_hours`, sql`hour`, hourMs, rows));
       await this.#statements.run((sql) => addPeriods(sql, sql`usage_days`, sql`day`, dayMs, rows));
+      const operations = JSON.stringify(
+        keys.flatMap(({ keyId, hour, operations }) =>
+          operations.map((of) => ({ keyId, day: dayOf(hour), ...of })),
+        ),
+      );
+      await this.#statements.run((sql) => addKeyOperations(sql, operations));
     }
-    // Everybody's requests are in the same few of these: they are locked no longer than it takes.
+    // All requests update the same few of these rows, so they come last, to be locked as briefly as possible.
     if (minutes.length > 0) {
-      await this.#statements.run((sql) => addMinutes(sql, JSON.stringify(minutes)));
+      const rows = JSON.stringify(minutes);
+      await this.#statements.run((sql) => addCodes(sql, sql`usage_operation_hours`, sql`hour`, hourMs, rows));
+      await this.#statements.run((sql) => addCodes(sql, sql`usage_minutes`, sql`minute`, minuteMs, rows));
+    }
+    if (latencies.length > 0) {
+      const rows = JSON.stringify(latencies);
+      await this.#statements.run((sql) => addLatencies(sql, sql`latency_hours`, sql`hour`, hourMs, rows));
+      await this.#statements.run((sql) =>
+        addLatencies(sql, sql`latency_minutes`, sql`minute`, minuteMs, rows),
+      );
     }
   }
 
-  async prune({ minutes, hours, days, reports, instances }: UsageBounds): Promise<boolean> {
+  async prune({ minutes, history, hours, days, reports, instances }: UsageBounds): Promise<boolean> {
     const removed = [
       await this.#statements.run((sql) => remove(sql, sql`usage_minutes`, sql`minute`, minutes)),
       await this.#statements.run((sql) => remove(sql, sql`usage_hours`, sql`hour`, hours)),
       await this.#statements.run((sql) => remove(sql, sql`usage_days`, sql`day`, days)),
+      await this.#statements.run((sql) => remove(sql, sql`latency_minutes`, sql`minute`, minutes)),
+      await this.#statements.run((sql) => remove(sql, sql`usage_operation_hours`, sql`hour`, history)),
+      await this.#statements.run((sql) => remove(sql, sql`latency_hours`, sql`hour`, history)),
+      await this.#statements.run((sql) => remove(sql, sql`usage_key_operations`, sql`day`, history)),
       await this.#statements.run((sql) => remove(sql, sql`usage_reports`, sql`reported_at`, reports)),
       await this.#statements.run((sql) => remove(sql, sql`instances`, sql`seen_at`, instances)),
     ];
-    return removed.some(([row]) => row?.removed === BigInt(removedAtOnce));
+    return removed.some(([row]) => row?.removed === BigInt(pruneBatch));
   }
 }
 
-function addMinutes(sql: SQL, rows: string): SQL.Query<unknown> {
+type Part = SQL.Query<unknown>;
+
+function addCodes(sql: SQL, table: Part, period: Part, lengthMs: number, rows: string): Part {
   return sql`
-    INSERT INTO usage_minutes AS counted (minute, operation, code, requests)
-    SELECT minute, operation, code, sum(requests)
+    INSERT INTO ${table} AS counted (${period}, operation, code, requests)
+    SELECT reported.minute / ${lengthMs}::bigint * ${lengthMs}::bigint, operation, code, sum(requests)
     FROM json_to_recordset(${rows}::text::json)
       AS reported (minute bigint, operation text, code text, requests bigint)
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    ON CONFLICT (minute, operation, code) DO UPDATE SET requests = counted.requests + excluded.requests`;
+    ON CONFLICT (${period}, operation, code) DO UPDATE SET requests = counted.requests + excluded.requests`;
+}
+
+function addLatencies(sql: SQL, table: Part, period: Part, lengthMs: number, rows: string): Part {
+  return sql`
+    INSERT INTO ${table} AS counted (${period}, bucket, requests)
+    SELECT reported.minute / ${lengthMs}::bigint * ${lengthMs}::bigint, bucket, sum(requests)
+    FROM json_to_recordset(${rows}::text::json) AS reported (minute bigint, bucket bigint, requests bigint)
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (${period}, bucket) DO UPDATE SET requests = counted.requests + excluded.requests`;
+}
+
+function addKeyOperations(sql: SQL, rows: string): Part {
+  return sql`
+    INSERT INTO usage_key_operations AS counted (day, key_id, operation, requests)
+    SELECT day, "keyId", operation, sum(requests)
+    FROM json_to_recordset(${rows}::text::json)
+      AS reported (day bigint, "keyId" bigint, operation text, requests bigint)
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (day, key_id, operation) DO UPDATE SET requests = counted.requests + excluded.requests`;
 }
 
 function addPeriods(
@@ -84,7 +124,7 @@ function addPeriods(
       last_used_at = greatest(counted.last_used_at, excluded.last_used_at)`;
 }
 
-/** Removes some of the rows from before an instant; nobody waits for what somebody else removes or counts just now. */
+/** Removes some of the rows from before an instant. Skips rows that another transaction has locked. */
 function remove(
   sql: SQL,
   table: SQL.Query<unknown>,
@@ -94,7 +134,7 @@ function remove(
   return sql`
     WITH removed AS (
       DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${table} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${removedAtOnce}
+        SELECT ctid FROM ${table} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${pruneBatch}
         FOR UPDATE SKIP LOCKED
       )) RETURNING 1
     )

@@ -1,9 +1,15 @@
 import type { SQL } from 'bun';
 import { withNumbers } from '../../../tables/sql.ts';
 import type {
+  DayOfKey,
+  KeyOperation,
   KeyUsage,
   LastUse,
   MinuteUsage,
+  OperationCount,
+  StepCount,
+  StepLatency,
+  Steps,
   TimeRange,
   UsageOwner,
   UsagePeriod,
@@ -16,10 +22,15 @@ const endless = 9_223_372_036_854_775_807n;
 
 const requests = (sql: SQL) => sql`ok + refused + limited + failed`;
 
-/** Sums, as `bigint`: of those the server makes `numeric` by itself. */
+/** Sums cast to `bigint`, because the server returns sums of `bigint` as `numeric`. */
 const outcomes = (sql: SQL) => sql`
   sum(ok)::bigint AS ok, sum(refused)::bigint AS refused, sum(limited)::bigint AS limited,
   sum(failed)::bigint AS failed`;
+
+const operationTable = (sql: SQL, by: Steps['by']) =>
+  by === 'minute' ? sql`usage_minutes` : sql`usage_operation_hours`;
+
+const periodOf = (sql: SQL, by: Steps['by']) => (by === 'minute' ? sql`minute` : sql`hour`);
 
 export class PostgresUsage implements UsageStore {
   readonly #runner: Runner;
@@ -35,6 +46,51 @@ export class PostgresUsage implements UsageStore {
         WHERE minute >= ${since} AND minute < ${until} ORDER BY minute, operation, code`,
     );
     return Array.from(rows, withNumbers<MinuteUsage>);
+  }
+
+  counts({ by, ...steps }: Steps): Promise<StepCount[]> {
+    return this.#steps<StepCount>(by, steps, (sql) => [operationTable(sql, by), sql`code`]);
+  }
+
+  latencies({ by, ...steps }: Steps): Promise<StepLatency[]> {
+    return this.#steps<StepLatency>(by, steps, (sql) => [
+      by === 'minute' ? sql`latency_minutes` : sql`latency_hours`,
+      sql`bucket`,
+    ]);
+  }
+
+  async operations({ by, since, until }: TimeRange & Pick<Steps, 'by'>): Promise<OperationCount[]> {
+    const rows = await this.#runner.run((sql): SQL.Query<object[]> => {
+      const period = periodOf(sql, by);
+      return sql`
+        SELECT operation, code, sum(requests)::bigint AS requests FROM ${operationTable(sql, by)}
+        WHERE ${period} >= ${since} AND ${period} < ${until} GROUP BY operation, code`;
+    });
+    return Array.from(rows, withNumbers<OperationCount>);
+  }
+
+  async keyOperations(keyId: number, { since, until }: TimeRange): Promise<KeyOperation[]> {
+    const rows = await this.#runner.run(
+      (sql): SQL.Query<object[]> => sql`
+        SELECT day, operation, requests FROM usage_key_operations
+        WHERE key_id = ${keyId} AND day >= ${since} AND day < ${until} ORDER BY day, operation`,
+    );
+    return Array.from(rows, withNumbers<KeyOperation>);
+  }
+
+  async #steps<Row>(
+    by: Steps['by'],
+    { since, until, stepMs }: Omit<Steps, 'by'>,
+    of: (sql: SQL) => readonly [table: SQL.Query<unknown>, what: SQL.Query<unknown>],
+  ): Promise<Row[]> {
+    const rows = await this.#runner.run((sql): SQL.Query<object[]> => {
+      const [[table, what], period] = [of(sql), periodOf(sql, by)];
+      return sql`
+        SELECT ${period} / ${stepMs}::bigint * ${stepMs}::bigint AS "from", ${what},
+               sum(requests)::bigint AS requests
+        FROM ${table} WHERE ${period} >= ${since} AND ${period} < ${until} GROUP BY 1, 2 ORDER BY 1, 2`;
+    });
+    return Array.from(rows, withNumbers<Row>);
   }
 
   async periods(
@@ -66,6 +122,16 @@ export class PostgresUsage implements UsageStore {
         ORDER BY ${isAll ? sql`sum(${requests(sql)})` : sql`sum(deprecated)`} DESC, key_id LIMIT ${limit}`;
     });
     return Array.from(rows, withNumbers<KeyUsage>);
+  }
+
+  async keysOn(day: number, after: number, limit: number): Promise<DayOfKey[]> {
+    const rows = await this.#runner.run(
+      (sql): SQL.Query<object[]> => sql`
+        SELECT key_id AS "keyId", account_id AS "accountId", ${requests(sql)} AS requests,
+               last_used_at AS "lastUsedAt"
+        FROM usage_days WHERE day = ${day} AND key_id > ${after} ORDER BY key_id LIMIT ${limit}`,
+    );
+    return Array.from(rows, withNumbers<DayOfKey>);
   }
 
   async lastUses(keyIds: readonly number[], since: number): Promise<LastUse[]> {

@@ -5,14 +5,14 @@ import type { Table } from '../../../tables/table.ts';
 import type { Component } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Search } from './rows.ts';
-import { parts, type TablePart } from './statement.ts';
+import { shaped } from './shape.ts';
+import { parts, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { SettledUnit } from './units.ts';
 
-/** What a group changes, as the parameter of its statement. */
+/** Changes of a group, as the parameter of its statement. */
 export interface Change {
   readonly tables: readonly TablePart[];
-  readonly hasEvents: boolean;
   readonly resources: readonly Resource[];
   /** The provisional ids of added rows by their counter, in the order of their real ids. */
   readonly added: ReadonlyMap<string, readonly bigint[]>;
@@ -21,7 +21,7 @@ export interface Change {
 
 type Member = Readonly<Record<string, unknown>>;
 
-type Part = { -readonly [Name in keyof TablePart]: TablePart[Name] };
+type Part = { -readonly [Name in keyof TableChange]: TableChange[Name] };
 
 /** Undefined if the group changes nothing, and no unit relies on several rows at once. */
 export function groupChange(
@@ -43,13 +43,16 @@ export function groupChange(
   return builder.change;
 }
 
-/** One row that a unit read and left as it was is its state at that moment; several could be of different moments. */
+/**
+ * A single row that a unit read and left unchanged is its state at that moment. Several rows could be of different
+ * moments.
+ */
 function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean {
   if (touched.size > 1 || events.length > 0) return true;
   return [...touched].some((each) => 'key' in each && rows.changed.has(each));
 }
 
-/** A value that JSON has: integers as text, since JavaScript's numbers would round them. */
+/** A value that JSON supports: integers as text, because JavaScript's numbers would round them. */
 const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 const answersName = (answers as Table).name;
@@ -82,10 +85,7 @@ class ChangeBuilder {
       answers: kept.length + (this.#members.get(`${answersName}_added`) ?? []).length,
     };
     return {
-      tables: [...this.#tables.values()].toSorted((one, other) =>
-        one.table.name < other.table.name ? -1 : 1,
-      ),
-      hasEvents: this.#members.has('events'),
+      tables: shaped([...this.#tables.values()]),
       resources: [...this.#resources],
       added: this.#added,
       json: JSON.stringify(given),
@@ -95,15 +95,14 @@ class ChangeBuilder {
   add(component: number, touched: Cell | Search): void {
     if ('lookup' in touched) {
       const { table, lookup, value, found } = touched;
-      const part = this.#part(table);
-      if (!part.lookups.includes(lookup)) part.lookups = [...part.lookups, lookup].toSorted();
+      this.#part(table);
       this.#push(parts.searched(table, lookup), { component, value: plain(value), found: plain(found) });
       return;
     }
     const { table, stored, now } = touched;
     const isChanged = this.#rows.changed.has(touched);
     const isNumbered = table.isCounted && stored === undefined && isChanged;
-    // No other transaction has its new id, which it keeps even if its unit removed it again.
+    // No other transaction has its new id, which stays assigned even if its unit removed the row again.
     if (!isNumbered) this.#addRead(component, touched);
     if (isNumbered || (isChanged && now !== stored)) this.#addChanged(component, touched);
   }
@@ -120,7 +119,7 @@ class ChangeBuilder {
   }
 
   #addRead(component: number, { table, key, stored }: Cell): void {
-    this.#part(table).isRead = true;
+    this.#part(table);
     const columns =
       stored === undefined ? { [table.key[0] ?? '']: plain(key) } : this.#columns(table, stored);
     this.#push(parts.read(table), { component, is_there: stored !== undefined, ...columns });
@@ -167,7 +166,7 @@ class ChangeBuilder {
     });
   }
 
-  /** The provisional ids in texts, of which a row may have two: the first and the last animal of an import. */
+  /** The provisional ids in texts. A row may have two: the first and the last animal of an import. */
   #hole(values: readonly unknown[]): Member {
     const found = new Set(values.flatMap((value) => (typeof value === 'string' ? this.#ids.in(value) : [])));
     if (found.size === 0) return {};
@@ -185,7 +184,7 @@ class ChangeBuilder {
   }
 
   #part(table: Table): Part {
-    const none = { isRead: false, isAdded: false, isChanged: false, isRemoved: false, lookups: [] };
+    const none = { isAdded: false, isChanged: false, isRemoved: false };
     const part = this.#tables.get(table) ?? { table, ...none };
     this.#tables.set(table, part);
     return part;

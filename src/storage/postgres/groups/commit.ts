@@ -1,11 +1,11 @@
 import { type Resource, resources } from '../../../domain/resources.ts';
-import { answers } from '../../../tables/answers.ts';
-import type { Table } from '../../../tables/table.ts';
 import type { Settled } from '../../group-queue.ts';
 import { StorageUnavailable, WriteUncertain } from '../../storage.ts';
 import type { Run } from '../../unit-of-work.ts';
 import type { PostgresDatabase } from '../database.ts';
 import { conflictOf } from '../failures.ts';
+import type { Execute } from '../statements.ts';
+import { restOn } from '../versions.ts';
 import { type Change, groupChange } from './change.ts';
 import { type Component, componentsOf } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
@@ -17,47 +17,63 @@ export interface GroupOptions {
   readonly database: PostgresDatabase;
   readonly ids: ProvisionalIds;
   readonly recordsEvents: boolean;
-  /** The versions that are raised are put here; 0 for one that is perhaps not raised. */
+  /** Receives the versions that are raised; 0 for one that may not be raised. */
   readonly moved: Map<Resource, number>;
   readonly dueAt: number;
 }
 
-type Outcomes = (Settled<never> | undefined)[];
+export type Outcomes = (Settled<never> | undefined)[];
 
 /**
- * Runs a group of units by optimistic concurrency control: they read what they need, together and without locks, change
- * it in memory, and one statement stores the changes if the rows are still as they were read. No lock is held across a
- * round trip. Units without an outcome conflicted with another transaction, or need an outcome of the group: they run again.
+ * Runs a group of units by optimistic concurrency control. They read what they need, together and without locks, and
+ * change it in memory. One statement stores the changes if the rows have not changed since. No lock is held across a
+ * round trip. Units without an outcome conflicted with another transaction, or need an outcome of the group: they run
+ * again.
  */
 export async function commitGroup(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
-  const { database, ids, recordsEvents, dueAt } = options;
+  const { database, ids, recordsEvents, moved, dueAt } = options;
   const rows = new GroupRows({ run: (statement) => database.read(statement, dueAt) });
   const components = componentsOf(await runUnits(runs, { rows, ids, recordsEvents }));
   const settled = new Map<Run, Outcomes>();
-  const store = async (its: readonly Component<SettledUnit>[]) => {
-    const stored = await storeComponents(its, rows, options);
-    for (const { number, units } of its) {
-      if (stored.conflicts.has(number)) continue;
-      for (const unit of units) settled.set(unit.run, outcomesOf(unit, stored.real, ids));
+  const write: Execute = (statement) => database.write(statement, dueAt);
+  const store = async (its: readonly Component<SettledUnit>[]): Promise<void> => {
+    try {
+      const stored = await storeComponents(its, rows, { ids, moved, write });
+      for (const { number, units } of its) {
+        if (stored.conflicts.has(number)) continue;
+        for (const unit of units) settled.set(unit.run, outcomesOf(unit, stored.real, ids));
+      }
+    } catch (error) {
+      const isRejected = !(error instanceof StorageUnavailable);
+      // All have the same outcome, and may have been stored.
+      if (!isRejected && its === components) throw error;
+      if (isRejected && its.length > 1) {
+        // Caused by the values of one unit, or by a row that another transaction has added. Bisection finds the unit with
+        // few statements.
+        const half = Math.ceil(its.length / 2);
+        await store(its.slice(0, half));
+        await store(its.slice(half));
+      } else if (conflictOf(error) !== 'taken') {
+        for (const { run } of its.flatMap(({ units }) => units)) settled.set(run, failed(run, error));
+      }
     }
   };
-  try {
-    await store(components);
-  } catch (error) {
-    // The outcome of all is the same, and perhaps that they are stored.
-    if (error instanceof StorageUnavailable) throw error;
-    // The database rejects the values of a unit, or another transaction has added a row of its: the others are stored without it.
-    for (const component of components) {
-      await store([component]).catch((failure) => {
-        if (conflictOf(failure) === 'taken') return;
-        for (const { run } of component.units) settled.set(run, failed(run, failure));
-      });
-    }
-  }
+  await store(components);
+  noteRested(components, moved);
   return runs.flatMap((run) => settled.get(run) ?? Array<undefined>(run.calls.length).fill(undefined));
 }
 
-function outcomesOf(
+/** Notes the resources that successful units without a change depend on. */
+export function noteRested(
+  components: readonly Component<SettledUnit>[],
+  moved: GroupOptions['moved'],
+): void {
+  for (const { run, changes, outcomes } of components.flatMap(({ units }) => units)) {
+    if (outcomes !== undefined && changes.changesNothing) restOn(moved, run.writes);
+  }
+}
+
+export function outcomesOf(
   { run, changes, outcomes, error }: SettledUnit,
   real: ReadonlyMap<bigint, bigint>,
   ids: ProvisionalIds,
@@ -72,37 +88,36 @@ function failed({ calls }: Run, error: unknown): Outcomes {
 }
 
 interface Stored {
-  /** Numbers of components that were left out. */
+  /** Numbers of components that were not stored. */
   readonly conflicts: ReadonlySet<number>;
   /** The real ids of provisional ones. */
   readonly real: ReadonlyMap<bigint, bigint>;
 }
 
-async function storeComponents(
+interface StoreOptions extends Pick<GroupOptions, 'ids' | 'moved'> {
+  readonly write: Execute;
+}
+
+export async function storeComponents(
   components: readonly Component<SettledUnit>[],
   rows: GroupRows,
-  { database, ids, moved, dueAt }: GroupOptions,
+  { ids, moved, write }: StoreOptions,
 ): Promise<Stored> {
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
-  const { tables, hasEvents, json } = change;
-  const hasAnswers = tables.some(
-    ({ table, isAdded, isChanged }) => (isAdded || isChanged) && table === (answers as Table),
-  );
-  const text = groupText(tables, hasEvents, hasAnswers);
+  const { tables, json } = change;
+  const text = groupText(tables);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);
   const forgetUnmoved = () => {
     for (const resource of unmoved) if (moved.get(resource) === 0) moved.delete(resource);
   };
-  const found = await database
-    .write<GroupRow[]>((sql) => sql.unsafe(text, [json]), dueAt)
-    .catch((error) => {
-      // Only the outcome of a lost connection is unknown.
-      if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
-      else forgetUnmoved();
-      throw error;
-    });
+  const found = await write<GroupRow[]>((sql) => sql.unsafe(text, [json])).catch((error) => {
+    // Only the outcome of a lost connection is unknown.
+    if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
+    else forgetUnmoved();
+    throw error;
+  });
   note(found, moved);
   forgetUnmoved();
   return storedOf(found, change);

@@ -1,15 +1,18 @@
-/** A unit with what it read and changed. */
+/** A unit with the rows it read and changed. */
 interface Touching {
   readonly changes: { readonly touched: Iterable<unknown> };
 }
 
-/** Units that touched the same rows: each has seen what those before it changed, so they are stored together or not at all. */
+/**
+ * Units that touched the same rows. Each has seen the changes of those before it, so they are stored together or not at
+ * all.
+ */
 export interface Component<Unit> {
   readonly number: number;
   readonly units: readonly Unit[];
 }
 
-/** Divides units into the connected components of what they touched. */
+/** Divides units into the connected components of the rows they touched. */
 export function componentsOf<Unit extends Touching>(units: readonly Unit[]): Component<Unit>[] {
   const parents = units.map((_, index) => index);
   const rootOf = (index: number): number => {

@@ -5,7 +5,7 @@ import type { EntityWrites } from '../../entity.ts';
 import type { Key, Row } from './rows.ts';
 import type { UnitChanges } from './unit-changes.ts';
 
-/** A described table, as a unit of a group reads and writes it: in memory, besides what is read first. */
+/** A described table for a unit of a group: writes stay in memory, reads merge them with the stored rows. */
 export class GroupEntity<T> implements EntityWrites<T> {
   readonly #table: Table;
   readonly #unit: UnitChanges;

@@ -1,9 +1,9 @@
-/** Digits of the number within a group. */
+/** Number of digits of the number within a group. */
 const numberDigits = 7;
 
 /**
- * Ids for rows that a group adds, until its statement draws the real ones from the counters. They lie outside of int64
- * and begin with digits that no client knows, so that nothing else in rows and texts is taken for one.
+ * Ids for rows that a group adds, until its statement draws the real ones from the counters. They are outside of int64
+ * and begin with digits unknown to clients, so that no other value in rows and texts is mistaken for one.
  */
 export class ProvisionalIds {
   readonly #prefix: string;

@@ -6,12 +6,12 @@ import type { Runner } from '../statements.ts';
 export type Row = Readonly<Record<string, unknown>>;
 export type Key = string | bigint | number;
 
-/** A row as the database has it, and as the units of the group have left it. */
+/** A row in the database, and its state after the units of the group. */
 export interface Cell {
   readonly name: string;
   readonly table: Table;
   readonly key: Key;
-  /** As it was read; undefined: there was none. */
+  /** The row that was read; undefined if there was none. */
   readonly stored: Row | undefined;
   now: Row | undefined;
 }
@@ -32,7 +32,7 @@ interface Wanted {
   readonly values: Map<Key, (row: Row | undefined) => void>;
 }
 
-/** The rows that a group of units reads: each once, concurrent reads of a table in one statement. */
+/** The rows that a group of units reads. Each is read once, and concurrent reads of a table share a statement. */
 export class GroupRows {
   readonly #runner: Runner;
   readonly #cells = new Map<string, Awaitable<Cell>>();
@@ -103,7 +103,7 @@ export class GroupRows {
   }
 
   #load(table: Table, lookup: string | undefined, value: Key): Promise<Row | undefined> {
-    // Reads of all units that run at this moment go together.
+    // Concurrent reads of all units share a statement.
     if (this.#wanted.size === 0) setImmediate(() => this.#read());
     const name = `${table.name}.${lookup ?? ''}`;
     const wanted = this.#wanted.get(name) ?? { table, lookup, values: new Map() };

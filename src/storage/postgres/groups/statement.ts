@@ -1,21 +1,28 @@
+import { answers } from '../../../tables/answers.ts';
 import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
-import { answersRemovedAtOnce } from '../../answer-row.ts';
+import { answerRemovalBatch } from '../../answer-row.ts';
 import { casts } from '../entities/entity.ts';
 import { risenVersionText } from '../versions.ts';
 
-/** What a group has of a table, and so what its statement does with it. */
-export interface TablePart {
+/** Changes of a group in one table. */
+export interface TableChange {
   readonly table: Table;
-  readonly isRead: boolean;
   readonly isAdded: boolean;
   readonly isChanged: boolean;
   readonly isRemoved: boolean;
-  /** The lookups that found a row or none. */
+}
+
+/** Part of a group's statement for one table. */
+export interface TablePart extends TableChange {
+  readonly isRead: boolean;
+  /** Lookups that are repeated. */
   readonly lookups: readonly string[];
 }
 
-/** Names of the relations that the statement makes of its one parameter, and of the members that they are made of. */
+/**
+ * Names of the relations that the statement derives from its one parameter, and of the members they are derived from.
+ */
 export const parts = {
   read: ({ name }: Table) => `${name}_read`,
   changed: ({ name }: Table) => `${name}_changed`,
@@ -24,7 +31,7 @@ export const parts = {
   searched: ({ name }: Table, lookup: string) => `${name}_${lookup}`,
 } as const;
 
-/** A row of the outcome: a counter with its last number before the group, or a component that was left out. */
+/** A row of the result: a counter with its last number before the group, or a component that was not stored. */
 export interface GroupRow {
   readonly name: string | null;
   readonly before: bigint | null;
@@ -34,7 +41,7 @@ export interface GroupRow {
 
 const isStored = (alias: string) => `${alias}.component <> ALL (ARRAY(SELECT component FROM conflicts))`;
 
-/** Where rows may contain provisional ids. */
+/** Places in rows that may contain provisional ids. */
 const hole = 'counter text, first text, first_number bigint, last text, last_number bigint';
 
 /** Members of a JSON array as rows. */
@@ -48,17 +55,17 @@ const typed = (columns: readonly { name: string; type: keyof typeof casts }[]) =
 const named = (columns: readonly { name: string }[], alias: string) =>
   columns.map(({ name }) => `${alias}.${name}`).join(', ');
 
-/** The value of a text column in which provisional ids are replaced by the ids that the counter gives. */
+/** The value of a text column, with provisional ids replaced by those of the counter. */
 const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${column} ELSE
   replace(replace(new.${column}, new.first, (source.before + new.first_number)::text),
     new.last, (source.before + new.last_number)::text) END`;
 
 /**
- * Locks the rows that were read, without waiting for another transaction: a row that is locked counts as changed. Then
- * every component whose rows are as they were read is stored, and every other one is left out. The counters come last,
- * since every transaction that changes the same resource waits for them.
+ * Locks the rows that were read, without waiting for another transaction: a locked row counts as changed. Components
+ * whose rows are unchanged are stored, and all others are left out. The counters come last, because every transaction
+ * that changes the same resource waits for them.
  */
-export function groupText(tables: readonly TablePart[], hasEvents: boolean, hasAnswers: boolean): string {
+export function groupText(tables: readonly TablePart[]): string {
   const read = tables.filter(({ isRead }) => isRead);
   const [added, changed, removed] = [
     tables.filter(({ isAdded }) => isAdded),
@@ -90,8 +97,8 @@ export function groupText(tables: readonly TablePart[], hasEvents: boolean, hasA
       FROM counted, input WHERE counters.name = counted.name
       RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
     ...added.map(({ table }) => addedRows(table)),
-    ...(hasEvents ? [recordedEvents] : []),
-    ...(hasAnswers ? [expiredAnswers] : []),
+    recordedEvents,
+    ...(tables.some(({ table }) => table === (answers as Table)) ? [expiredAnswers] : []),
   ].join(',\n')}
   SELECT name, before, version, NULL::integer AS component FROM moved
   UNION ALL SELECT NULL, NULL, NULL, component FROM conflicts`;
@@ -109,7 +116,7 @@ function lockedRows(table: Table): string[] {
   ];
 }
 
-/** A row that another transaction adds at this moment violates the primary key, which fails the statement. */
+/** If another transaction adds a row with the same key concurrently, the statement fails with a primary key violation. */
 function rowConflicts(table: Table): string {
   const [key, ...others] = sqlColumns(table);
   const name = parts.read(table);
@@ -130,8 +137,8 @@ function searched(table: Table, lookup: string): string {
 }
 
 /**
- * Searches again, with what was committed before the statement began. A row added later is noticed by the row it refers to:
- * an order changes its animal, which is locked here.
+ * Repeats the searches on all data committed before the statement. A row that is added later is detected by the row it
+ * refers to: an order changes its animal, which is locked here.
  */
 function searchConflicts(table: Table, lookup: string): string {
   const [key] = sqlKey(table);
@@ -146,7 +153,7 @@ function searchedType(table: Table, lookup: string): string {
   return casts[table.columns[by]?.type ?? 'integer'];
 }
 
-/** Found by the index: the planner expects many rows of a JSON array, and would read a small table whole. */
+/** Forces the index: the planner expects many rows of a JSON array, and would read a small table completely. */
 function hasKeyIn(table: Table, member: string): string {
   const [key] = sqlKey(table);
   return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${relation(member, typed(sqlKey(table)), 'its')}))`;
@@ -175,7 +182,7 @@ function addedRows(table: Table): string {
   const isNumbered = (column: string) => table.isCounted && column === sqlKey(table)[0]?.name;
   const values = columns.map(({ name: column, type }) => {
     if (isNumbered(column)) return 'own.before + new.number';
-    // Rows of clients have no provisional ids in their texts.
+    // Rows of clients' resources never contain provisional ids in their texts.
     return type === 'text' && table.resource === undefined ? filled(column) : `new.${column}`;
   });
   const counter = table.isCounted ? `JOIN moved AS own ON own.name = '${table.name}'` : '';
@@ -192,11 +199,11 @@ const recordedEvents = `recorded AS (
   FROM ${relation('events', `number bigint, ${hole}, type text, data text, account_id bigint, created_at bigint`, 'new')}
   LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')} ORDER BY new.number)`;
 
-/** Those that the group replaces stay: one statement changes a row once. */
+/** Rows that the group replaces are not deleted, because one statement can change a row only once. */
 const expiredAnswers = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
     SELECT id FROM idempotent_answers, input
     WHERE kept_at < (given->>'answersSince')::bigint
       AND id NOT IN (SELECT id FROM ${relation('idempotent_answers_changed', 'id text', 'new')})
-    ORDER BY kept_at LIMIT (SELECT ${answersRemovedAtOnce} * (given->>'answers')::bigint FROM input)
+    ORDER BY kept_at LIMIT (SELECT ${answerRemovalBatch} * (given->>'answers')::bigint FROM input)
     FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;

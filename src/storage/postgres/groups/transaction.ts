@@ -20,7 +20,7 @@ import {
 import { GroupEntity, unsupported } from './entity.ts';
 import type { UnitChanges } from './unit-changes.ts';
 
-/** The transaction of one unit of a group: it reads what the units before it have left, and changes nothing but memory. */
+/** The transaction of one unit of a group. It reads the results of the units before it, and changes only memory. */
 export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Transaction {
   const needsTransaction = (name: string) =>
     new Proxy({} as never, {
@@ -100,7 +100,7 @@ class GroupEvents implements EventWrites {
 
 type StoredAnswer = Omit<KeptAnswer, 'accountId' | 'key'> & { readonly id: string };
 
-/** Answers are rows like others: one that another transaction keeps before the commit is a conflict. */
+/** Answers are handled like other rows: one that another transaction stores before the commit is a conflict. */
 class GroupAnswers implements AnswerWrites {
   readonly #unit: UnitChanges;
 

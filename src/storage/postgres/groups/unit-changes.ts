@@ -6,10 +6,13 @@ import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Key, Row, Search } from './rows.ts';
 
-/** A unit read what another unit of its group adds, whose id is not known before the commit. It runs with the next group. */
+/**
+ * A unit read a row that another unit of its group adds, whose id is not known before the commit. It runs with the next
+ * group.
+ */
 export class ReadsUncommitted extends Error {}
 
-/** What one unit of a group has read and changed. Its changes are in the group's rows once it has succeeded. */
+/** Reads and changes of one unit of a group. Its changes are in the group's rows once it has succeeded. */
 export class UnitChanges {
   readonly touched = new Set<Cell | Search>();
   readonly events: NewEvent[] = [];
@@ -29,6 +32,10 @@ export class UnitChanges {
     return this.#ids.next();
   }
 
+  get changesNothing(): boolean {
+    return this.#own.size + this.#added.length === 0;
+  }
+
   get addsRows(): boolean {
     return this.#added.length > 0;
   }
@@ -39,7 +46,7 @@ export class UnitChanges {
     return andThen(this.#rows.cell(table, key), (cell) => this.#read(cell));
   }
 
-  /** The row in the database, unless the group changed it, or one that the group has changed so that it is found. */
+  /** The row in the database, unless the group changed it, or a row that matches after the group's changes. */
   findBy(table: Table, lookup: string, value: Key): Awaitable<Row | undefined> {
     return andThen(this.#rows.search(table, lookup, value), (search) => {
       this.touched.add(search);
@@ -67,7 +74,7 @@ export class UnitChanges {
     });
   }
 
-  /** Leaves the changes in the group's rows. */
+  /** Merges the changes into the group's rows. */
   keep(): void {
     for (const [cell, row] of this.#own) this.#rows.change(cell, row);
     for (const { table, key, now } of this.#added) this.touched.add(this.#rows.add(table, key, now));
@@ -84,11 +91,11 @@ export class UnitChanges {
   }
 
   #changedBy({ table, lookup, value }: Search): Row | undefined {
-    const isIt = (row: Row | undefined) => row !== undefined && isFound(table, lookup, value, row);
-    for (const { table: its, now } of this.#added) if (its === table && isIt(now)) return now;
-    for (const [cell, row] of this.#own) if (cell.table === table && isIt(row)) return row;
+    const isMatch = (row: Row | undefined) => row !== undefined && isFound(table, lookup, value, row);
+    for (const { table: its, now } of this.#added) if (its === table && isMatch(now)) return now;
+    for (const [cell, row] of this.#own) if (cell.table === table && isMatch(row)) return row;
     for (const cell of this.#rows.changed) {
-      if (cell.table === table && !this.#own.has(cell) && isIt(cell.now)) return this.#read(cell);
+      if (cell.table === table && !this.#own.has(cell) && isMatch(cell.now)) return this.#read(cell);
     }
     return undefined;
   }

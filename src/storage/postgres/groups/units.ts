@@ -5,7 +5,7 @@ import type { GroupRows } from './rows.ts';
 import { groupTransaction } from './transaction.ts';
 import { ReadsUncommitted, UnitChanges } from './unit-changes.ts';
 
-/** A unit that ran in memory: its changes, and its outcomes or the error for which it has no changes. */
+/** A unit that ran in memory: its changes and outcomes, or the error for which it has no changes. */
 export interface SettledUnit {
   readonly run: Run;
   readonly changes: UnitChanges;
@@ -20,8 +20,8 @@ interface Context {
 }
 
 /**
- * Runs units as if one after the other. Those that need the outcome of another one are left out: they run with the next
- * group. Rejects when a read fails.
+ * Runs units as if one after the other. Those that need the outcome of another one are left out and run with the next
+ * group. Rejects if a read fails.
  */
 export async function runUnits(runs: readonly Run[], context: Context): Promise<SettledUnit[]> {
   const settled: SettledUnit[] = [];
@@ -32,14 +32,14 @@ export async function runUnits(runs: readonly Run[], context: Context): Promise<
     if (unit.outcomes !== undefined) unit.changes.keep();
     settled.push(unit);
   };
-  // All at once, so that their reads go together. Each reads the rows as they are in the database.
+  // All units run concurrently, so that their reads are sent together. Each reads the rows in the database.
   const alone = await Promise.all(runs.map((run) => runUnit(run, context)));
   const components = componentsOf(alone);
   for (const {
     units: [unit, ...others],
   } of components)
     if (unit && others.length === 0) settle(unit);
-  // Units that touch the same rows run again, each on what the one before it left.
+  // Units that touch the same rows run again, each on the result of the one before it.
   for (const { units } of components) {
     if (units.length > 1) for (const { run } of units) settle(await runUnit(run, context));
   }

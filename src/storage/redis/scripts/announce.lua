@@ -1,6 +1,6 @@
--- Raises a version: to the one PostgreSQL gave a change, or by one if that is not known or not higher.
+-- Raises a version to the one PostgreSQL assigned to a change, or by one if that is unknown or not higher.
 -- KEYS: version
--- ARGV: the change's version; 0: not known
+-- ARGV: the change's version, 0 if unknown
 local risen = math.max(version(redis.call('GET', KEYS[1])) + 1, tonumber(ARGV[1]))
 redis.call('SET', KEYS[1], text(risen))
 return risen

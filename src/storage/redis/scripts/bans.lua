@@ -1,6 +1,6 @@
+-- Returns the bans in force, each followed by the date on which it ends, and for each penalty whether Redis knows it.
 -- KEYS: bans, clock, penalties of keys
 -- ARGV: time (see `present`)
--- The bans that run, each followed by the date on which it ends; and of each penalty whether Redis knows it.
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 1)
 local bans = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now / 1000)), '+inf', 'BYSCORE', 'WITHSCORES')
 for index = 2, #bans, 2 do

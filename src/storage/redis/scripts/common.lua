@@ -1,13 +1,13 @@
--- The rules of limits as src/domain/limit.ts has it; the words are the same. Scripts change state and decide; what a
--- decision says to clients is made of their answer by src/domain/limit.ts. State is packed doubles, exact up to 2^53:
--- a script runs for microseconds, and half of them would go into reading and writing digits.
+-- The rules of limits in src/domain/limit.ts, with the same names. Scripts decide and change state. From their reply,
+-- src/domain/limit.ts derives the response to clients. State is packed as doubles, which are exact up to 2^53: a script
+-- runs for microseconds, and parsing and formatting digits would take half of them.
 local minute_seconds = rules.minute
 local day_seconds = rules.day
--- State that has run out is kept for a while yet: Redis forgets by its date, and that may be stepped.
+-- Expired state is retained for this time: Redis expires keys by its date, which may be stepped.
 local kept_ms = 3720000
--- Steady time and what an instance expected of it differ by less than this, unless the date was stepped.
+-- Maximum difference between Redis' time and the time an instance expects. Beyond it, the date was stepped.
 local step_ms = 500
--- How often the latest instant is written down.
+-- Minimum interval between two writes of the clock.
 local noted_ms = 100
 
 -- Unix microseconds of Redis' own clock.
@@ -16,28 +16,30 @@ local function micros()
   return time[1] * 1000000 + time[2]
 end
 
--- A whole number, as it is: Lua would round it to 14 digits.
+-- Formats a whole number exactly: Lua would round it to 14 digits.
 local function text(number)
   return string.format('%.0f', number)
 end
 
--- A version as it is stored; 0 for one that Redis was not told or lost.
+-- A stored version; 0 if Redis never received it, or lost it.
 local function version(value)
   return tonumber(value or 0)
 end
 
--- The versions of all resources, of values that begin with theirs; the first is that of callers.
+-- The versions of all resources, from values that begin with them. The first is that of callers.
 local function versions_of(values)
   local versions = {}
   for index = 1, resources.count do versions[index] = version(values[index]) end
   return versions
 end
 
--- The present in ms of steady time, the seconds to add to it to show it as a date, the ms that the date is ahead of it,
--- and the epoch, which names this count of time. Windows, strikes and bans last in steady time: Redis' date, less what
--- it was stepped by. A step is what the date moved by otherwise than an instance measured since it last heard of this
--- epoch, or back. `value` is what stands in the key of the clock; `first` is where in ARGV the time begins: the epoch the
--- instance heard of, the steady time it expects, and the date, if a test brings one.
+-- Returns the steady time in ms, its offset to the date in whole seconds (rounded up) and in ms, and the epoch.
+-- Windows, strikes and bans are measured in steady time, which is Redis' date without its steps. The epoch identifies
+-- one continuous steady time: a Redis that lost its data starts another. The date was stepped if it goes back, or if it
+-- differs by more than `step_ms` from the time that the instance expects: its last reply of the same epoch, plus the
+-- time it has measured since.
+-- `value` is the stored clock. ARGV[first] is the epoch that the instance knows, ARGV[first + 1] the steady time that
+-- it expects, and ARGV[first + 2] the date, in tests only.
 local function present(key, value, first)
   local date = ARGV[first + 2] and tonumber(ARGV[first + 2]) or math.floor(micros() / 1000)
   local epoch, ahead, last
@@ -56,12 +58,12 @@ local function present(key, value, first)
   return now, math.ceil(ahead / 1000), ahead, epoch
 end
 
--- An instant as a date, or a date as an instant; 0 is never.
+-- Converts between steady time and dates. 0 means never.
 local function moved(at, by)
   return at == 0 and 0 or at + by
 end
 
--- A window as it stands in this second: when it opened, and its count.
+-- The window that contains this second: when it opened, and its count.
 local function rolled(at, count, length, second)
   if second >= at + length then return second, 0 end
   return at > second and second or at, count
@@ -73,11 +75,11 @@ local function usage_of(value)
   return struct.unpack('dddd', value)
 end
 
--- Behind these four stands, for each of the processes that counted last, its name (8 bytes) and the number of the last
--- request it had counted: one that is sent late, or told again, counts once.
+-- The four doubles are followed by entries for the processes that counted most recently: the name (8 bytes) and the
+-- number of the last request it counted. A late or repeated request therefore counts once.
 local usage_bytes, number_bytes, most_numbers = 32, 16, 8
 
--- Where the process stands, and the number of its last request.
+-- The position of the process, and the number of its last request.
 local function last_number(value, process)
   local at = value and string.find(value, process, usage_bytes + 1, true)
   if not at then return nil, 0 end
@@ -88,7 +90,7 @@ local function numbers_of(value)
   return value and string.sub(value, usage_bytes + 1) or ''
 end
 
--- The numbers with that of a process moved to the end; `at` is where it stands.
+-- The entries, with that of a process moved to the end. `at` is its current position; nil if it has none.
 local function numbers_with(value, at, process, number)
   local others
   if at then
@@ -123,12 +125,13 @@ local function ban_seconds(level)
   return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
 end
 
--- The key of the list of bans that PostgreSQL may lack: every instance saves them, for the one that decided may be gone.
+-- The key of the list of bans that PostgreSQL may lack. Every instance saves them, because the one that decided may
+-- have ended.
 local function unsaved_bans(bans_key)
   return bans_key .. ':unsaved'
 end
 
--- `who` is "key:account".
+-- Adds a ban to a list; `who` is "key:account".
 local function list_ban(key, who, banned, level, now)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', text(math.floor(now / 1000)))
   redis.call('ZADD', key, text(banned), who .. ':' .. text(level))

@@ -1,7 +1,7 @@
--- Ends a ban, and forgets the key's strikes and level. A ban with another end is a later one, and stays.
+-- Ends a ban, and clears the key's strikes and level. A ban with another end is a later one, and is kept.
 -- KEYS: penalty of the key, bans, version of callers, clock
--- ARGV: "key:account", the date on which the ban ends in Unix seconds, the version PostgreSQL gave the lifting, time (see
--- `present`)
+-- ARGV: "key:account", the date on which the ban ends in Unix seconds, the version PostgreSQL assigned to the lifting,
+-- time (see `present`)
 local now, shown_by = present(KEYS[4], redis.call('GET', KEYS[4]), 4)
 local from, till, banned, level = penalty_of(redis.call('GET', KEYS[1]))
 local callers = version(redis.call('GET', KEYS[3]))
@@ -13,6 +13,6 @@ if banned > 0 and math.abs(banned + shown_by - tonumber(ARGV[2])) <= 1 then
   redis.call('ZREM', unsaved_bans(KEYS[2]), listed)
   callers = callers + 1
 end
--- In the same step, so that an instance that was about to give the ban back does not.
+-- In the same script, so that an instance that is about to restore the ban does not.
 redis.call('SET', KEYS[3], text(math.max(callers, tonumber(ARGV[3]))))
 return 1

@@ -1,4 +1,4 @@
--- Gives back what an admitted request took: `refund` of domain/limit.ts.
+-- Returns the count of an admitted request: `refund` of domain/limit.ts.
 -- KEYS: usage of the account, clock
 -- ARGV: the dates on which the minute and the day it was counted in opened, time (see `present`)
 local value = redis.call('GET', KEYS[1])

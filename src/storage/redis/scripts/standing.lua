@@ -1,7 +1,7 @@
--- Tells how a caller stands: nothing is counted, no window opens.
+-- Returns a caller's usage and penalty without counting: no window opens.
 -- KEYS: versions of the resources, usage of the account, penalty of the key, clock
 -- ARGV: time (see `present`)
--- The answer is as that of `take` which admits, but that its windows are as they were.
+-- The reply is that of an admitting `take`, except that its windows are unchanged.
 local values = redis.call('MGET', unpack(KEYS))
 local versions = versions_of(values)
 local usage, penalty, clock = unpack(values, resources.count + 1, resources.count + 3)

@@ -1,6 +1,6 @@
+-- Returns the bans that PostgreSQL may lack by ascending end, each followed by the date on which it ends.
 -- KEYS: unsaved bans, clock
 -- ARGV: time (see `present`)
--- Bans that PostgreSQL may lack, the first to end first, each followed by the date on which it ends.
 if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 1)
 local bans = redis.call('ZRANGE', KEYS[1], 0, 499, 'WITHSCORES')

@@ -1,7 +1,7 @@
--- Tells the versions; they are at least what an instance saw in PostgreSQL, should nobody have told Redis of a change.
--- They are written also as they were: a Redis that takes no writes cannot count either, and says so here.
+-- Returns the versions, raised to those an instance read in PostgreSQL in case a change was not announced to Redis.
+-- Unchanged versions are written as well: a Redis that rejects writes cannot count either, and fails here.
 -- KEYS: versions of resources
--- ARGV: of each what it is at least
+-- ARGV: the minimum of each
 local values = redis.call('MGET', unpack(KEYS))
 local versions = {}
 for index, key in ipairs(KEYS) do

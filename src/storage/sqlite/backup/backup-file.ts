@@ -1,7 +1,7 @@
 /**
- * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), notes of when and how
- * it was made (`backup`), and a digest of the whole file (`backup_seal`). Its application id is not a store's, so that
- * it is never served, and so changed, by mistake.
+ * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), the time and way it
+ * was made (`backup`), and a digest of the whole file (`backup_seal`). Its application id differs from a store's, so
+ * that it is never served, and so changed, by mistake.
  */
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
@@ -21,7 +21,7 @@ export interface FileHeader {
   readonly bytes: number;
 }
 
-/** Reads the header without SQLite. Throws `BackupError` unless it is that of a database. */
+/** Reads the header without SQLite. Throws `BackupError` unless the file is a database. */
 export function headerOf(path: string): FileHeader {
   const file = open(path);
   try {
@@ -97,11 +97,11 @@ function rowsIn(database: Database, table: string): number {
   return Number(row?.count);
 }
 
-const mostFindings = 3;
+const maxFindings = 3;
 
-/** Runs SQLite's `quick_check` (trees and rows), or `integrity_check` (indexes, too). Throws `BackupError`. */
+/** Runs SQLite's `quick_check` (trees and rows), or `integrity_check` (also indexes). Throws `BackupError`. */
 export function checkStore(database: Database, how: 'quick_check' | 'integrity_check'): void {
-  const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${mostFindings})`).all();
+  const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${maxFindings})`).all();
   const findings = found.map((row) => row[how] ?? '').filter((finding) => finding !== 'ok');
   if (findings.length === 0) return;
   throw new BackupError('damaged', `The data is damaged: ${findings.join('; ').replaceAll('\n', ' ')}.`);

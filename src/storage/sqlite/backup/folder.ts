@@ -2,15 +2,15 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path';
 import type { BackupFolder, NamedFile, VerificationResult } from '../../backup.ts';
 import { isBackup } from './backup-file.ts';
-import { removeLeftOvers } from './left-overs.ts';
+import { removeLeftOvers } from './leftovers.ts';
 
 const suffix = '.backup';
-/** A UTC instant in a form that every file system allows, and the label of a backup made by hand. */
+/** A UTC instant in a form that every file system allows, and the label of a backup made on request. */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
 /** Suffix of the file with the result of a backup's last verification. */
 const verifiedSuffix = '.verified';
 
-/** Several stores may share a folder: names of backups begin like the data file's. */
+/** Several stores may share a folder, so names of backups begin like the data file's. */
 export class SqliteBackupFolder implements BackupFolder {
   readonly path: string;
   readonly #prefix: string;
@@ -41,7 +41,7 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {
-    // Keeps the latest whatever the dates of the others are.
+    // Keeps the latest, whatever the dates of the others are.
     const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
     for (const name of old) {
@@ -60,7 +60,7 @@ export class SqliteBackupFolder implements BackupFolder {
     if (parts === undefined) return undefined;
     const path = join(this.path, name);
     const found = await stat(path).catch(() => undefined);
-    // Ignores files of other programs with such a name.
+    // Ignores other programs' files with such a name.
     if (found?.isFile() !== true || !isBackup(path)) return undefined;
     return { name, bytes: found.size, ...parts, verified: await this.#verified(name) };
   }
@@ -73,7 +73,7 @@ export class SqliteBackupFolder implements BackupFolder {
     }
   }
 
-  /** Undefined for a name that this folder does not give. */
+  /** Undefined for a name that this folder does not assign. */
   #partsOf(name: string): Pick<NamedFile, 'createdAt' | 'label'> | undefined {
     if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
     const [, hour, minute, second, label = null] =

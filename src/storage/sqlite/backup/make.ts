@@ -17,16 +17,19 @@ export interface MakeTask {
   readonly madeBy: string;
 }
 
-/** How long the copy waits for another process's lock before it begins. */
+/** Time to wait for another process's lock before the copy begins. */
 const busyTimeoutMs = 10_000;
 
 const limitCopyOf = (target: string) => `${target}.limits`;
 
-/** Copies a store, which may be served meanwhile. Blocks. Throws `BackupError`; the caller removes the unfinished file. */
+/**
+ * Copies a store, which may be served at the same time. Blocks. Throws `BackupError`; the caller removes the unfinished
+ * file.
+ */
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Before the data: ids assigned later are assigned again after a restore, and must have no limits.
+    // Before the data: ids assigned later are assigned again after a restore, and must have no limits yet.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));
@@ -54,14 +57,14 @@ function copyData(data: string, target: string): void {
   source.query('VACUUM INTO ?').run(target);
 }
 
-interface How {
+interface MakeMode {
   readonly createdAt: number;
   readonly madeBy: string;
   readonly hasLimits: boolean;
 }
 
 /** Checks the copy, and adds the limit state, the notes and the digest. */
-function complete(target: string, { createdAt, madeBy, hasLimits }: How): Omit<BackupFacts, 'bytes'> {
+function complete(target: string, { createdAt, madeBy, hasLimits }: MakeMode): Omit<BackupFacts, 'bytes'> {
   const database = new Database(target, { readwrite: true, strict: true });
   try {
     database.run('PRAGMA journal_mode = MEMORY');

@@ -11,7 +11,7 @@ import {
 import { freeBytesOf, sizeOf, syncFolderOf } from '../disk.ts';
 import { type StoreFiles, storeFiles } from '../files.ts';
 import { headerOf, isBackup } from './backup-file.ts';
-import { partialName, removeLeftOvers, removePartial } from './left-overs.ts';
+import { partialName, removeLeftOvers, removePartial } from './leftovers.ts';
 import type { MakeTask } from './make.ts';
 
 export type BackupTask =
@@ -25,8 +25,8 @@ export type RunBackupTask = (
   onRead?: (bytes: number) => void,
 ) => Promise<unknown>;
 
-const lookEveryMs = 100;
-/** Estimate of how often a verification reads the file: for the digest, for SQLite's check, and to count rows. */
+const checkIntervalMs = 100;
+/** Estimated number of times a verification reads the file: for the digest, for SQLite's check, and to count rows. */
 const timesRead = 3.25;
 const extraBytes = 1_048_576;
 /** Space that a backup leaves to the service, or half of what would remain if that is less. */
@@ -60,7 +60,7 @@ export class SqliteBackupMaker implements BackupMaker {
     const timer = setInterval(() => {
       onProgress?.(sizeOf(target), total);
       if (freeBytesOf(files.data) < reserve) stop.abort();
-    }, lookEveryMs);
+    }, checkIntervalMs);
     try {
       const facts = (await run(task, ending)) as BackupFacts;
       publish(target, name, replace);
@@ -150,7 +150,7 @@ function publish(partial: string, name: string, replace: boolean): void {
   }
 }
 
-/** Never replaces a file that was created meanwhile. */
+/** Never replaces a file that was created in the meantime. */
 function linkAs(partial: string, name: string): void {
   try {
     linkSync(partial, name);

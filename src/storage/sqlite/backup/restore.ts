@@ -33,7 +33,7 @@ export interface RestoreOptions {
   readonly replace: boolean;
   readonly verify: (copy: string) => Promise<Verified>;
   readonly signal?: AbortSignal;
-  /** Bytes copied, and bytes in all. */
+  /** Bytes copied so far, and in total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -42,10 +42,10 @@ export interface Restored extends BackupFacts {
   readonly replaced: boolean;
 }
 
-/** How long to wait for a command that uses the store to be replaced. */
+/** Time to wait for a command that uses the store to be replaced. */
 const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
-/** Room for the limit state's own file, besides the copy. */
+/** Space for the separate file of the limit state, in addition to the copy. */
 const extraBytes = 4_194_304;
 /** Throws `BackupError` or `StorageUnusable`, having changed nothing. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
@@ -171,7 +171,7 @@ async function verified(copy: string, { backup, verify, signal }: RestoreOptions
   );
 }
 
-/** Turns the copy of a backup into the data file of a store. The limit state stays in it. */
+/** Turns the copy of a backup into the data file of a store. The limit state remains in it. */
 function makeStoreOf(copy: string): void {
   using database = new Database(copy, { readwrite: true, strict: true });
   database.run('PRAGMA journal_mode = MEMORY');
@@ -189,7 +189,7 @@ function makeStoreOf(copy: string): void {
 }
 
 function skipEvents(database: Database): void {
-  // Without a row, the backup has never had an event.
+  // A backup without a row has never had an event.
   database.run(`
     INSERT INTO sqlite_sequence (name, seq)
     SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
@@ -217,7 +217,7 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
 }
 
 interface Old extends Disposable {
-  /** Marks the old file as no store, for a command that still waits for it. */
+  /** Marks the old file as no longer a store, for a command that still waits for it. */
   disown(): void;
 }
 

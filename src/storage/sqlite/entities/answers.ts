@@ -3,8 +3,8 @@ import {
   type AnswerRow,
   answerId,
   answerOfRow,
-  answersPrunedAtOnce,
-  answersRemovedAtOnce,
+  answerPruneBatch,
+  answerRemovalBatch,
 } from '../../answer-row.ts';
 import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
 
@@ -39,11 +39,11 @@ export class SqliteAnswerWrites implements AnswerWrites {
   keep(answers: readonly KeptAnswer[], since: number): void {
     for (const { accountId, key, request, status, body, location, keptAt } of answers) {
       this.#keep.run(answerId(accountId, key), request, status, body, location, keptAt);
-      this.#removeOld.run(since, answersRemovedAtOnce);
+      this.#removeOld.run(since, answerRemovalBatch);
     }
   }
 
   prune(since: number): boolean {
-    return this.#removeOld.run(since, answersPrunedAtOnce).changes >= answersPrunedAtOnce;
+    return this.#removeOld.run(since, answerPruneBatch).changes >= answerPruneBatch;
   }
 }

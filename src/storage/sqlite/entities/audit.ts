@@ -17,8 +17,8 @@ export class SqliteAudit implements AuditStore {
   }
 
   list(before: bigint | undefined, limit: number, filter: AuditFilter): AuditEntry[] {
-    const { object, actor, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
-    const filters = Object.entries({ object, actor }).filter(([, value]) => value !== undefined);
+    const { object, actor, operation, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+    const filters = Object.entries({ object, actor, operation }).filter(([, value]) => value !== undefined);
     const names = filters.map(([name]) => name);
     const values = filters.map(([, value]) => value as string);
     // Names the index, because SQLite would not always choose it.
@@ -33,7 +33,7 @@ export class SqliteAudit implements AuditStore {
     return entriesOf(rows);
   }
 
-  /** Behind the entry that the page follows, or at the end of the time asked for, whichever is earlier. */
+  /** Position after the entry that the page follows, or at the end of the requested time, whichever is earlier. */
   #position(before: bigint | undefined, until: number): [at: number | bigint, id: bigint] {
     // No entry has the id 0.
     if (before === undefined) return [until, 0n];

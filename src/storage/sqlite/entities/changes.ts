@@ -2,7 +2,7 @@ import type { Resource } from '../../../domain/resources.ts';
 import type { Touch } from './entity.ts';
 import { type Counted, InventoryChange } from './inventory.ts';
 
-/** What units have changed that is written once for all of a group, before its commit. */
+/** Changes of units that are written once for the whole group, before its commit. */
 export class Changes {
   readonly #touched = new Set<Resource>();
   readonly #inventory = new InventoryChange();

@@ -2,9 +2,9 @@ import type { Database } from 'bun:sqlite';
 import {
   atOnce,
   type DeliveryBacklog,
-  mostCountedPending,
-  mostPending,
-  mostWebhooksLookedAt,
+  maxCountedPending,
+  maxPending,
+  maxWebhooksRead,
   type SettledDelivery,
   type Taken,
   type TakenDelivery,
@@ -14,7 +14,7 @@ import {
 import type { SqlValue } from '../../../tables/table.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveriesPrunedAtOnce,
+  deliveryPruneBatch,
   type LeasedRow,
   nextRound,
   portionOf,
@@ -27,7 +27,7 @@ import type { DeliveryWrites } from '../../transaction.ts';
 import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 
 const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
-const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${mostPending - 1}) IS NULL`;
+const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL`;
 const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const mayBeTaken = `coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
@@ -40,10 +40,10 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
     super(database, deliveries, { read });
     this.#oldest = database.query<{ oldestAt: bigint | null }, []>(
       `SELECT min((SELECT created_at ${pendingOf} ORDER BY id LIMIT 1)) AS oldestAt
-       FROM (SELECT id FROM webhooks WHERE enabled = 1 ORDER BY id LIMIT ${mostWebhooksLookedAt}) AS webhooks`,
+       FROM (SELECT id FROM webhooks WHERE enabled = 1 ORDER BY id LIMIT ${maxWebhooksRead}) AS webhooks`,
     );
     this.#pending = this.prepare(
-      `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${mostCountedPending}`,
+      `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${maxCountedPending}`,
     );
   }
 
@@ -100,7 +100,7 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
   }
 
   prune(before: number): boolean {
-    return this.#statements.prune.run(before).changes === deliveriesPrunedAtOnce;
+    return this.#statements.prune.run(before).changes === deliveryPruneBatch;
   }
 
   #bounds() {
@@ -162,7 +162,7 @@ function statementsOf(database: Database) {
     ),
     prune: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveriesPrunedAtOnce})`,
+         SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveryPruneBatch})`,
     ),
   };
 }

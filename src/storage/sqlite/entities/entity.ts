@@ -18,7 +18,7 @@ import type { EntityReads, EntityWrites } from '../../entity.ts';
 /** Runs a read: in the snapshot of the event-loop tick, or within a transaction. */
 export type ReadIn = <Result>(work: () => Result) => Result;
 
-/** Notes that the version of a resource rises with the commit. */
+/** Notes that the commit raises the version of a resource. */
 export type Touch = (resource: Resource) => void;
 
 interface Connected {
@@ -48,8 +48,8 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   constructor(database: Database, table: T, { read, touch = () => undefined }: Connected = {}) {
     this.database = database;
     this.read = read ?? ((work) => work());
-    // `get` is faster, but leaves the statement unfinished until the snapshot ends. A writer has no snapshot, so that its log
-    // would grow.
+    // `get` is faster, but leaves the statement unfinished until the snapshot ends. A writer has no snapshot, so its
+    // log would grow.
     this.#first = read ? (statement, key) => statement.get(key) : (statement, key) => statement.all(key)[0];
     this.#touch = touch;
     this.#table = table as Table;
@@ -85,20 +85,33 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
+    return this.#page(this.#table.isNewestFirst, after, limit, filter);
+  }
+
+  listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
+    return this.#page(true, before, limit, filter);
+  }
+
+  #page(
+    isDescending: boolean,
+    after: KeyIn<T> | undefined,
+    limit: number,
+    filter: FilterIn<T> | undefined,
+  ): RowIn<T>[] {
     const given = filter as Readonly<Record<string, SqlValue>> | undefined;
     const filtered = setFilters(this.#table, given);
-    const { statement, equal } = this.#listOf(filtered, after !== undefined);
+    const { statement, equal } = this.#listOf(filtered, after !== undefined, isDescending);
     const values = equal.map((name) => given?.[name] ?? null);
     if (after !== undefined) values.push(after as SqlValue);
     return this.rows(statement, ...values, limit);
   }
 
-  #listOf(filtered: readonly string[], isContinued: boolean): PreparedList {
-    const name = `${filtered} ${isContinued}`;
+  #listOf(filtered: readonly string[], isContinued: boolean, isDescending: boolean): PreparedList {
+    const name = `${filtered} ${isContinued} ${isDescending}`;
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
     const { equal, merged } = listPlan(this.#table, filtered);
-    const { direction, behind: sign } = listOrder(this.#table);
+    const { direction, behind: sign } = listOrder(isDescending);
     const conditions = equal.map((column, index) => `${sqlName(column)} = ?${index + 1}`);
     const key = this.#table.key.map(sqlName);
     const places = equal.length + (isContinued ? 1 : 0);

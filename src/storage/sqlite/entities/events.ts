@@ -1,10 +1,11 @@
 import type { Database } from 'bun:sqlite';
 import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
 import type { SqlValue } from '../../../tables/table.ts';
-import { eventsPrunedAtOnce } from '../../event-row.ts';
+import { eventPruneBatch } from '../../event-row.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
+import { Inserts } from './inserts.ts';
 
 export class SqliteEvents extends SqliteEntity<typeof events> implements EventStore {
   readonly #newest;
@@ -29,10 +30,11 @@ export class SqliteEvents extends SqliteEntity<typeof events> implements EventSt
   }
 }
 
-/** By hand, since creating animals is the hot path. */
+/** Written by hand, because creating animals is the hot path. */
 export class SqliteEventWrites implements EventWrites {
   readonly #isOn: boolean;
   readonly #insert;
+  readonly #inserts: Inserts;
   readonly #prune;
   readonly #skip;
   readonly #begin;
@@ -42,7 +44,8 @@ export class SqliteEventWrites implements EventWrites {
     this.#insert = database.query<never, [string, string, number | null, number]>(
       'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
     );
-    // Stops at the first event that stays: clocks may be set back, and only the oldest ones may go.
+    this.#inserts = new Inserts(database, 'events', ['type', 'data', 'account_id', 'created_at']);
+    // Stops at the first event that is retained: clocks may be set back, and only the oldest events may be removed.
     this.#prune = database.query<never, SqlValue[]>(
       `WITH oldest AS (SELECT id, created_at FROM events ORDER BY id LIMIT ?2)
        DELETE FROM events WHERE id IN (SELECT id FROM oldest)
@@ -56,8 +59,15 @@ export class SqliteEventWrites implements EventWrites {
     if (this.#isOn) this.#insert.run(type, data, accountId ?? null, createdAt);
   }
 
+  addAll(events: readonly NewEvent[]): void {
+    if (!this.#isOn) return;
+    this.#inserts.run(
+      events.flatMap(({ type, data, accountId, createdAt }) => [type, data, accountId ?? null, createdAt]),
+    );
+  }
+
   prune(before: number): boolean {
-    return this.#prune.run(before, eventsPrunedAtOnce).changes === eventsPrunedAtOnce;
+    return this.#prune.run(before, eventPruneBatch).changes === eventPruneBatch;
   }
 
   skip(): void {

@@ -5,6 +5,9 @@ import { petStatuses } from '../../../domain/pet-status.ts';
 
 export type Counted = Pick<NewPet, 'categoryId' | 'status'>;
 
+/** The lowest id in a category. */
+const minInt64 = -(2n ** 63n);
+
 type InventoryRow = Record<keyof Inventory, bigint>;
 
 const columns = 'available, pending, sold';
@@ -12,11 +15,16 @@ const columns = 'available, pending, sold';
 export class SqliteInventory {
   readonly #total;
   readonly #ofCategory;
+  readonly #categories;
 
   constructor(database: Database) {
     this.#total = database.query<InventoryRow, []>(`SELECT ${columns} FROM inventory WHERE id = 1`);
     this.#ofCategory = database.query<InventoryRow, [bigint]>(
       `SELECT ${columns} FROM inventory_by_category WHERE category_id = ?`,
+    );
+    this.#categories = database.query<InventoryRow & { readonly id: bigint }, [bigint, number]>(
+      `SELECT category_id AS id, ${columns} FROM inventory_by_category
+       WHERE category_id >= ? ORDER BY category_id LIMIT ?`,
     );
   }
 
@@ -27,6 +35,14 @@ export class SqliteInventory {
       pending: Number(row?.pending ?? 0n),
       sold: Number(row?.sold ?? 0n),
     };
+  }
+
+  list(after: bigint | undefined, limit: number): (Inventory & { readonly id: bigint })[] {
+    return this.#categories
+      .all(after === undefined ? minInt64 : after + 1n, limit)
+      .map(({ id, available, pending, sold }) => {
+        return { id, available: Number(available), pending: Number(pending), sold: Number(sold) };
+      });
   }
 }
 
@@ -66,7 +82,10 @@ export class InventoryChange {
   }
 }
 
-/** Keeps the counts, in the transaction of what changes the animals: one statement for each category, and one for all. */
+/**
+ * Maintains the counts in the transaction that changes the animals: one statement for each category, and one for the
+ * totals.
+ */
 export class InventoryWrites {
   readonly #count;
   readonly #countCategory;

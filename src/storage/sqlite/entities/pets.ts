@@ -1,11 +1,13 @@
-import type { Database, Statement } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import type { Inventory } from '../../../contract/inventory.ts';
 import type { NewPet, Pet } from '../../../contract/pets.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
-import type { AddedEvents, EventWrites, PetWrites } from '../../transaction.ts';
+import type { AddedEvents, PetWrites } from '../../transaction.ts';
 import type { Changes } from './changes.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
+import type { SqliteEventWrites } from './events.ts';
+import { Inserts } from './inserts.ts';
 import { SqliteInventory } from './inventory.ts';
 
 export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
@@ -26,7 +28,11 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
     return this.read(() => this.#inventory.read(categoryId));
   }
 
-  /** A request names few animals, so that each is looked up by its id. */
+  categoriesInUse(after: bigint | undefined, limit: number): (Inventory & { readonly id: bigint })[] {
+    return this.read(() => this.#inventory.list(after, limit));
+  }
+
+  /** A request names few animals, so each is looked up by its id. */
   #named(ids: readonly bigint[], after: bigint, limit: number, { status, categoryId }: PetFilter): Pet[] {
     const ascending = [...new Set(ids)].filter((id) => id > after).sort((a, b) => (a < b ? -1 : 1));
     const named: Pet[] = [];
@@ -40,31 +46,37 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   }
 }
 
-/** By hand, since creating animals is the hot path, and each change is counted by status and category. */
+/** Written by hand, because creating animals is the hot path, and each change is counted by status and category. */
 export class SqlitePetWrites implements PetWrites {
   readonly #changes: Changes;
-  readonly #events: EventWrites;
+  readonly #events: SqliteEventWrites;
   readonly #pets: SqliteEntity<typeof pets>;
-  readonly #insert: Statement<never, [string, bigint, string]>;
+  readonly #inserts: Inserts;
 
-  constructor(database: Database, changes: Changes, events: EventWrites) {
+  constructor(database: Database, changes: Changes, events: SqliteEventWrites) {
     this.#changes = changes;
     this.#events = events;
     this.#pets = new SqliteEntity(database, pets, { touch: changes.touch });
-    this.#insert = database.query('INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)');
+    this.#inserts = new Inserts(database, 'pets', ['name', 'category_id', 'status']);
   }
 
   add(news: readonly NewPet[], events?: AddedEvents): Pet[] {
     this.#changes.touch('pets');
-    return news.map((pet) => {
-      const { lastInsertRowid: id } = this.#insert.run(pet.name, pet.categoryId, pet.status);
-      this.#changes.count(pet, 1);
-      if (events !== undefined) {
-        const { type, createdAt, jsonBehindId } = events;
-        this.#events.add({ type, data: `{"id":${id}${jsonBehindId(pet)}`, createdAt });
-      }
-      return { id: BigInt(id), ...pet };
+    const last = this.#inserts.run(
+      news.flatMap(({ name, categoryId, status }) => [name, categoryId, status]),
+    );
+    const before = last - BigInt(news.length);
+    const added = news.map(({ name, categoryId, status }, index) => {
+      return { id: before + BigInt(index + 1), name, categoryId, status };
     });
+    for (const pet of news) this.#changes.count(pet, 1);
+    if (events !== undefined) {
+      const { type, createdAt, jsonBehindId } = events;
+      this.#events.addAll(
+        added.map((pet) => ({ type, data: `{"id":${pet.id}${jsonBehindId(pet)}`, createdAt })),
+      );
+    }
+    return added;
   }
 
   find(id: bigint): Pet | undefined {
@@ -73,7 +85,7 @@ export class SqlitePetWrites implements PetWrites {
 
   replace(before: Pet, { name, categoryId, status }: Pet): void {
     const isCountedAlike = before.categoryId === categoryId && before.status === status;
-    // SQLite writes the indexes of every column that is set, also where the value stays the same.
+    // SQLite writes the indexes of every column that is set, even if the value stays the same.
     this.#pets.update(before.id, isCountedAlike ? { name } : { name, categoryId, status });
     this.#changes.count(before, -1);
     this.#changes.count({ categoryId, status }, 1);

@@ -1,18 +1,19 @@
 import type { Database } from 'bun:sqlite';
+import { eventLoopTick } from '../../../domain/event-loop.ts';
 import { withNumbers } from '../../../tables/sql.ts';
 import type { KeyUsage, TimeRange } from '../../admin.ts';
 import type { ReadIn } from './entity.ts';
 
 type Of = 'all' | 'deprecated';
 
-/** Most rows read at once: a day may have one for every key, and requests are answered in between. */
-const rowsAtOnce = 2_000;
+/** Maximum number of rows read at once. A day may have one for every key, and requests are answered in between. */
+const rowBatch = 2_000;
 
 type CountRow = [day: bigint, keyId: bigint, count: bigint];
 
 const counts = (count: string, condition: string) =>
   `SELECT day, key_id, ${count} FROM usage_days
-   WHERE (day, key_id) > (?, ?) AND day < ? ${condition} ORDER BY day, key_id LIMIT ${rowsAtOnce}`;
+   WHERE (day, key_id) > (?, ?) AND day < ? ${condition} ORDER BY day, key_id LIMIT ${rowBatch}`;
 
 const sums = `
   SELECT key_id AS keyId, max(account_id) AS accountId, sum(ok) AS ok, sum(refused) AS refused,
@@ -22,7 +23,7 @@ const sums = `
   WHERE account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1 AND day >= ?2 AND day < ?3
   GROUP BY key_id`;
 
-/** Finds the keys with the most requests: adds up those of all keys, and reads more only of the first. */
+/** Finds the keys with the most requests: sums those of all keys, and reads more only for the first. */
 export class TopKeys {
   readonly #read: ReadIn;
   readonly #counts;
@@ -40,7 +41,7 @@ export class TopKeys {
   }
 
   async read(of: Of, range: TimeRange, limit: number): Promise<KeyUsage[]> {
-    const first = mostOf(await this.#totals(of, range), limit);
+    const first = topKeysOf(await this.#totals(of, range), limit);
     const { since, until } = range;
     return this.#read(() =>
       first.flatMap((keyId) => this.#sums.all(keyId, since, until)).map(withNumbers<KeyUsage>),
@@ -57,18 +58,18 @@ export class TopKeys {
         totals.set(id, (totals.get(id) ?? 0) + Number(count));
       }
       const last = rows.at(-1);
-      if (last === undefined || rows.length < rowsAtOnce) return totals;
+      if (last === undefined || rows.length < rowBatch) return totals;
       [day, key] = last;
-      await new Promise((resolve) => setImmediate(resolve));
+      await eventLoopTick();
     }
   }
 }
 
-/** The keys with the highest totals, the highest first. Only the totals are all sorted, as plain numbers. */
-function mostOf(totals: ReadonlyMap<number, number>, limit: number): number[] {
-  const least = Float64Array.from(totals.values()).sort().at(-limit) ?? 0;
+/** The keys with the highest totals, highest first. Only the totals are sorted, as plain numbers. */
+function topKeysOf(totals: ReadonlyMap<number, number>, limit: number): number[] {
+  const minCount = Float64Array.from(totals.values()).sort().at(-limit) ?? 0;
   return [...totals]
-    .filter(([, count]) => count >= least)
+    .filter(([, count]) => count >= minCount)
     .sort(([key, count], [other, its]) => its - count || key - other)
     .slice(0, limit)
     .map(([key]) => key);

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import { dayMs } from '../../../domain/clock.ts';
+import { dayOf, hourMs } from '../../../domain/clock.ts';
 import type { ReportNumber } from '../../../tables/usage.ts';
-import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
+import type { KeyHour, UsageBounds, UsageRows, UsageWrites } from '../../admin.ts';
 
 const addition = (period: 'hour' | 'day') =>
   `INSERT INTO usage_${period}s
@@ -12,19 +12,24 @@ const addition = (period: 'hour' | 'day') =>
        failed = failed + excluded.failed, deprecated = deprecated + excluded.deprecated,
        last_used_at = max(last_used_at, excluded.last_used_at)`;
 
-/** Changes nothing if the number is recorded already. */
+/** Adds to the requests of a row, or inserts it. */
+const count = (table: string, key: string) =>
+  `INSERT INTO ${table} (${key}, requests) VALUES (${key.replaceAll(/\w+/g, '?')}, ?)
+   ON CONFLICT (${key}) DO UPDATE SET requests = requests + excluded.requests`;
+
+/** Changes nothing if the number is already recorded. */
 const recordNumber = `
   INSERT INTO usage_reports AS last (process, number, reported_at) VALUES (?, ?, ?)
   ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
   WHERE last.number < excluded.number`;
 
-const prunedAtOnce = 1_000;
+const pruneBatch = 1_000;
 
 /** Removes some of a table's rows of periods before an instant, the oldest first. */
 const pruning = (table: string, [period, ...rest]: readonly [string, ...string[]]) => {
   const key = [period, ...rest].join(', ');
   return `DELETE FROM ${table} WHERE (${key}) IN (
-    SELECT ${key} FROM ${table} WHERE ${period} < ? ORDER BY ${key} LIMIT ${prunedAtOnce})`;
+    SELECT ${key} FROM ${table} WHERE ${period} < ? ORDER BY ${key} LIMIT ${pruneBatch})`;
 };
 
 type Counts = [number, number, number, number, number, number];
@@ -34,6 +39,10 @@ export class SqliteUsageWrites implements UsageWrites {
   readonly #pruneReports;
   readonly #number;
   readonly #addMinute;
+  readonly #addOperationHour;
+  readonly #addLatencyMinute;
+  readonly #addLatencyHour;
+  readonly #addKeyOperation;
   readonly #addHour;
   readonly #addDay;
   readonly #prune;
@@ -42,9 +51,16 @@ export class SqliteUsageWrites implements UsageWrites {
     this.#pruneInstances = database.query<never, [number]>('DELETE FROM instances WHERE seen_at < ?');
     this.#pruneReports = database.query<never, [number]>('DELETE FROM usage_reports WHERE reported_at < ?');
     this.#number = database.query<never, [string, number, number]>(recordNumber);
-    this.#addMinute = database.query<never, [number, string, string, number]>(
-      `INSERT INTO usage_minutes (minute, operation, code, requests) VALUES (?, ?, ?, ?)
-       ON CONFLICT (minute, operation, code) DO UPDATE SET requests = requests + excluded.requests`,
+    const byCode = (table: string, period: string) =>
+      database.query<never, [number, string, string, number]>(count(table, `${period}, operation, code`));
+    this.#addMinute = byCode('usage_minutes', 'minute');
+    this.#addOperationHour = byCode('usage_operation_hours', 'hour');
+    const byBucket = (table: string, period: string) =>
+      database.query<never, [number, number, number]>(count(table, `${period}, bucket`));
+    this.#addLatencyMinute = byBucket('latency_minutes', 'minute');
+    this.#addLatencyHour = byBucket('latency_hours', 'hour');
+    this.#addKeyOperation = database.query<never, [number, number, string, number]>(
+      count('usage_key_operations', 'day, key_id, operation'),
     );
     this.#addHour = database.query<never, [number, number, number, ...Counts]>(addition('hour'));
     this.#addDay = database.query<never, [number, number, number, ...Counts]>(addition('day'));
@@ -54,6 +70,10 @@ export class SqliteUsageWrites implements UsageWrites {
       minutes: prune('usage_minutes', ['minute', 'operation', 'code']),
       hours: prune('usage_hours', ['hour', 'key_id']),
       days: prune('usage_days', ['day', 'key_id']),
+      latencyMinutes: prune('latency_minutes', ['minute', 'bucket']),
+      operationHours: prune('usage_operation_hours', ['hour', 'operation', 'code']),
+      latencyHours: prune('latency_hours', ['hour', 'bucket']),
+      keyOperations: prune('usage_key_operations', ['day', 'key_id', 'operation']),
     };
   }
 
@@ -61,27 +81,46 @@ export class SqliteUsageWrites implements UsageWrites {
     return this.#number.run(process, number, reportedAt).changes > 0;
   }
 
-  add({ minutes, keys }: Pick<UsageReport, 'minutes' | 'keys'>): void {
+  add({ minutes, latencies, keys }: UsageRows): void {
     for (const { minute, operation, code, requests } of minutes) {
       this.#addMinute.run(minute, operation, code, requests);
+      this.#addOperationHour.run(hourOf(minute), operation, code, requests);
     }
-    // In the order in which they lie: neighbours are written together.
-    for (const key of keys.toSorted((one, other) => one.hour - other.hour || one.keyId - other.keyId)) {
-      const { hour, keyId, accountId, ok, refused, limited, failed, deprecated, lastUsedAt } = key;
-      const counts: Counts = [ok, refused, limited, failed, deprecated, lastUsedAt];
-      this.#addHour.run(hour, keyId, accountId, ...counts);
-      this.#addDay.run(hour - (hour % dayMs), keyId, accountId, ...counts);
+    for (const { minute, bucket, requests } of latencies) {
+      this.#addLatencyMinute.run(minute, bucket, requests);
+      this.#addLatencyHour.run(hourOf(minute), bucket, requests);
     }
+    // In storage order, so that neighbours are written together.
+    for (const key of keys.toSorted((one, other) => one.hour - other.hour || one.keyId - other.keyId))
+      this.#addKey(key);
   }
 
-  prune({ minutes, hours, days, reports, instances }: UsageBounds): boolean {
+  #addKey({ hour, keyId, accountId, operations, ...key }: KeyHour): void {
+    const { ok, refused, limited, failed, deprecated, lastUsedAt } = key;
+    const counts: Counts = [ok, refused, limited, failed, deprecated, lastUsedAt];
+    const day = dayOf(hour);
+    this.#addHour.run(hour, keyId, accountId, ...counts);
+    this.#addDay.run(day, keyId, accountId, ...counts);
+    for (const { operation, requests } of operations)
+      this.#addKeyOperation.run(day, keyId, operation, requests);
+  }
+
+  prune({ minutes, history, hours, days, reports, instances }: UsageBounds): boolean {
     this.#pruneInstances.run(instances);
     this.#pruneReports.run(reports);
     const removed = [
       this.#prune.minutes.run(minutes).changes,
       this.#prune.hours.run(hours).changes,
       this.#prune.days.run(days).changes,
+      this.#prune.latencyMinutes.run(minutes).changes,
+      this.#prune.operationHours.run(history).changes,
+      this.#prune.latencyHours.run(history).changes,
+      this.#prune.keyOperations.run(history).changes,
     ];
-    return removed.some((rows) => rows >= prunedAtOnce);
+    return removed.some((rows) => rows >= pruneBatch);
   }
+}
+
+function hourOf(minute: number): number {
+  return minute - (minute % hourMs);
 }

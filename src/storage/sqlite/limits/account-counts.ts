@@ -1,5 +1,5 @@
 import { type Usage, unused } from '../../../domain/limit.ts';
-import { largestQuota } from '../../../domain/plan.ts';
+import { maxQuota } from '../../../domain/plan.ts';
 import { tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
@@ -25,7 +25,7 @@ export class AccountCounts {
     return this.#copies.sequence(record) !== 0;
   }
 
-  /** The usage in a record, which is 0 where there is none; undefined if both copies are damaged. */
+  /** The usage in a record, 0 if it was never written; undefined if both copies are damaged. */
   read(record: number, id: number): Usage | undefined {
     if (record === 0 || !this.isWritten(record)) return this.#unwritten();
     const from = this.#copies.current(record, id);
@@ -53,7 +53,7 @@ export class AccountCounts {
   }
 }
 
-/** Both windows exhausted, since a second: unknown usage counts as full. */
+/** Both windows exhausted from this second on, because unknown usage counts as full. */
 export function usedUp(openedAt: number): Usage {
-  return { minute: { openedAt, count: largestQuota }, day: { openedAt, count: largestQuota } };
+  return { minute: { openedAt, count: maxQuota }, day: { openedAt, count: maxQuota } };
 }

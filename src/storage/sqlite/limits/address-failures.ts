@@ -37,7 +37,7 @@ export class AddressFailures {
   find(address: string): number {
     const hash = Bun.hash.wyhash(address, this.#seed);
     this.#low = Number(BigInt.asIntN(32, hash));
-    // 0 means no address.
+    // 0 means that there is no address.
     this.#high = Number(BigInt.asIntN(32, hash >> 32n)) || 1;
     return this.#table.find((this.#low >>> 0) % this.#table.reach);
   }

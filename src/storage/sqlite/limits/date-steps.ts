@@ -8,7 +8,7 @@ export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;
 
-  /** Without locks it is read-only. */
+  /** Read-only without locks. */
   constructor(file: LimitFile, locks?: RecordLocks) {
     this.#file = file;
     this.#locks = locks;

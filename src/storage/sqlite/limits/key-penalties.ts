@@ -1,5 +1,5 @@
 import type { Clock } from '../../../domain/clock.ts';
-import { type BanRules, believableBan, type KeyPenalty, noPenalty } from '../../../domain/limit.ts';
+import { type BanRules, type KeyPenalty, noPenalty, plausibleBan } from '../../../domain/limit.ts';
 import type { Ban } from '../../storage.ts';
 import { tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
@@ -8,7 +8,10 @@ import { TwoCopies } from './two-copies.ts';
 
 /** A record has two copies of a penalty, the sequence number of the lifted one, and the strikes' times in a ring. */
 const liftedWord = 1;
-/** The episode's two times, the ban's end and level, and the first and the number of strikes in the ring. */
+/**
+ * The start and end of the episode, the end and level of the ban, and the first strike and number of strikes in the
+ * ring.
+ */
 const copies = { sequenceWord: 0, copiesByte: 8, copyBytes: 32, checksumsWord: 18 };
 const ringByte = 80;
 const strikeBytes = 8;
@@ -61,15 +64,15 @@ export class KeyPenalties {
     return this.#copies.sequence(record);
   }
 
-  /** Invalidates this state of the record. A newer one stays valid. */
+  /** Invalidates this state of the record. A newer one remains valid. */
   lift(record: number, sequence: number): void {
     Atomics.store(this.#file.i32, record / 4 + liftedWord, sequence);
     this.#file.changed();
   }
 
   /**
-   * Writes strikes into the ring and returns the place of the first. Known ones keep their place. New ones follow them,
-   * in places that the current copy does not use, or uses for older strikes.
+   * Writes strikes into the ring and returns the position of the first. Known strikes keep their position. New ones
+   * follow them, in positions that the current copy does not use, or uses for older strikes.
    */
   #placeStrikes(record: number, id: number, before: KeyPenalty, { strikes }: KeyPenalty): number {
     const { i32, f64 } = this.#file;
@@ -99,7 +102,7 @@ export class KeyPenalties {
 }
 
 /** The penalty of a key whose record is damaged: the longest ban. */
-export function longestBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: number): KeyPenalty {
+export function maxBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: number): KeyPenalty {
   const banLevel = Math.max(0, Math.ceil(Math.log2(longestBanSeconds / firstBanSeconds)));
   return { ...noPenalty, bannedUntil: Math.floor(nowMs / 1_000) + longestBanSeconds, banLevel };
 }
@@ -136,5 +139,5 @@ function banOf(
   const penalty = keys.read(record, keyId);
   if (penalty === undefined || nowMs >= penalty.bannedUntil * 1_000) return undefined;
   const { bannedUntil, banLevel: level } = penalty;
-  return { keyId, bannedUntil: believableBan(bannedUntil, level, rules, nowMs), level };
+  return { keyId, bannedUntil: plausibleBan(bannedUntil, level, rules, nowMs), level };
 }

@@ -1,7 +1,6 @@
 /**
  * Layout of the limit file, which is mapped into memory in the byte order of the machine. It consists of extents of one
- * size. The first is the header; every other one names the table it belongs to, so that the directory in the header can
- * be rebuilt.
+ * size. The first is the header. Every other one names its table, so that the directory in the header can be rebuilt.
  */
 
 export const extentBytes = 262_144;
@@ -12,17 +11,17 @@ export const format = 1;
 export const fileMagic = 'AnStLim\n';
 export const extentMagic = 0x4c696d45;
 
-/** Places in the header: indexes of 32-bit words, except `aheadMs`, which is one of 64-bit words. */
+/** Positions in the header: indexes of 32-bit words, except `aheadMs`, which is an index of 64-bit words. */
 export const header = {
-  // Written once, and under the checksum.
+  // Written once, and covered by the checksum.
   format: 2,
   strikes: 3,
   seedLow: 4,
   seedHigh: 5,
-  /** Steady second from which accounts without a count are exhausted, because counts were lost; 0 if none were. */
+  /** Steady second from which accounts without a count are exhausted, because counts were lost; 0 if none were lost. */
   strictSince: 6,
   checksum: 7,
-  // What changes.
+  // Mutable state:
   firstOwner: 16,
   nextOwner: 17,
   extents: 18,
@@ -34,13 +33,15 @@ export const header = {
   changed: 24,
   /** 1 if the last sync failed. */
   failing: 25,
-  /** Two words for each worker number up to `mostWorkers`: the owner number, and the lock that it is about to take. */
+  /**
+   * Two words for each worker number up to `maxWorkers`: the owner number, and the lock that it is about to acquire.
+   */
   workers: 256,
 } as const;
 
 export interface TableLayout {
   readonly number: number;
-  /** Place of its extents' numbers in the header, in order; 0 for one that is not allocated. */
+  /** Position of its extents' numbers in the header, in order; 0 for one that is not allocated. */
   readonly directory: number;
   readonly reach: number;
 }
@@ -51,8 +52,8 @@ export const tables = {
   keys: { number: 2, directory: 5_120, reach: 60_416 },
 } as const satisfies Record<string, TableLayout>;
 
-/** Locks are named by 32-bit indexes of 32-bit words. */
-export const mostExtents = 32_768;
+/** Locks are identified by 32-bit indexes of 32-bit words. */
+export const maxExtents = 32_768;
 
 /** A checksum of `count` words and of `id`, which distinguishes records of the same content. */
 export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {

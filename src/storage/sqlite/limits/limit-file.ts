@@ -9,7 +9,7 @@ import {
   fileMagic,
   format,
   header,
-  mostExtents,
+  maxExtents,
   type TableLayout,
 } from './layout.ts';
 
@@ -17,7 +17,7 @@ const headerWords = header.checksum;
 /** Words of an extent's header: magic, format, table, index in the table, and strikes. Their checksum follows. */
 const extentWords = 5;
 
-/** The smallest page of memory that a system has. */
+/** Smallest memory page of any supported system. */
 const pageBytes = 4_096;
 
 interface ExtentHeader {
@@ -32,8 +32,8 @@ export interface NewFile {
 }
 
 /**
- * A file mapped into the memory of every process that has it open: the others see a write at once, and it is in the
- * file even if the process is killed. `i32` and `f64` are replaced when the file grows.
+ * A file mapped into the memory of every process that has it open. Other processes see a write immediately, and it is
+ * in the file even if the process is killed. `i32` and `f64` are replaced when the file grows.
  */
 export class LimitFile implements Disposable {
   readonly path: string;
@@ -97,16 +97,16 @@ export class LimitFile implements Disposable {
     return Math.floor(fstatSync(this.fd).size / extentBytes);
   }
 
-  /** From here on `loss` also reports another start of the service, and a copy that overwrites the file. */
+  /** From here on, `loss` also reports another start of the service, and a copy that overwrites the file. */
   beginCounting(): void {
     this.#run = this.i32[header.firstOwner];
   }
 
-  /** Why counts are no longer written to the file of this name; undefined while they are. */
+  /** Reason why counts are no longer written to the file of this name; undefined while they are. */
   get loss(): string | undefined {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // Other processes count in another file: a copy replaced this one.
+    // Other processes count in another file, because a copy replaced this one.
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }
@@ -115,7 +115,7 @@ export class LimitFile implements Disposable {
       : undefined;
   }
 
-  /** Whether the header was overwritten since this process began to count. The locks in the file are invalid then. */
+  /** Whether the header was overwritten since this process began to count. The locks in the file are then invalid. */
   get isOverwritten(): boolean {
     return this.#run !== undefined && (this.i32[header.firstOwner] !== this.#run || !this.isSound);
   }
@@ -130,7 +130,7 @@ export class LimitFile implements Disposable {
 
   /** Maps an extent that another process may have added. Throws `StorageUnavailable` if the file lacks it. */
   reach(extent: number): void {
-    // Unsigned, because an overwritten file may name an extent below 0.
+    // Unsigned, because an overwritten file may contain an extent number below 0.
     if (extent >>> 0 < this.#mapped) return;
     this.#map();
     if (extent >>> 0 >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
@@ -145,12 +145,12 @@ export class LimitFile implements Disposable {
   }
 
   /**
-   * Adds an extent to a table. Callers hold the lock. Its bytes are really written: a hole in a file on a full disk
-   * would kill the process that touches it. Throws as the system does, having added nothing.
+   * Adds an extent to a table. Callers hold the lock. Its bytes are actually written, because a hole in a file on a
+   * full disk would kill the process that accesses it. Throws as the system does, having added nothing.
    */
   add({ number, directory }: TableLayout, index: number): void {
     const extent = this.i32[header.extents] as number;
-    if (extent >= mostExtents) throw new Error(`${this.path} has its largest size`);
+    if (extent >= maxExtents) throw new Error(`${this.path} has its largest size`);
     const bytes = Buffer.alloc(extentBytes);
     const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentHeaderBytes / 4);
     words.set([extentMagic, format, number, index, this.strikes]);
@@ -158,7 +158,7 @@ export class LimitFile implements Disposable {
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
-      // Gives the space back to the data file.
+      // Frees the space for the data file.
       ftruncateSync(this.fd, extent * extentBytes);
       throw error;
     }

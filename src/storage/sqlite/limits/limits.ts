@@ -2,13 +2,13 @@ import type { Clock } from '../../../domain/clock.ts';
 import {
   asDate,
   asDates,
-  believableBan,
   decide,
   decideFailure,
   type KeyPenalty,
   type LimitRules,
   noPenalty,
   peek,
+  plausibleBan,
   refund,
   type Usage,
   type Verdict,
@@ -20,10 +20,10 @@ import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '
 import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
 import { SharedDateSteps } from './date-steps.ts';
-import { bansIn, KeyPenalties, liftIn, longestBan } from './key-penalties.ts';
+import { bansIn, KeyPenalties, liftIn, maxBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
-import { believableUsage, notBefore, standingIn } from './standing.ts';
+import { notBefore, plausibleUsage, standingIn } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
@@ -36,7 +36,7 @@ export interface Limits {
   peek(address: string): WindowState;
   bans(): Ban[];
   lift(keyId: number): boolean;
-  /** Why limit state is not being saved; undefined while it is. */
+  /** Reason why limit state is not being saved; undefined while it is. */
   readonly trouble: string | undefined;
   /** Throws `StorageUnavailable` if the state was overwritten, so that requests cannot be counted until a restart. */
   expectIntact(): void;
@@ -49,12 +49,15 @@ interface LimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** A different number for each process that counts. */
+  /** Unique among the processes that count. */
   readonly worker: number;
   readonly isSyncing: boolean;
 }
 
-/** Limit state in a file that all processes map. The lock of an account, held under a microsecond, also guards its keys. */
+/**
+ * Limit state in a file that all processes map. The lock of an account, held for less than a microsecond, also guards
+ * its keys.
+ */
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
@@ -65,7 +68,7 @@ export class SqliteLimits implements Limits {
   readonly #keys: KeyPenalties;
   readonly #addresses: AddressFailures;
   readonly #sync: LimitSync;
-  #toldOfDamage = false;
+  #isDamageReported = false;
 
   /** Takes ownership of the file. Throws as the system does. */
   constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing }: LimitsOptions) {
@@ -91,7 +94,7 @@ export class SqliteLimits implements Limits {
     if (this.#file.isOverwritten) throw new StorageUnavailable(limitsOverwritten);
   }
 
-  /** Allocates records for accounts up to this id, so that a full disk is noticed now. Throws as the system does. */
+  /** Allocates records for accounts up to this id, so that a full disk is noticed early. Throws as the system does. */
   makeRoom(lastAccountId: number): void {
     const { table } = this.#accounts;
     for (let id = 0; id <= lastAccountId; id += table.recordsPerExtent) table.make(id, this.#locks);
@@ -127,7 +130,7 @@ export class SqliteLimits implements Limits {
     }
   }
 
-  /** Throws `StorageUnavailable`, having given back nothing. */
+  /** Throws `StorageUnavailable`, having changed nothing. */
   refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
     const record = this.#recordOf(accountId);
     this.#locks.acquire(record / 4);
@@ -206,27 +209,27 @@ export class SqliteLimits implements Limits {
 
   #usage(record: number, accountId: number, nowMs: number): Usage {
     const stored = this.#accounts.read(record, accountId);
-    const usage = believableUsage(stored, nowMs);
+    const usage = plausibleUsage(stored, nowMs);
     if (usage !== stored) this.#accounts.write(record, accountId, usage);
-    if (stored === undefined) this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
+    if (stored === undefined) this.#reportDamage(`account ${accountId}: its limits count as used up`);
     return usage;
   }
 
   #penalty(record: number, keyId: number, nowMs: number): KeyPenalty {
     const penalty = this.#keys.read(record, keyId);
     if (penalty === undefined) {
-      const strict = longestBan(this.#rules.ban, nowMs);
+      const strict = maxBan(this.#rules.ban, nowMs);
       this.#keys.write(record, keyId, noPenalty, strict);
-      this.#tellOfDamage(`key ${keyId}: it is banned ("animal-store bans lift ${keyId}" lifts that)`);
+      this.#reportDamage(`key ${keyId}: it is banned ("animal-store bans lift ${keyId}" lifts that)`);
       return strict;
     }
     if (penalty.bannedUntil === 0) return penalty;
-    const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
+    const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
     // The clock of another process may be ahead by up to a second.
     if (penalty.bannedUntil - bannedUntil <= 1) return penalty;
-    const believed = { ...penalty, bannedUntil };
-    this.#keys.write(record, keyId, penalty, believed);
-    return believed;
+    const plausible = { ...penalty, bannedUntil };
+    this.#keys.write(record, keyId, penalty, plausible);
+    return plausible;
   }
 
   /** Drops a penalty if the disk is full: the request is refused anyway. */
@@ -245,9 +248,9 @@ export class SqliteLimits implements Limits {
     }
   }
 
-  #tellOfDamage(what: string): void {
-    if (this.#toldOfDamage) return;
-    this.#toldOfDamage = true;
+  #reportDamage(what: string): void {
+    if (this.#isDamageReported) return;
+    this.#isDamageReported = true;
     this.#notice(`limit state is damaged, such as that of ${what}`);
   }
 }

@@ -4,11 +4,11 @@ import type { LimitRules } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
 import { StorageUnusable } from '../../storage.ts';
 import { fileReason, type StoreFiles } from '../files.ts';
-import { limitsBeside } from './beside.ts';
+import { commandLimits } from './command-limits.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
 import { type Limits, SqliteLimits } from './limits.ts';
-import { fillFromRemains, makeLimits } from './making.ts';
+import { fillFromPrevious, makeLimits } from './make-limits.ts';
 import { surveyOf, writeDirectory } from './survey.ts';
 
 interface OpenLimits {
@@ -18,19 +18,19 @@ interface OpenLimits {
    * another process of its service. `beside`: a command that reads counts and lifts bans.
    */
   readonly role: 'serving' | 'worker' | 'beside';
-  /** A number up to `mostWorkers` that no other process of the service has; defaults to 0. */
+  /** A number up to `maxWorkers` that no other process of the service has; defaults to 0. */
   readonly worker?: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** The highest account id; records up to it are allocated at once. */
+  /** The highest account id. Records up to it are allocated immediately. */
   readonly lastAccountId?: number;
 }
 
 /** Owner numbers that may have been assigned after the last sync before a power failure. */
 const lostOwners = 1_024;
-/** Most owner numbers; a file that has assigned them all is rebuilt. */
-const mostOwners = 2 ** 30;
+/** Maximum owner number. A file that has assigned all of them is rebuilt. */
+const maxOwners = 2 ** 30;
 
 /** Throws `StorageUnusable`. */
 export function openLimits(options: OpenLimits): Limits {
@@ -42,7 +42,7 @@ export function openLimits(options: OpenLimits): Limits {
     );
   }
   try {
-    return role === 'beside' ? openBeside(options) : openCounting(options);
+    return role === 'beside' ? openForCommands(options) : openCounting(options);
   } catch (error) {
     throw unusable(files, error);
   }
@@ -66,7 +66,7 @@ function openCounting(options: OpenLimits): Limits {
   const { files, role, worker = 0, clock, rules, notice, lastAccountId = 0 } = options;
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
-  const file = opened.use(isSyncing ? openSound(options) : new LimitFile(files.limits));
+  const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
   if (isSyncing) beginRun(file, clock);
   else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
   const limits = new SqliteLimits(file, { clock, rules, notice, worker, isSyncing });
@@ -76,7 +76,7 @@ function openCounting(options: OpenLimits): Limits {
 }
 
 /** Opens the file, rebuilt if it is damaged, full, or lacks room for strikes. */
-function openSound(options: OpenLimits): LimitFile {
+function openIntact(options: OpenLimits): LimitFile {
   const { files, clock, rules, notice } = options;
   const { strikes } = rules.ban;
   if (!existsSync(files.limits)) return makeLimits(files.limits, { strikes, strictSince: 0 });
@@ -87,7 +87,7 @@ function openSound(options: OpenLimits): LimitFile {
     throw newer(files.limits, i32[header.format] as number);
   const survey = surveyOf(old);
   const isDamaged = !isDated || survey.isDamaged;
-  const isFull = isDated && (i32[header.nextOwner] as number) > mostOwners;
+  const isFull = isDated && (i32[header.nextOwner] as number) > maxOwners;
   if (isDated && !isDamaged && (i32[header.extents] as number) > old.extentsBySize) {
     notice(`${files.limits} is shorter than it was: counts and bans that stood at its end begin anew`);
   }
@@ -99,7 +99,7 @@ function openSound(options: OpenLimits): LimitFile {
   clock.share?.({ count: 0, aheadMs: isDated ? (old.f64[header.aheadMs] as number) : 0, add: () => true });
   const strictSince = isDamaged ? Math.floor(clock.steady() / 1_000) : old.strictSince;
   const file = makeLimits(files.limits, { strikes, strictSince }, (made) => {
-    if (old.i32.length > 0) fillFromRemains(made, { old, survey, isDated, clock, rules: rules.ban });
+    if (old.i32.length > 0) fillFromPrevious(made, { old, survey, isDated, clock, rules: rules.ban });
   });
   if (isDamaged) {
     notice(
@@ -127,7 +127,7 @@ function newer(path: string, itsFormat: number): StorageUnusable {
   );
 }
 
-function openBeside({ files, clock, rules }: OpenLimits): Limits {
+function openForCommands({ files, clock, rules }: OpenLimits): Limits {
   const open = () => (existsSync(files.limits) ? openFile(files) : undefined);
-  return limitsBeside(open, clock, rules.ban);
+  return commandLimits(open, clock, rules.ban);
 }

@@ -1,12 +1,12 @@
 import { limitsOverwritten } from '../../../domain/trouble.ts';
-import { mostWorkers } from '../../../domain/workers.ts';
+import { maxWorkers } from '../../../domain/workers.ts';
 import { StorageUnavailable } from '../../storage.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
 /** A lock is held for less than a microsecond, unless its holder is suspended: later attempts wait a millisecond each. */
 const spins = 1_000;
-const mostWaitsMs = 1_000;
+const maxWaitMs = 1_000;
 
 /**
  * Locks in a mapped file: words with the owner number of the process that holds them. The supervisor frees the locks of
@@ -17,15 +17,15 @@ export class RecordLocks {
   readonly #owner: number;
   /** A lock with a value outside this start's owner numbers is free. */
   readonly #firstOwner: number;
-  /** Where this process announces the lock that it is about to acquire. */
+  /** Position at which this process announces the lock that it is about to acquire. */
   readonly #announced: number;
-  /** A lock that could not be acquired, and its holder: further requests do not wait for it. */
-  #stuck = 0;
+  /** A lock that could not be acquired, and its holder. Further requests do not wait for it. */
+  #stuckWord = 0;
   #stuckOwner = 0;
 
-  /** `worker` is a number up to `mostWorkers` that no other process has. */
+  /** `worker` is a number up to `maxWorkers` that no other process has. */
   constructor(file: LimitFile, worker: number) {
-    if (worker < 0 || worker > mostWorkers) throw new RangeError(`There is no worker ${worker}.`);
+    if (worker < 0 || worker > maxWorkers) throw new RangeError(`There is no worker ${worker}.`);
     this.#file = file;
     // The last process with this number has ended.
     this.freeLocksOf(worker);
@@ -40,7 +40,7 @@ export class RecordLocks {
   /** Acquires the lock of a record. Throws `StorageUnavailable` after about a second. */
   acquire(word: number): void {
     const { i32 } = this.#file;
-    // Announced first, so that a supervisor can free it whenever this process is killed.
+    // Announced first, so that a supervisor can free it if this process is killed at any time.
     i32[this.#announced] = word;
     this.acquireOfHeader(word);
   }
@@ -69,17 +69,17 @@ export class RecordLocks {
   }
 
   #wait(word: number): void {
-    for (let attempt = 0; attempt < spins + mostWaitsMs; attempt++) {
+    for (let attempt = 0; attempt < spins + maxWaitMs; attempt++) {
       const { i32 } = this.#file;
       const holder = Atomics.load(i32, word);
       const isFree =
         holder < (i32[header.firstOwner] as number) || holder >= (i32[header.nextOwner] as number);
       if (isFree && Atomics.compareExchange(i32, word, holder, this.#owner) === holder) return;
       if (attempt < spins || isFree) continue;
-      if (word === this.#stuck && holder === this.#stuckOwner) break;
+      if (word === this.#stuckWord && holder === this.#stuckOwner) break;
       Bun.sleepSync(1);
-      if (attempt < spins + mostWaitsMs - 1) continue;
-      this.#stuck = word;
+      if (attempt < spins + maxWaitMs - 1) continue;
+      this.#stuckWord = word;
       this.#stuckOwner = holder;
     }
     throw new StorageUnavailable('the limit state of the caller is locked by another process');

@@ -2,20 +2,20 @@ import type { Clock } from '../../../domain/clock.ts';
 import {
   asDates,
   type BanRules,
-  believableBan,
   noPenalty,
+  plausibleBan,
   standing,
   type Usage,
   type Verdict,
 } from '../../../domain/limit.ts';
 import type { Caller } from '../../storage.ts';
 import { type AccountCounts, usedUp } from './account-counts.ts';
-import { type KeyPenalties, longestBan } from './key-penalties.ts';
+import { type KeyPenalties, maxBan } from './key-penalties.ts';
 
-/** Greatest difference between two processes that read the same clock; the later one is right. */
-const apartMs = 50;
+/** Maximum difference between two processes that read the same clock. The later one is right. */
+const toleranceMs = 50;
 
-/** The standing of a caller, without counting. Processes that count hold the lock of the account's record. */
+/** The usage and penalty of a caller, without counting. Processes that count hold the lock of the account's record. */
 export function standingIn(
   accounts: AccountCounts,
   keys: KeyPenalties,
@@ -26,28 +26,28 @@ export function standingIn(
   const record = accounts.table.find(accountId);
   const keyRecord = keys.table.find(keyId);
   const steadyMs = clock.steady();
-  const usage = believableUsage(accounts.read(record, accountId), steadyMs);
+  const usage = plausibleUsage(accounts.read(record, accountId), steadyMs);
   const nowMs = notBefore(usage, steadyMs);
   const read = keyRecord === 0 ? noPenalty : keys.read(keyRecord, keyId);
-  const penalty = read ?? longestBan(rules, nowMs);
-  const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
+  const penalty = read ?? maxBan(rules, nowMs);
+  const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
   return asDates(standing(usage, { ...penalty, bannedUntil }, quota, nowMs), clock.aheadSeconds);
 }
 
 /** The same object, unless its record is damaged, or the date was set back while the service was stopped. */
-export function believableUsage(usage: Usage | undefined, nowMs: number): Usage {
+export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);
   if (usage === undefined) return usedUp(second);
-  return isToCome(usage, nowMs) ? opened(usage, second) : usage;
+  return isInFuture(usage, nowMs) ? opened(usage, second) : usage;
 }
 
-/** Now, but not before a window that another process has just opened by a clock slightly ahead. */
+/** The current time, or the opening of a window that another process has just opened by a clock slightly ahead. */
 export function notBefore({ minute, day }: Usage, nowMs: number): number {
   return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
 }
 
-function isToCome({ minute, day }: Usage, nowMs: number): boolean {
-  return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + apartMs;
+function isInFuture({ minute, day }: Usage, nowMs: number): boolean {
+  return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + toleranceMs;
 }
 
 /** The usage, in windows that began by this second. */

@@ -18,7 +18,7 @@ export function surveyOf(file: LimitFile): LimitSurvey {
   for (let number = 1; number < count; number++) {
     file.reach(number);
     const extent = file.extent(number);
-    // A power failure came before its first sync.
+    // The power failed before its first sync.
     if (extent === 'free') continue;
     const layout = layouts.find((one) => one.number === extent?.table);
     const places = layout && extents.get(layout);
@@ -33,7 +33,7 @@ export function surveyOf(file: LimitFile): LimitSurvey {
   return { extents, strikes, isDamaged };
 }
 
-/** Rebuilds the directory in the header. No other process may change the file meanwhile. */
+/** Rebuilds the directory in the header. No other process may change the file at the same time. */
 export function writeDirectory({ i32, extentsBySize }: LimitFile, { extents }: LimitSurvey): void {
   for (const [{ directory, reach }, places] of extents) {
     for (let index = 0; index < reach; index++) i32[directory + index] = places[index] ?? 0;

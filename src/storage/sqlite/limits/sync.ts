@@ -16,7 +16,7 @@ export class LimitSync {
   readonly #outage: Outage;
   readonly #isSyncing: boolean;
   readonly #task: PeriodicTask;
-  /** Retries what failed because the file could not grow. */
+  /** Retries operations that failed because the file could not grow. */
   #again: (() => void) | undefined;
 
   constructor(file: LimitFile, notice: Notice, isSyncing: boolean) {
@@ -31,7 +31,7 @@ export class LimitSync {
     return this.#file.i32[header.failing] === 1 ? 'the last sync failed' : undefined;
   }
 
-  /** Begins the outage; it ends when `again` works. */
+  /** Begins the outage, which ends when `again` succeeds. */
   failed(reason: string, again: () => void): void {
     this.#again = again;
     this.#outage.begin(reason);
@@ -57,7 +57,7 @@ export class LimitSync {
   }
 
   async #sync(): Promise<void> {
-    // Later writes belong to the next sync.
+    // Later writes are covered by the next sync.
     if (Atomics.exchange(this.#file.i32, header.changed, 0) === 0) return;
     try {
       await synced(this.#file.fd);

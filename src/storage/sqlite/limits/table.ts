@@ -33,7 +33,10 @@ export class LimitTable {
     );
   }
 
-  /** As `find`, allocated if necessary. Throws as the system does, or `StorageUnavailable` for an id above `reach`. */
+  /**
+   * Like `find`, but allocates the record if necessary. Throws as the system does, or `StorageUnavailable` for an id
+   * above `reach`.
+   */
   make(id: number, locks: RecordLocks): number {
     const found = this.find(id);
     if (found !== 0) return found;

@@ -1,7 +1,7 @@
 import { checksumOf } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Places in a record, in bytes or 32-bit words. */
+/** Positions in a record, in bytes or 32-bit words. */
 interface CopiesLayout {
   /** The sequence number, whose last bit is the index of the current copy. */
   readonly sequenceWord: number;
@@ -11,7 +11,7 @@ interface CopiesLayout {
   readonly checksumsWord: number;
 }
 
-/** Sequence numbers run from 1 to this, then continue with 2, so that the copies still alternate. */
+/** Sequence numbers start at 1. After the maximum, they continue with 2, so that the copies still alternate. */
 const lastSequence = 0x7fff_ffff;
 
 /** A write fills the other copy, then increments the sequence number: a killed process or a torn write leaves a valid state. */
@@ -32,7 +32,7 @@ export class TwoCopies {
   current(record: number, id: number): number | undefined {
     const newer = this.sequence(record) & 1;
     if (this.#isSound(record, id, newer)) return this.#begin(record, newer);
-    // Torn by a power failure: the other copy is the state before.
+    // Torn by a power failure: the other copy is the previous state.
     const older = 1 - newer;
     return this.#isSound(record, id, older) ? this.#begin(record, older) : undefined;
   }

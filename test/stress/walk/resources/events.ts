@@ -14,7 +14,7 @@ interface Asked {
   readonly limit: number;
   readonly types: readonly string[];
   readonly isNewestFirst: boolean;
-  /** What the link to the next page repeats. */
+  /** Query that the link to the next page repeats. */
   readonly query: string;
 }
 
@@ -51,7 +51,7 @@ function listEvents({ chance, scene }: Making): Request {
   };
 }
 
-/** Whether a link has these parameters, in any order. */
+/** True if a link has these parameters, in any order. */
 const linkTo = (query: string, after: string) => (link: string) => {
   const [, linked = ''] = /^<[^>]*\/v1\/events\?([^>]*)>; rel="next"$/.exec(link) ?? [];
   const sorted = (parameters: string) => parameters.split('&').sort().join('&');
@@ -118,7 +118,7 @@ function somePage({ query, limit }: Asked): Outcome {
 /** An id that no walk reaches. */
 const beyond = '1000000000000';
 
-/** By HEAD, which opens no stream; what one sends is proved by `test/api/event-stream.test.ts`. */
+/** HEAD opens no stream. `test/api/event-stream.test.ts` tests the contents of streams. */
 function streamEvents({ chance, scene }: Making): Request {
   const request = { operationId: 'streamEvents', isPartly: true } as const;
   if (!scene.isAlone || chance.often(0.7))

@@ -4,7 +4,7 @@ import type { Resource } from '../resource.ts';
 import { absentId, categoryIdIn, type Making } from '../scene.ts';
 import { type Animal, animals } from './animals.ts';
 
-/** How many animals there are in each status, as the inventory says it. */
+/** Number of animals in each status, in the form of the inventory. */
 function inventoryText(counted: Iterable<Animal>): string {
   const counts = { available: 0, pending: 0, sold: 0 };
   for (const { status } of counted) counts[status]++;
@@ -46,7 +46,7 @@ const someInventory = {
   matches: (text: string) => (inventoryForm.test(text) ? undefined : `the inventory is ${text}`),
 };
 
-/** Unless the client is alone, others' animals are counted with its own. */
+/** Unless the client is alone, the count includes animals of other clients. */
 function wholeInventory(isAlone: boolean): Request['act'] {
   return ({ world }) => {
     const text = inventoryText(world.all(animals).values());

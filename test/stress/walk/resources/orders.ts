@@ -23,7 +23,7 @@ interface Order {
   readonly petId: bigint;
   readonly status: OrderStatus;
   readonly reference?: string | undefined;
-  /** As the service wrote them: times are its own choice. */
+  /** As returned by the service, which chooses the time. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -45,7 +45,7 @@ export function openOrderOf(world: World, petId: bigint): Order | undefined {
 
 type OrderStep = 'approve' | 'deliver' | 'cancel' | 'return';
 
-/** The steps an order has, and where they lead. */
+/** Transitions of an order, with the resulting status. */
 const stepsOf: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
   placed: { approve: 'approved', cancel: 'cancelled' },
   approved: { deliver: 'delivered', cancel: 'cancelled' },
@@ -98,7 +98,7 @@ function petStatusAfter(step: OrderStep, { status }: Animal): PetStatus {
   return step === 'return' && status === 'sold' ? 'available' : status;
 }
 
-/** The id of an order, usually of one that has the step. */
+/** The id of an order, usually of one that allows the transition. */
 function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
   const orders = [...world.all(kind).values()];
   const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);

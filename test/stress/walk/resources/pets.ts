@@ -10,7 +10,7 @@ import { openOrderOf, kind as orders } from './orders.ts';
 
 type PetPatch = Partial<Omit<Animal, 'id'>>;
 
-/** Which status may follow which. */
+/** Allowed status transitions. */
 const followers: Readonly<Record<PetStatus, readonly PetStatus[]>> = {
   available: ['pending', 'sold'],
   pending: ['available', 'sold'],
@@ -86,7 +86,7 @@ function int64Near(value: bigint, distance: number): bigint {
   return BigInt.asIntN(64, near) === near ? near : value;
 }
 
-/** The ids of some animals, half of which are like the known one. */
+/** Ids of some animals, half of them similar to the known one. */
 function idsIn(making: Making, known: Animal | undefined): bigint[] {
   const { chance, scene } = making;
   const alike = [...scene.world.all(animals).values()].filter(
@@ -120,7 +120,7 @@ function membersOf({ chance }: Making, { name, categoryId, status }: PetPatch): 
   ];
 }
 
-/** Half of the animals are of one category, so that filters find several. Now and then one that any client may use. */
+/** Half of the animals share one category, so that filters find several. Occasionally a category shared with other clients. */
 function categoryIn(making: Making): bigint {
   const { chance, scene } = making;
   const [first = 0n] = scene.categories;
@@ -130,7 +130,7 @@ function categoryIn(making: Making): bigint {
   return id >= 0n && id < endOfOwnCategories ? -1n - id : id;
 }
 
-/** Often an animal that was delivered and may be returned, brought back and reserved meanwhile, which is the rarer case. */
+/** Prefers a delivered animal that can be returned, or one returned and reserved since then, which is rarer. */
 function changeIn(making: Making): { readonly id: bigint; readonly status: PetStatus } {
   const { chance, scene } = making;
   const { world } = scene;

@@ -41,7 +41,7 @@ function createWebhook({ world, chosen }: Turn, given: Given): Outcome {
   return { status: 201, text: withSecret(webhook, secret), location: `/v1/webhooks/${id}` };
 }
 
-/** What an operation does to a webhook that is there, if the preconditions hold. */
+/** The effect of an operation on an existing webhook if the preconditions hold. */
 function onWebhook(
   { world, meets }: Turn,
   id: bigint,
@@ -57,7 +57,7 @@ function webhookIdIn({ chance, scene: { world } }: Making): bigint {
   return ids.length > 0 && chance.often(0.9) ? chance.pick(ids) : absentId(chance);
 }
 
-/** Members of a body, each with its JSON; those that are left out now and then. */
+/** Members of a body with their JSON. Some are omitted at random. */
 function anyMembers({ chance }: Making) {
   const url = `https://127.0.0.1:${chance.int(1, 9)}/${chance.int(0, 99)}?a=%20&b`;
   const some = selectors.filter(() => chance.often(0.3));
@@ -205,7 +205,7 @@ function listWebhooks(making: Making): Request {
   });
 }
 
-/** Nothing is sent to the webhooks of the walk, so that there are none. */
+/** Always empty, because the walk sends no events to webhooks. */
 function listDeliveries(making: Making): Request {
   const id = webhookIdIn(making);
   const filters: Readonly<Record<string, Filter<Webhook>>> = memberFilters(

@@ -5,7 +5,7 @@ import { type BanRules, noPenalty, type Usage } from '../../../domain/limit.ts';
 import { syncFolderOf } from '../disk.ts';
 import { makeFile } from '../files.ts';
 import { AccountCounts, usedUp } from './account-counts.ts';
-import { KeyPenalties, longestBan } from './key-penalties.ts';
+import { KeyPenalties, maxBan } from './key-penalties.ts';
 import { header } from './layout.ts';
 import { LimitFile, type NewFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
@@ -29,7 +29,7 @@ export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) 
   return new LimitFile(path);
 }
 
-interface Remains {
+interface PreviousState {
   readonly old: LimitFile;
   readonly survey: LimitSurvey;
   readonly isDated: boolean;
@@ -38,7 +38,10 @@ interface Remains {
 }
 
 /** Damaged records get the strictest state. Ids that no longer fit are dropped: more strikes leave room for fewer records. */
-export function fillFromRemains(file: LimitFile, { old, survey, isDated, clock, rules }: Remains): void {
+export function fillFromPrevious(
+  file: LimitFile,
+  { old, survey, isDated, clock, rules }: PreviousState,
+): void {
   const locks = new RecordLocks(file, 0);
   if (isDated) file.f64[header.aheadMs] = old.f64[header.aheadMs] as number;
   const nowMs = clock.steady();
@@ -52,12 +55,12 @@ export function fillFromRemains(file: LimitFile, { old, survey, isDated, clock, 
   const [oldKeys, keys] = [new KeyPenalties(old, survey.strikes), new KeyPenalties(file)];
   oldKeys.table.each((record, id) => {
     if (oldKeys.sequence(record) === 0 || id >= keys.table.reach) return;
-    const penalty = oldKeys.read(record, id) ?? longestBan(rules, nowMs);
+    const penalty = oldKeys.read(record, id) ?? maxBan(rules, nowMs);
     if (penalty !== noPenalty) keys.write(keys.table.make(id, locks), id, noPenalty, penalty);
   });
 }
 
-/** The counts in windows that open now, because it is unknown when they did. */
+/** The counts in windows that open now, because their start is unknown. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }

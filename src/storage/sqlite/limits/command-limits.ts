@@ -17,11 +17,11 @@ import type { Limits } from './limits.ts';
 import { standingIn } from './standing.ts';
 
 /**
- * Limit state for commands that manage a store, served or not: shows counts and bans, lifts bans, and counts nothing.
+ * Limit state for commands that manage a store, which may be served. They show counts and bans and lift bans, but never count.
  * The file is mapped only while a command needs it, because a start of the service may replace it. `open` returns
  * undefined if there is none.
  */
-export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
+export function commandLimits(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
   const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {
     using file = open();
     if (file === undefined) return none;
@@ -29,7 +29,7 @@ export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, ru
     clock.share?.(new SharedDateSteps(file));
     return use(new KeyPenalties(file), file);
   };
-  /** Reads without a lock, so usage that changes meanwhile is that of a moment before or after. */
+  /** Reads without a lock: a concurrent change of the usage may be included or not. */
   const standing = ({ accountId, quota, keyId }: Caller): Verdict => {
     const none = () => asDates(standingOf(unused, noPenalty, quota, clock.steady()), clock.aheadSeconds);
     return (

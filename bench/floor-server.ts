@@ -1,0 +1,46 @@
+/**
+ * The minimum a server on Bun can do while it reads as much of each request and writes as much into each response as
+ * the service: it sends recorded responses, with as many changing headers. It looks up no key, counts nothing, and has
+ * no store.
+ */
+import type { RecordedAnswer } from './limits.ts';
+
+const [port, path = ''] = process.argv.slice(2);
+const answers = (await Bun.file(path).json()) as RecordedAnswer[];
+
+const readHeaders = ['authorization', 'x-request-id', 'host', 'if-none-match'];
+
+let count = 0;
+
+/** The headers that change with every response, if the recorded one has them. */
+const changing: Readonly<Record<string, () => string>> = {
+  'x-request-id': () => `Zk3vQ9xLw2Bd-${count}`,
+  'x-ratelimit-remaining': () => String(count % 1_000),
+  ratelimit: () =>
+    `"minute";r=${count % 1_000};t=${count % 60}, "day";r=${count % 100_000};t=${count % 86_400}`,
+};
+
+function responder({ status, headers: recorded, body }: RecordedAnswer) {
+  const headers = new Headers(recorded);
+  const changed = Object.entries(changing).filter(([name]) => headers.has(name));
+  const page = new Blob([body]);
+  return (request: Bun.BunRequest<string>) => {
+    count++;
+    const isRead = request.url !== '' && request.params !== undefined;
+    for (const name of readHeaders) if (request.headers.get(name) === '') throw new Error(`No ${name}`);
+    for (const [name, value] of changed) headers.set(name, value());
+    return new Response(isRead ? page : null, { status, headers });
+  };
+}
+
+const routes = Object.fromEntries(
+  answers.flatMap((answer) => {
+    const respond = responder(answer);
+    return [
+      [answer.path, respond],
+      [`${answer.path}/:id`, respond],
+    ];
+  }),
+);
+
+Bun.serve({ hostname: '127.0.0.1', port: Number(port), routes });

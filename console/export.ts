@@ -1,0 +1,41 @@
+/** Exports filtered lists as files. */
+import { callPage } from './api.ts';
+import type { InputOf, ListRoute } from './contract.ts';
+import { csvOf, type Row } from './csv.ts';
+import { save } from './download.ts';
+import { writeJson } from './json.ts';
+
+export type ExportFormat = 'csv' | 'json';
+
+/** Rows of an export at most. */
+export const mostExported = 10_000;
+const rowsPerPage = 100;
+
+export interface ListToExport<Name extends ListRoute = ListRoute> {
+  readonly route: Name;
+  readonly query: InputOf<Name>['query'];
+  /** Of the file, without its ending. */
+  readonly name: string;
+}
+
+/**
+ * Saves all rows that match the filters, up to `mostExported`. Returns their number and whether more exist. Throws a `Failure`.
+ */
+export async function exportList(
+  { route, query, name }: ListToExport,
+  format: ExportFormat,
+): Promise<{ readonly rows: number; readonly hasMore: boolean }> {
+  const rows: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await callPage(route as 'GET /accounts', {
+      query: { ...(query as InputOf<'GET /accounts'>['query']), limit: rowsPerPage, cursor },
+    });
+    rows.push(...(page.items as readonly unknown[] as readonly Row[]));
+    cursor = page.next;
+  } while (cursor !== undefined && rows.length < mostExported);
+  const [type, text] =
+    format === 'csv' ? ['text/csv', csvOf(rows)] : ['application/json', `${writeJson(rows)}\n`];
+  save(new Blob([text], { type }), `${name}.${format}`);
+  return { rows: rows.length, hasMore: cursor !== undefined };
+}

@@ -1,0 +1,96 @@
+/** Categories that animals belong to and that have no name, each with a field to name it. */
+import { useState } from 'preact/hooks';
+import { call, callPage } from '../api.ts';
+import type { ItemOf } from '../contract.ts';
+import { counted, grouped } from '../format.ts';
+import { asFailure, useLoaded } from '../loaded.ts';
+import { ChangeButton } from '../parts/button.tsx';
+import { Card } from '../parts/layout.tsx';
+import { notify } from '../parts/notices.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { named } from '../text.ts';
+
+type Category = ItemOf<'GET /categories/in-use'>;
+
+const mostShown = 20;
+
+export function UnnamedCategories({ changes, onNamed }: { changes: number; onNamed: () => void }) {
+  const load = () =>
+    callPage('GET /categories/in-use', { query: { named: 'false', limit: String(mostShown) } });
+  const { data, reload } = useLoaded(`${changes}`, load);
+  if (data === undefined || data.items.length === 0) return null;
+  const onDone = () => {
+    reload();
+    onNamed();
+  };
+  return (
+    <Card
+      title="In use without a name"
+      about={
+        data.next === undefined
+          ? `${counted(data.items.length, 'category', 'categories')} of animals`
+          : `The first ${grouped(mostShown)}; more follow as you name these`
+      }
+    >
+      <Table
+        label="Categories without a name"
+        columns={columnsOf(onDone)}
+        items={data.items}
+        keyOf={({ id }) => id}
+      />
+    </Card>
+  );
+}
+
+function columnsOf(onDone: () => void): readonly Column<Category>[] {
+  return [
+    {
+      title: 'Category',
+      show: ({ id }) => (
+        <a class="name" href={`#/animals?categoryId=${id}`}>
+          {String(id)}
+        </a>
+      ),
+    },
+    { title: 'Available', show: ({ available }) => grouped(available), kind: 'number' },
+    { title: 'Pending', show: ({ pending }) => grouped(pending), kind: 'number' },
+    { title: 'Sold', show: ({ sold }) => grouped(sold), kind: 'number' },
+    { title: 'Name', kind: 'actions', show: ({ id }) => <NameField id={id} onDone={onDone} /> },
+  ];
+}
+
+function NameField({ id, onDone }: Pick<Category, 'id'> & { onDone: () => void }) {
+  const [name, setName] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (name.trim() === '' || isBusy) return;
+    setIsBusy(true);
+    try {
+      await call('PUT /categories/{categoryId}', {
+        params: { categoryId: id },
+        body: { name: name.trim() },
+      });
+      notify(`Named category ${id} ${named(name.trim())}.`);
+      onDone();
+    } catch (error) {
+      notify(asFailure(error).message, 'bad');
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <form class="in-row" onSubmit={save}>
+      <input
+        aria-label={`Name of category ${id}`}
+        placeholder="Name"
+        autocomplete="off"
+        value={name}
+        onInput={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <ChangeButton type="submit" label={`Save the name of category ${id}`} isBusy={isBusy}>
+        Save
+      </ChangeButton>
+    </form>
+  );
+}

@@ -1,0 +1,141 @@
+/** Requests by operation and by error code, each with links that narrow the other down. */
+import { useMemo } from 'preact/hooks';
+import { call } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
+import { grouped, rate } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { LoadFailure } from '../parts/failure.tsx';
+import { Card, Empty, Waiting } from '../parts/layout.tsx';
+import { OperationName } from '../parts/operation-name.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { hrefOf } from '../router.ts';
+import { type SpanName, sinceOf, spans } from '../spans.ts';
+
+type Usage = AnswerOf<'GET /usage/operations'>;
+
+interface Chosen {
+  readonly span: SpanName;
+  /** Empty for all. */
+  readonly operation: string;
+  readonly code: string;
+}
+
+interface Row {
+  readonly name: string;
+  readonly href: string;
+  readonly requests: number;
+  readonly failed: number;
+  readonly part: number;
+}
+
+const everyMs = 10_000;
+
+export function Operations(chosen: Chosen) {
+  const { span, operation, code } = chosen;
+  const load = () => call('GET /usage/operations', { query: { since: sinceOf(span) } });
+  const loaded = useLoaded(span, load, { everyMs });
+  const [operations, codes] = useMemo(
+    () => rowsOf(loaded.data ?? [], chosen),
+    [loaded.data, span, operation, code],
+  );
+  const waiting = loaded.data === undefined && loaded.failure === undefined && <Waiting />;
+  const { last } = spans[span];
+  return (
+    <div class="columns wide">
+      <Card
+        title="By operation"
+        about={code === '' ? last : `Answered with ${code} · ${last}`}
+        actions={code !== '' && <a href={hrefTo(chosen, { code: '' })}>All error codes</a>}
+      >
+        <LoadFailure loaded={loaded} />
+        {waiting || <Rows label="Requests by operation" columns={operationColumns} rows={operations} />}
+      </Card>
+      <Card
+        title="By error code"
+        about={operation === '' ? last : `Of ${operation} · ${last}`}
+        actions={operation !== '' && <a href={hrefTo(chosen, { operation: '' })}>All operations</a>}
+      >
+        {waiting || <Rows label="Requests by error code" columns={codeColumns} rows={codes} />}
+      </Card>
+    </div>
+  );
+}
+
+function hrefTo(chosen: Chosen, change: Partial<Chosen>): string {
+  return hrefOf('/usage', { ...chosen, ...change });
+}
+
+function Rows(props: { label: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
+  const { label, columns, rows } = props;
+  if (rows.length === 0) return <Empty>None in this time.</Empty>;
+  return <Table {...{ label, columns }} items={rows} keyOf={({ name }) => name} />;
+}
+
+const share: Column<Row> = { title: 'Share', show: ({ part }) => shareText(part), kind: 'number' };
+function shareText(part: number): string {
+  return part > 0 && part < 0.0005 ? '< 0.1%' : `${rate(part * 100)}%`;
+}
+
+const requestsColumn: Column<Row> = {
+  title: 'Requests',
+  show: ({ requests }) => <strong>{grouped(requests)}</strong>,
+  kind: 'number',
+};
+
+const operationColumns: readonly Column<Row>[] = [
+  { title: 'Operation', show: ({ name, href }) => <OperationName operation={name} href={href} /> },
+  requestsColumn,
+  { title: 'Errors', show: ({ failed }) => grouped(failed), kind: 'number' },
+  share,
+];
+
+const codeColumns: readonly Column<Row>[] = [
+  {
+    title: 'Error code',
+    show: ({ name, href }) => (
+      <a href={href}>
+        <code class="name">{name}</code>
+      </a>
+    ),
+  },
+  requestsColumn,
+  share,
+];
+
+/** Rows by operation, filtered by the chosen code, and by error code, filtered by the chosen operation. Highest count first. */
+function rowsOf(usage: Usage, chosen: Chosen): readonly [operations: readonly Row[], codes: readonly Row[]] {
+  const byOperation = new Map<string, { requests: number; failed: number }>();
+  const byCode = new Map<string, { requests: number; failed: number }>();
+  const all = { operation: 0, code: 0 };
+  for (const { operation, codes } of usage) {
+    for (const [code, requests] of Object.entries(codes)) {
+      const failed = code === 'ok' ? 0 : requests;
+      if (chosen.code === '' || chosen.code === code) {
+        add(byOperation, operation, requests, failed);
+        all.operation += requests;
+      }
+      if (chosen.operation === '' || chosen.operation === operation) {
+        if (code !== 'ok') add(byCode, code, requests, failed);
+        all.code += requests;
+      }
+    }
+  }
+  const rows = (from: typeof byOperation, total: number, hrefFor: (name: string) => string) =>
+    [...from]
+      .map(([name, counts]) => ({ name, href: hrefFor(name), ...counts, part: counts.requests / total }))
+      .sort((one, other) => other.requests - one.requests);
+  return [
+    rows(byOperation, all.operation, (operation) => hrefTo(chosen, { operation })),
+    rows(byCode, all.code, (code) => hrefTo(chosen, { code })),
+  ];
+}
+
+function add(
+  sums: Map<string, { requests: number; failed: number }>,
+  name: string,
+  requests: number,
+  failed: number,
+): void {
+  const { requests: earlier = 0, failed: before = 0 } = sums.get(name) ?? {};
+  sums.set(name, { requests: earlier + requests, failed: before + failed });
+}

@@ -1,0 +1,73 @@
+/** When a key expires: never, after some days, or on a date. */
+import type { Failure } from '../api.ts';
+import { date } from '../format.ts';
+import { SelectField, TextField } from './form.tsx';
+
+const presets = [
+  ['never', 'Never'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['date', 'On a date'],
+] as const;
+
+export interface ExpiryChoice {
+  readonly preset: (typeof presets)[number][0];
+  /** `2026-11-23`, or empty until a date is chosen. */
+  readonly day: string;
+}
+
+export const noExpiry: ExpiryChoice = { preset: 'never', day: '' };
+
+const dayMs = 86_400_000;
+
+/** Unix ms. Undefined for never, or until a date is chosen. */
+export function expiryOf({ preset, day }: ExpiryChoice, now: number): number | undefined {
+  if (preset === 'never') return undefined;
+  if (preset !== 'date') return now + Number(preset) * dayMs;
+  const at = new Date(`${day}T00:00:00`).getTime();
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** True if the choice is complete and valid. */
+export function isExpiryReady(choice: ExpiryChoice, now: number): boolean {
+  return choice.preset !== 'date' || (expiryOf(choice, now) ?? 0) > now;
+}
+
+interface ExpiryFieldsProps {
+  readonly choice: ExpiryChoice;
+  readonly onChange: (choice: ExpiryChoice) => void;
+  readonly failure: Failure | undefined;
+}
+
+export function ExpiryFields({ choice, onChange, failure }: ExpiryFieldsProps) {
+  const expiresAt = expiryOf(choice, Date.now());
+  const isPast = expiresAt !== undefined && expiresAt <= Date.now();
+  return (
+    <div class="pair">
+      <SelectField
+        label="Expires"
+        name="preset"
+        value={choice.preset}
+        options={presets}
+        onChange={(preset) => onChange({ ...choice, preset })}
+        hint={
+          choice.preset === 'never' || expiresAt === undefined || isPast
+            ? undefined
+            : `Active until ${date(expiresAt)}.`
+        }
+      />
+      {choice.preset === 'date' && (
+        <TextField
+          label="Date"
+          name="expiresAt"
+          type="date"
+          value={choice.day}
+          onInput={(day) => onChange({ ...choice, day })}
+          failure={failure}
+          mistake={isPast ? 'must be in the future' : undefined}
+          hint="The key expires when this day begins."
+        />
+      )}
+    </div>
+  );
+}

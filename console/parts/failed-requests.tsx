@@ -1,0 +1,72 @@
+/** Recent requests that failed, as the processes that serve remember them. */
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
+import { counted } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { showDateAndSecond } from '../time-labels.ts';
+import { Button } from './button.tsx';
+import { LoadFailure } from './failure.tsx';
+import { Card, Empty, Waiting } from './layout.tsx';
+import { OperationName } from './operation-name.tsx';
+import { type Column, Table } from './table.tsx';
+
+type FailedRequest = AnswerOf<'GET /usage/failed-requests'>[number];
+
+interface Wanted {
+  readonly keyId?: string;
+  readonly operation?: string;
+  readonly code?: string;
+}
+
+const everyMs = 10_000;
+const shownFirst = 8;
+
+export function FailedRequests({ keyId, operation = '', code = '' }: Wanted) {
+  const load = () => call('GET /usage/failed-requests', { query: { keyId, limit: '100' } });
+  const loaded = useLoaded(keyId ?? 'all', load, { everyMs });
+  const isWanted = (one: FailedRequest) =>
+    (operation === '' || one.operation === operation) && (code === '' || one.code === code);
+  const requests = loaded.data?.filter(isWanted);
+  const [isWhole, setIsWhole] = useState(false);
+  return (
+    <Card
+      title="Recent failed requests"
+      about="The last 25 of each key that this instance remembers since its start. LOG_REQUESTS=errors logs all."
+    >
+      <LoadFailure loaded={loaded} />
+      {requests === undefined && loaded.failure === undefined && <Waiting />}
+      {requests?.length === 0 && <Empty>No failed requests are remembered.</Empty>}
+      {requests && requests.length > 0 && (
+        <Table
+          label="Recent failed requests"
+          columns={keyId === undefined ? [...columns, keyColumn] : columns}
+          items={isWhole ? requests : requests.slice(0, shownFirst)}
+          keyOf={({ at, requestId }) => `${at} ${requestId}`}
+        />
+      )}
+      {!isWhole && requests && requests.length > shownFirst && (
+        <p>
+          <Button onClick={() => setIsWhole(true)}>Show all {counted(requests.length, 'request')}</Button>
+        </p>
+      )}
+    </Card>
+  );
+}
+
+const columns: readonly Column<FailedRequest>[] = [
+  { title: 'Time', show: ({ at }) => <time dateTime={at}>{showDateAndSecond(Date.parse(at) / 1_000)}</time> },
+  { title: 'Status', show: ({ status }) => <strong>{status}</strong>, kind: 'number' },
+  {
+    title: 'Error code',
+    show: ({ code }) => <a href={`#/usage?code=${encodeURIComponent(code)}`}>{<code>{code}</code>}</a>,
+  },
+  { title: 'Operation', show: ({ operation }) => <OperationName operation={operation} /> },
+  { title: 'Request ID', show: ({ requestId }) => <code class="long">{requestId}</code> },
+];
+
+const keyColumn: Column<FailedRequest> = {
+  title: 'Key',
+  show: ({ keyId }) =>
+    keyId === null ? <span class="about">None</span> : <a href={`#/keys/${keyId}`}>Key {keyId}</a>,
+};

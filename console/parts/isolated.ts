@@ -1,0 +1,8 @@
+/** The indices of values whose neighbors are missing. */
+export function isolatedIn(values: ArrayLike<number | null | undefined>): number[] {
+  return Array.from(values, (value, at) => ({ value, at }))
+    .filter(
+      ({ value, at }) => (value ?? null) !== null && (values[at - 1] ?? values[at + 1] ?? null) === null,
+    )
+    .map(({ at }) => at);
+}

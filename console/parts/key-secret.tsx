@@ -1,0 +1,24 @@
+/** A new key, and an example request with it. */
+import { call } from '../api.ts';
+import { useLoaded } from '../loaded.ts';
+import { Secret } from './secret.tsx';
+
+interface KeySecretProps {
+  readonly title: string;
+  readonly secret: string;
+  readonly onClose: () => void;
+}
+
+export function KeySecret({ title, secret, onClose }: KeySecretProps) {
+  const { data } = useLoaded('system', () => call('GET /system'));
+  return (
+    <Secret title={title} what="key" secret={secret} onClose={onClose}>
+      {data && (
+        <div class="try-key">
+          <p>Try it. This request needs no scope and costs nothing:</p>
+          <pre>{`curl -H 'Authorization: Bearer ${secret}' ${data.apiUrl}/v1/rate-limit`}</pre>
+        </div>
+      )}
+    </Secret>
+  );
+}

@@ -1,0 +1,47 @@
+/** The head of a list: its total and its export. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { type ExportFormat, exportList, type ListToExport, mostExported } from '../export.ts';
+import { counted, grouped } from '../format.ts';
+import { Button } from './button.tsx';
+import { notify } from './notices.tsx';
+
+interface ListHeadProps {
+  readonly exported: ListToExport;
+  readonly children?: ComponentChildren;
+}
+
+export function ListHead({ exported, children }: ListHeadProps) {
+  const [busy, setBusy] = useState<ExportFormat>();
+  const save = async (format: ExportFormat) => {
+    setBusy(format);
+    try {
+      const { rows, hasMore } = await exportList(exported, format);
+      const more = hasMore ? ` Only the first ${grouped(mostExported)} are in the file: add a filter.` : '';
+      notify(`Exported ${counted(rows, 'row')}.${more}`, hasMore ? 'note' : undefined);
+    } catch (error) {
+      notify((error as Error).message, 'bad');
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  return (
+    <div class="list-head">
+      <p class="about">{children}</p>
+      <div class="actions">
+        {(['csv', 'json'] as const).map((format) => (
+          <Button
+            key={format}
+            look="quiet"
+            icon="download"
+            label={`Export as ${format.toUpperCase()}`}
+            isBusy={busy === format}
+            onClick={() => save(format)}
+          >
+            {format.toUpperCase()}
+          </Button>
+        ))}
+      </div>
+    </div>
+  );
+}

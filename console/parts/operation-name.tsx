@@ -1,0 +1,17 @@
+import { operationWords, spaced } from '../words.ts';
+
+/** An operation as the API names it, with a label. */
+export function OperationName({ operation, href }: { operation: string; href?: string }) {
+  const name = <code class="name">{operation}</code>;
+  return (
+    <>
+      {href === undefined ? name : <a href={href}>{name}</a>}
+      <span class="under">{labelOf(operation)}</span>
+    </>
+  );
+}
+
+function labelOf(operation: string): string {
+  if (operation === 'none') return 'Unknown path or method';
+  return (operationWords as Readonly<Record<string, string>>)[operation] ?? spaced(operation);
+}

@@ -1,0 +1,78 @@
+/** The requests of a key by operation, day by day. */
+import { useMemo } from 'preact/hooks';
+import { call } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
+import { compact, grouped } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { LoadFailure } from './failure.tsx';
+import { Card, Empty, Waiting } from './layout.tsx';
+import { Plot } from './plot.tsx';
+import type { Series } from './plot-options.ts';
+
+type Usage = AnswerOf<'GET /keys/{keyId}/usage/operations'>;
+
+const dayMs = 86_400_000;
+const days = 30;
+const everyMs = 30_000;
+/** Colours of the largest operations. All others share one colour. */
+const colours = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6'];
+
+export function OperationsPlot({ keyId }: { keyId: number }) {
+  const load = () => call('GET /keys/{keyId}/usage/operations', { params: { keyId } });
+  const loaded = useLoaded(String(keyId), load, { everyMs });
+  return (
+    <Card title="Requests by operation" about="By day (UTC), last 30 days">
+      <LoadFailure loaded={loaded} />
+      {loaded.data === undefined ? (
+        loaded.failure === undefined && <Waiting />
+      ) : (
+        <Drawn usage={loaded.data} />
+      )}
+    </Card>
+  );
+}
+
+const date = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const showDay = (seconds: number) => date.format(seconds * 1_000);
+
+function Drawn({ usage }: { usage: Usage }) {
+  const { times, series } = useMemo(() => drawnOf(usage), [usage]);
+  if (series.length === 0) return <Empty>No requests in this time.</Empty>;
+  return (
+    <Plot
+      label="Requests by operation"
+      kind="bars"
+      {...{ times, series }}
+      showTick={showDay}
+      showTime={showDay}
+      show={compact}
+    />
+  );
+}
+
+function drawnOf(usage: Usage) {
+  const first = (Math.floor(Date.now() / dayMs) - days + 1) * dayMs;
+  const starts = Array.from({ length: days }, (_, index) => first + index * dayMs);
+  const sums = new Map<string, Map<number, number>>();
+  const totals = Map.groupBy(usage, ({ operation }) => operation);
+  const most = [...totals]
+    .map(([operation, rows]) => ({ operation, total: rows.reduce((sum, { requests }) => sum + requests, 0) }))
+    .sort((one, other) => other.total - one.total)
+    .slice(0, colours.length)
+    .map(({ operation }) => operation);
+  for (const { from, operation, requests } of usage) {
+    const name = most.includes(operation) ? operation : 'others';
+    const byDay = sums.get(name) ?? new Map<number, number>();
+    sums.set(name, byDay);
+    const day = Date.parse(from);
+    byDay.set(day, (byDay.get(day) ?? 0) + requests);
+  }
+  const series = [...most, 'others'].flatMap((name, index): Series[] => {
+    const byDay = sums.get(name);
+    if (byDay === undefined) return [];
+    const values = starts.map((day) => byDay.get(day) ?? 0);
+    const summary = grouped(values.reduce((sum, value) => sum + value, 0));
+    return [{ name, colour: colours[index] ?? '--plot-other', values, summary }];
+  });
+  return { times: starts.map((ms) => ms / 1_000), series };
+}

@@ -1,0 +1,190 @@
+/** The search of every page, which `/` and Ctrl+K open. */
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call, type Failure } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
+import { asFailure } from '../loaded.ts';
+import { hrefOf } from '../router.ts';
+import { named } from '../text.ts';
+import { searchKindWords } from '../words.ts';
+import { Dialog } from './dialog.tsx';
+import { FailureNote } from './failure.tsx';
+import { Icon } from './icon.tsx';
+
+type Found = AnswerOf<'GET /search'>['results'][number];
+
+const isOpen = signal(false);
+
+export function openSearch(): void {
+  isOpen.value = true;
+}
+
+/** Opens the search by its keys, unless they are typed into a field or a dialog is open. */
+export function watchSearchKeys(): void {
+  addEventListener('keydown', (event) => {
+    const { key, ctrlKey, metaKey, altKey, target } = event;
+    const isTyping = target instanceof Element && target.closest('input, textarea, select') !== null;
+    const isSlash = key === '/' && !ctrlKey && !metaKey && !altKey && !isTyping;
+    const isCtrlK = key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey;
+    if ((!isSlash && !isCtrlK) || document.querySelector('dialog[open]') !== null) return;
+    event.preventDefault();
+    openSearch();
+  });
+}
+
+/** A button styled like the search field that it opens. */
+export function SearchButton() {
+  return (
+    <button type="button" class="search-button" onClick={openSearch} aria-keyshortcuts="/ Control+K">
+      <Icon name="search" />
+      <span>Search</span>
+      <kbd>/</kbd>
+    </button>
+  );
+}
+
+const typingPauseMs = 150;
+
+interface State {
+  /** The search text of these results. */
+  readonly text: string;
+  readonly results: readonly Found[];
+  readonly failure?: Failure;
+}
+
+function useSearch(given: string): State | undefined {
+  const text = given.trim();
+  const [state, setState] = useState<State>();
+  useEffect(() => {
+    if (text === '') return setState(undefined);
+    const controller = new AbortController();
+    const { signal: aborted } = controller;
+    const search = async () => {
+      try {
+        const { results } = await call('GET /search', { query: { text }, signal: aborted });
+        if (!aborted.aborted) setState({ text, results });
+      } catch (error) {
+        if (!aborted.aborted) setState({ text, results: [], failure: asFailure(error) });
+      }
+    };
+    const timer = setTimeout(search, typingPauseMs);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [text]);
+  return state;
+}
+
+export function Search() {
+  return isOpen.value ? <SearchDialog /> : null;
+}
+
+function SearchDialog() {
+  const [text, setText] = useState('');
+  const found = useSearch(text);
+  const list = useRef<HTMLUListElement>(null);
+  const close = () => {
+    isOpen.value = false;
+  };
+  /** Moves from the field to the results and among them. */
+  const move = (event: KeyboardEvent, by: number) => {
+    const links = [...(list.current?.querySelectorAll('a') ?? [])];
+    const next = links[links.indexOf(document.activeElement as HTMLAnchorElement) + by];
+    if (next === undefined) return;
+    event.preventDefault();
+    next.focus();
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown') move(event, 1);
+    if (event.key === 'ArrowUp') move(event, -1);
+  };
+  const isCurrent = found !== undefined && found.text === text.trim();
+  return (
+    <Dialog title="Search" onClose={close}>
+      <search class="search" onKeyDown={press}>
+        <SearchField
+          text={text}
+          onInput={setText}
+          onEnter={() => isCurrent && list.current?.querySelector('a')?.click()}
+        />
+        {found?.failure && <FailureNote failure={found.failure} />}
+        <ul ref={list} aria-label="Results" aria-busy={text.trim() !== '' && !isCurrent}>
+          {found?.results.map((one) => (
+            <li key={`${one.kind} ${one.id} ${one.name}`}>
+              <Result found={one} onChosen={close} />
+            </li>
+          ))}
+        </ul>
+        <p class="hint" role="status">
+          {isCurrent && !found.failure && found.results.length === 0 && 'Nothing was found.'}
+        </p>
+        <p class="hint" id="search-help">
+          Finds ids (7, or key:7 of one kind: account, key, animal, order, category, webhook, operator), parts
+          of names, the last four characters of a key, the beginning of an order’s reference, and the request
+          id of an import or a recent failed request. Animals are found by id, and by name among the newest
+          10,000.
+        </p>
+      </search>
+    </Dialog>
+  );
+}
+
+interface SearchFieldProps {
+  readonly text: string;
+  readonly onInput: (text: string) => void;
+  readonly onEnter: () => void;
+}
+
+function SearchField({ text, onInput, onEnter }: SearchFieldProps) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onEnter();
+      }}
+    >
+      <input
+        // Escape would empty a field of the type "search" first, instead of closing the dialog.
+        type="text"
+        aria-label="Search"
+        aria-describedby="search-help"
+        placeholder="Name, id, end of a key, order reference …"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={255}
+        value={text}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+const hrefs: Readonly<Record<Found['kind'], (id: Found['id']) => string>> = {
+  account: (id) => hrefOf(`/accounts/${id}`),
+  key: (id) => hrefOf(`/keys/${id}`),
+  animal: (id) => hrefOf('/animals', { id: String(id) }),
+  order: (id) => hrefOf('/orders', { order: String(id) }),
+  category: (id) => hrefOf('/animals', { categoryId: String(id) }),
+  webhook: (id) => hrefOf(`/webhooks/${id}`),
+  operator: () => hrefOf('/operators'),
+  import: () => hrefOf('/animals/import'),
+  request: (keyId) => (keyId === null ? hrefOf('/usage') : hrefOf(`/keys/${keyId}`)),
+};
+
+function Result({ found, onChosen }: { found: Found; onChosen: () => void }) {
+  const { kind, id, name, state, lastFour, accountId } = found;
+  const word = kind === 'request' ? searchKindWords.request : `${searchKindWords[kind]} ${id}`;
+  const more = [
+    name !== null && word,
+    lastFour !== null && `ends in ${lastFour}`,
+    accountId !== null && `account ${accountId}`,
+    state,
+  ];
+  return (
+    <a href={hrefs[kind](id)} onClick={onChosen}>
+      <span class="name">{name === null ? word : named(name)}</span>
+      <span class="under">{more.filter(Boolean).join(' · ')}</span>
+    </a>
+  );
+}

@@ -1,0 +1,93 @@
+/** Problems and notes for the operator. */
+import { call } from '../api.ts';
+import { isConnected } from '../connection.ts';
+import type { Overview } from '../contract.ts';
+import { counted, rate, withInstants } from '../format.ts';
+import { type Loaded, useLoaded } from '../loaded.ts';
+import { type Counts, outcomes, sumOf } from '../outcomes.ts';
+import { named } from '../text.ts';
+import { Icon } from './icon.tsx';
+
+/** Information that requires no action. */
+export interface Note {
+  readonly text: string;
+  readonly link?: { readonly href: string; readonly text: string };
+}
+
+interface StandingProps {
+  readonly loaded: Loaded<Overview>;
+  /** Additional notes of the page. */
+  readonly more?: readonly Note[] | undefined;
+}
+
+/** Shares of requests in the last five minutes from which they are worth a note. */
+const notedShares = { refused: 0.1, limited: 0.05 } as const;
+
+export function useOverview(everyMs: number): Loaded<Overview> {
+  return useLoaded('overview', () => call('GET /overview'), { everyMs });
+}
+
+/** Shows nothing while the service is unreachable, because earlier data may be outdated. */
+export function Standing({ loaded: { data, failure }, more = [] }: StandingProps) {
+  if (data === undefined || failure !== undefined || !isConnected.value) return null;
+  const { concerns } = data;
+  const notes = [...notesOf(data), ...more];
+  return (
+    <>
+      {concerns.length > 0 && (
+        <ul class="concerns" aria-label="What is wrong now">
+          {concerns.map(({ what, remedy }) => (
+            <li key={what} class="message bad">
+              <Icon name="warning" />
+              <div>
+                <strong>{named(withInstants(what))}</strong>
+                <p>{withInstants(remedy)}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {notes.length > 0 && (
+        <ul class="concerns" aria-label="Good to know">
+          {notes.map(({ text, link }) => (
+            <li key={text} class="message note">
+              <Icon name="info" />
+              <p>
+                {named(text)} {link && <a href={link.href}>{link.text}</a>}
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+      {concerns.length + notes.length === 0 && (
+        <p class="message good">
+          <Icon name="check" />
+          <span>
+            <strong>All is well.</strong> Nothing needs you now.
+          </span>
+        </p>
+      )}
+    </>
+  );
+}
+
+function notesOf({ bans, seconds }: Overview): Note[] {
+  const all = seconds.reduce((sum, second) => sum + sumOf(second), 0);
+  const notes: Note[] = [];
+  if (bans > 0) {
+    const text = `${counted(bans, 'key is', 'keys are')} banned.`;
+    notes.push({ text, link: { href: '#/bans', text: 'Show bans' } });
+  }
+  for (const name of ['limited', 'refused'] as const) {
+    const part = all === 0 ? 0 : countOf(seconds, name) / all;
+    if (part < notedShares[name]) continue;
+    const label = outcomes.find((outcome) => outcome.name === name)?.text ?? name;
+    const text = `${label}: ${rate(part * 100)}% of the requests of the last 5 minutes.`;
+    notes.push({ text, link: { href: '#/usage?span=hour', text: 'Show usage' } });
+  }
+  return notes;
+}
+
+function countOf(counts: readonly Counts[], name: keyof Counts): number {
+  return counts.reduce((sum, count) => sum + count[name], 0);
+}

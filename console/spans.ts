@@ -1,0 +1,83 @@
+/** Time spans of plots. */
+import { call } from './api.ts';
+import type { AnswerOf } from './contract.ts';
+import { now } from './format.ts';
+import { showClock, showClockOrDate, showDate, showDateAndClock } from './time-labels.ts';
+
+export type HistoryStep = AnswerOf<'GET /usage/history'>[number];
+
+interface Span {
+  readonly text: string;
+  /** The span as a heading names it. */
+  readonly last: string;
+  readonly step: '1m' | '5m' | '1h' | '6h';
+  readonly stepMs: number;
+  readonly steps: number;
+  /** Unit of one step, after `per`. */
+  readonly unit: string;
+}
+
+const [minuteMs, hourMs] = [60_000, 3_600_000];
+
+export const spans = {
+  hour: { text: '1 h', last: 'Last hour', step: '1m', stepMs: minuteMs, steps: 60, unit: 'minute' },
+  day: {
+    text: '24 h',
+    last: 'Last 24 hours',
+    step: '5m',
+    stepMs: 5 * minuteMs,
+    steps: 288,
+    unit: '5 minutes',
+  },
+  week: { text: '7 d', last: 'Last 7 days', step: '1h', stepMs: hourMs, steps: 168, unit: 'hour' },
+  month: {
+    text: '30 d',
+    last: 'Last 30 days',
+    step: '6h',
+    stepMs: 6 * hourMs,
+    steps: 120,
+    unit: '6 hours',
+  },
+} as const satisfies Readonly<Record<string, Span>>;
+
+export type SpanName = keyof typeof spans;
+
+export const spanChoices = Object.entries(spans).map(([name, { text }]) => [name as SpanName, text] as const);
+
+/** The span of this name in an address. */
+export function spanOf(name: string): SpanName | undefined {
+  return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
+}
+
+/** When the first step of the span begins, in Unix ms. */
+function firstOf({ stepMs, steps }: Span): number {
+  return (Math.floor(Math.max(now.peek(), Date.now()) / stepMs) - steps + 1) * stepMs;
+}
+
+export function sinceOf(name: SpanName): string {
+  return new Date(firstOf(spans[name])).toISOString();
+}
+
+const none = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p99: null };
+
+/** Every step of the span, oldest first, including those without requests. */
+export async function loadHistory(name: SpanName): Promise<readonly HistoryStep[]> {
+  const span = spans[name];
+  const first = firstOf(span);
+  const since = new Date(first).toISOString();
+  const found = await call('GET /usage/history', { query: { step: span.step, since } });
+  const byTime = new Map(found.map((step) => [Date.parse(step.from), step]));
+  return Array.from({ length: span.steps }, (_, index) => {
+    const at = first + index * span.stepMs;
+    return byTime.get(at) ?? { from: new Date(at).toISOString(), ...none };
+  });
+}
+
+/** Format of times within a span. */
+export function timesShown(name: SpanName) {
+  const isShort = name === 'hour' || name === 'day';
+  return {
+    showTick: isShort ? showClockOrDate : showDate,
+    showTime: name === 'hour' ? showClock : showDateAndClock,
+  };
+}

@@ -1,0 +1,19 @@
+/** Labels of times on plots, in the time zone of the browser. */
+const clock = { hour: '2-digit', minute: '2-digit', hour12: false } as const;
+const date = { month: 'short', day: 'numeric' } as const;
+const writer = (options: Intl.DateTimeFormatOptions) => {
+  const format = new Intl.DateTimeFormat('en', options);
+  return (seconds: number) => format.format(seconds * 1_000);
+};
+
+export const showClock = writer(clock);
+export const showSecond = writer({ ...clock, second: '2-digit' });
+export const showDate = writer(date);
+export const showDateAndClock = writer({ ...date, ...clock });
+export const showDateAndSecond = writer({ ...date, ...clock, second: '2-digit' });
+
+/** The date instead of the time where a day begins. */
+export function showClockOrDate(seconds: number, before: number | undefined): string {
+  const isNewDay = before !== undefined && showDate(before) !== showDate(seconds);
+  return isNewDay ? showDate(seconds) : showClock(seconds);
+}

@@ -1,0 +1,4 @@
+/** Command to start this program again with the same runtime options. */
+export function ownCommand(): string[] {
+  return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
+}

@@ -1,0 +1,44 @@
+/** Latencies as they are counted and stored: in buckets, four to each power of two of microseconds, so that an estimate is off by an eighth at most. */
+
+const bucketsPerPower = 4;
+const powersOfTwo = 27;
+
+/** The last bucket is for all latencies from 117 s on. */
+export const latencyBuckets = (powersOfTwo - 1) * bucketsPerPower;
+
+const maxMicroseconds = 2 ** powersOfTwo - 1;
+
+/** The bucket of a latency in ms. */
+export function latencyBucketOf(ms: number): number {
+  const microseconds = Math.min(ms * 1_000, maxMicroseconds) | 0;
+  if (microseconds < bucketsPerPower) return Math.max(0, microseconds);
+  const power = 31 - Math.clz32(microseconds);
+  return (power - 1) * bucketsPerPower + ((microseconds >>> (power - 2)) & 3);
+}
+
+/** The lower bound of a bucket, in microseconds. */
+function lowerBound(bucket: number): number {
+  if (bucket < bucketsPerPower) return bucket;
+  return (bucketsPerPower + (bucket & 3)) * 2 ** ((bucket >>> 2) - 1);
+}
+
+/** Requests by bucket. */
+export type LatencyCounts = readonly (readonly [bucket: number, requests: number])[];
+
+/** The latencies in whole microseconds that these shares of the requests did not exceed, evenly spread within a bucket. Null without requests. */
+export function latencyQuantiles(counts: LatencyCounts, shares: readonly number[]): (number | null)[] {
+  const sorted = counts.toSorted(([one], [other]) => one - other);
+  const all = sorted.reduce((sum, [, requests]) => sum + requests, 0);
+  return shares.map((share) => {
+    let below = 0;
+    for (const [bucket, requests] of sorted) {
+      if (below + requests >= all * share) {
+        const from = lowerBound(bucket);
+        const part = (all * share - below) / requests;
+        return Math.round(from + (lowerBound(bucket + 1) - from) * part);
+      }
+      below += requests;
+    }
+    return null;
+  });
+}

@@ -1,0 +1,44 @@
+import type { CategoryInUse, categoryUseOperations } from '../../contract/admin/categories.ts';
+import { int64Max, int64Min } from '../../contract/json.ts';
+import { eventLoopTick } from '../../domain/event-loop.ts';
+import { pageOf } from '../resources/pages.ts';
+import type { Store } from '../units.ts';
+import type { HandlersOf } from './handlers.ts';
+
+/** Number of categories examined at once. A read of an embedded store blocks the event loop. */
+const examinedBatch = 1_000;
+
+type Stores = Pick<Store, 'pets' | 'categories'>;
+
+/** Up to `limit` categories after `after`; `named` selects those with or without a name. */
+async function categoriesInUse(
+  { pets, categories }: Stores,
+  after: bigint | undefined,
+  limit: number,
+  isNamed: boolean | undefined,
+): Promise<CategoryInUse[]> {
+  const found: CategoryInUse[] = [];
+  const pageLimit = isNamed === undefined ? limit : examinedBatch;
+  for (let last = after; ; ) {
+    const used = await pets.categoriesInUse(last, pageLimit);
+    const known = await categories.findMany(used.map(({ id }) => id));
+    const names = new Map(known.map(({ id, name }) => [id, name]));
+    for (const category of used) {
+      const name = names.get(category.id) ?? null;
+      if (isNamed === undefined || isNamed === (name !== null)) found.push({ ...category, name });
+    }
+    last = used.at(-1)?.id;
+    if (found.length >= limit || used.length < pageLimit || last === int64Max) return found.slice(0, limit);
+    await eventLoopTick();
+  }
+}
+
+export const categoryUseHandlers = {
+  listCategoriesInUse: ({ store }, { query }) =>
+    pageOf(query, {
+      path: '/categories/in-use',
+      minId: int64Min,
+      read: (after, limit, { named }) =>
+        categoriesInUse(store, after, limit, named === undefined ? undefined : named === 'true'),
+    }),
+} satisfies HandlersOf<{ readonly store: Stores }, typeof categoryUseOperations>;

@@ -1,0 +1,128 @@
+/** Lists of operators beyond those of clients: in both directions, by time, and with totals. */
+import {
+  maxCounted,
+  type ownShopOperations,
+  type Totals,
+  type totalsOperations,
+} from '../../contract/admin/lists.ts';
+import { int64Max } from '../../contract/json.ts';
+import type { Order } from '../../contract/orders.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import { orderStatuses } from '../../domain/order-status.ts';
+import { pageOf } from '../resources/pages.ts';
+import type { ReadersOf } from '../resources/rows.ts';
+import { sharedReaders } from '../resources/shared.ts';
+import type { Store } from '../units.ts';
+import type { HandlersOf } from './handlers.ts';
+
+/** Reads rows after, or before, the one with the id. */
+type ReadRows<Row> = (id: bigint | undefined, limit: number) => Awaitable<Row[]>;
+
+interface Both<Row> {
+  readonly list: ReadRows<Row>;
+  readonly listNewest: ReadRows<Row>;
+}
+
+interface IdRange {
+  readonly minId: bigint;
+  readonly maxId: bigint;
+}
+
+/** A page of the ids in a range after `after`, in either direction. */
+async function pageWithin<Row extends { readonly id: bigint }>(
+  { list, listNewest }: Both<Row>,
+  order: 'asc' | 'desc' | undefined,
+  { minId, maxId }: IdRange,
+  after: bigint | undefined,
+  limit: number,
+): Promise<Row[]> {
+  if (order !== 'desc') {
+    const from = after === undefined || after < minId ? minId - 1n : after;
+    return (await list(from, limit)).filter(({ id }) => id <= maxId);
+  }
+  const before = after === undefined || after > maxId ? maxId : after - 1n;
+  // No id is above the last one.
+  const rows = await listNewest(before === int64Max ? undefined : before + 1n, limit);
+  return rows.filter(({ id }) => id >= minId);
+}
+
+export const operatorReaders = {
+  getPet: sharedReaders.getPet,
+  listPets: ({ pets }, { query }) => {
+    const { minId = 1n, maxId = int64Max } = query;
+    return pageOf(query, {
+      path: '/pets',
+      read: (after, limit, { id: ids, status, categoryId, order }) => {
+        const filter = { status, categoryId };
+        const both: Both<Awaited<ReturnType<typeof pets.list>>[number]> =
+          ids === undefined
+            ? {
+                list: (id, count) => pets.list(id, count, filter),
+                listNewest: (id, count) => pets.listNewest(id, count, filter),
+              }
+            : {
+                list: (id, count) => pets.list(id, count, { ...filter, ids }),
+                listNewest: async (id = int64Max, count) => {
+                  const named = await pets.list(undefined, ids.length, { ...filter, ids });
+                  return named
+                    .filter((pet) => pet.id < id)
+                    .reverse()
+                    .slice(0, count);
+                },
+              };
+        return pageWithin(both, order, { minId, maxId }, after, limit);
+      },
+    });
+  },
+  listOrders: ({ orders }, { query }) =>
+    pageOf(query, {
+      path: '/orders',
+      read: async (after, limit, { status, petId, order, since, until }) => {
+        const filter = { status, petId };
+        const minId = since === undefined ? 1n : await firstPlacedAt(orders, since);
+        const maxId = until === undefined ? int64Max : (await firstPlacedAt(orders, until)) - 1n;
+        const both: Both<Order> = {
+          list: (id, count) => orders.list(id, count, filter),
+          listNewest: (id, count) => orders.listNewest(id, count, filter),
+        };
+        return pageWithin(both, order, { minId: minId, maxId: maxId }, after, limit);
+      },
+    }),
+} satisfies ReadersOf<typeof ownShopOperations>;
+
+/** The lowest id of an order that was placed at an instant (Unix ms) or later; above the last one if none was. */
+async function firstPlacedAt(
+  orders: Pick<Store['orders'], 'list' | 'listNewest'>,
+  at: number,
+): Promise<bigint> {
+  const [last] = await orders.listNewest(undefined, 1);
+  let [earlier, later] = [0n, (last?.id ?? 0n) + 1n];
+  while (earlier + 1n < later) {
+    const middle = (earlier + later) / 2n;
+    const [order] = await orders.list(middle - 1n, 1);
+    if (order === undefined || order.createdAt >= at) later = middle;
+    else earlier = order.id;
+  }
+  return later;
+}
+
+/** Totals. Accounts, keys and orders are never deleted, so that their last ids are their numbers. */
+async function totalsOf({ accounts, keys, orders, search }: Store): Promise<Totals> {
+  const [[account], [key], [order]] = await Promise.all([
+    accounts.listNewest(undefined, 1),
+    keys.listNewest(undefined, 1),
+    orders.listNewest(undefined, 1),
+  ]);
+  const ordersByStatus = await Promise.all(
+    orderStatuses.map(async (status) => [status, await search.countOrders(status, maxCounted)] as const),
+  );
+  return {
+    ...{ accounts: account?.id ?? 0, keys: key?.id ?? 0, orders: Number(order?.id ?? 0n) },
+    closedAccounts: await search.countClosedAccounts(maxCounted),
+    ordersByStatus: Object.fromEntries(ordersByStatus) as Totals['ordersByStatus'],
+  };
+}
+
+export const totalsHandlers = {
+  getTotals: ({ store }) => totalsOf(store),
+} satisfies HandlersOf<{ readonly store: Store }, typeof totalsOperations>;

@@ -1,0 +1,218 @@
+/** The search of operators: ids of all kinds, names, last characters of keys, references of orders. */
+import {
+  type Found,
+  maxPerKind,
+  namedAnimals,
+  type SearchResults,
+  type searchOperations,
+} from '../../contract/admin/search.ts';
+import { int64Max } from '../../contract/json.ts';
+import type { Order } from '../../contract/orders.ts';
+import type { Pet } from '../../contract/pets.ts';
+import { eventLoopTick } from '../../domain/event-loop.ts';
+import type { SearchedTable, Span } from '../../storage/admin.ts';
+import { folded } from '../../tables/accounts.ts';
+import type { ImportList } from '../imports/list.ts';
+import type { FailedRequestSource } from '../observability/failed-requests.ts';
+import type { Store } from '../units.ts';
+import type { HandlersOf } from './handlers.ts';
+import { type KeyOperations, shownKeys } from './keys.ts';
+
+/** Number of rows examined at once. A read of an embedded store blocks the event loop. */
+const spanLength = 20_000n;
+
+/** Maximum number of categories whose names are searched. */
+const maxCategories = 10_000;
+const categoryBatch = 1_000;
+
+interface Services {
+  readonly store: Pick<
+    Store,
+    'accounts' | 'keys' | 'pets' | 'orders' | 'categories' | 'webhooks' | 'operators' | 'search'
+  >;
+  readonly keys: KeyOperations;
+  /** Only in a serving process, not on the command line. */
+  readonly importList?: ImportList;
+  readonly failedRequests?: FailedRequestSource;
+}
+
+/** A search, read from its text. */
+interface Wanted {
+  readonly text: string;
+  /** The kind to search; defaults to all kinds. */
+  readonly id: bigint | undefined;
+  readonly kind: Found['kind'] | undefined;
+}
+
+const idForm = /^(?:([a-z]+)[:\s#]+|#)?(\d{1,19})$/i;
+
+const kindsByWord: Readonly<Record<string, Found['kind']>> = { pet: 'animal' };
+
+function wantedBy(given: string): Wanted {
+  const text = given.trim();
+  const [, word = '', digits = ''] = idForm.exec(text) ?? [];
+  const named = word.toLowerCase();
+  const kind = named === '' ? undefined : (kindsByWord[named] ?? (named as Found['kind']));
+  // Any other word is part of a name, such as "room 7".
+  if (kind !== undefined && !Object.hasOwn(searches, kind)) return { text, id: undefined, kind: undefined };
+  const id = digits === '' ? undefined : BigInt(digits);
+  return { text, id: id !== undefined && id <= int64Max ? id : undefined, kind };
+}
+
+type Search = (services: Services, wanted: Wanted) => Promise<Found[]>;
+
+const nothing = { name: null, state: null, lastFour: null, accountId: null } as const;
+
+const searches: Readonly<Record<Found['kind'], Search>> = {
+  account: async ({ store }, { text, id }) => {
+    const ids = await named(store, 'accounts', folded(text));
+    const first = await store.accounts.search(undefined, maxPerKind, { name: text });
+    const byId = id === undefined ? undefined : await store.accounts.find(Number(id));
+    const others = await store.accounts.findMany(ids.map(Number));
+    const found = unique([byId, ...first, ...others.toSorted((one, other) => one.id - other.id)]);
+    return found.map(({ id: accountId, name, closedAt }) => ({
+      ...{ ...nothing, kind: 'account', id: BigInt(accountId), name },
+      ...{ state: closedAt === null ? 'open' : 'closed', matched: accountId === byId?.id ? 'id' : 'name' },
+    }));
+  },
+  key: async ({ store, keys }, { text, id }) => {
+    const ids = await named(store, 'keys', lowered(text));
+    const byId = id === undefined ? undefined : await store.keys.find(Number(id));
+    const others = await store.keys.findMany(ids.map(Number));
+    const found = unique([byId, ...others.toSorted((one, other) => one.id - other.id)]);
+    return (await shownKeys(keys, found)).map((key) => ({
+      ...{ kind: 'key', id: BigInt(key.id), name: key.name, state: key.state, lastFour: key.lastFour },
+      ...{ accountId: key.accountId, matched: matchOf(key, byId?.id, text) },
+    }));
+  },
+  animal: async ({ store }, { text, id }) => {
+    const ids = await named(store, 'pets', lowered(text), namedAnimals);
+    const byId = id === undefined ? undefined : await store.pets.find(id);
+    const found = unique<Pet>([byId, ...(await store.pets.findMany(ids)).toSorted(byNewest)]);
+    return found.map(({ id: petId, name, status }) => ({
+      ...{ ...nothing, kind: 'animal', id: petId, name, state: status },
+      matched: petId === byId?.id ? 'id' : 'name',
+    }));
+  },
+  order: async ({ store }, { text, id }) => {
+    const ids = await store.search.ordersReferring(text, maxPerKind);
+    const byId = id === undefined ? undefined : await store.orders.find(id);
+    const found = unique<Order>([byId, ...(await store.orders.findMany(ids)).toSorted(byNewest)]);
+    return found.map(({ id: orderId, reference = null, status }) => ({
+      ...{ ...nothing, kind: 'order', id: orderId, name: reference, state: status },
+      matched: orderId === byId?.id ? 'id' : 'reference',
+    }));
+  },
+  category: async ({ store }, { text, id }) => {
+    const byId = id === undefined ? undefined : await store.categories.find(id);
+    const found = unique([byId, ...(await categoriesNamed(store, lowered(text)))]);
+    return found.map(({ id: categoryId, name }) => ({
+      ...{ ...nothing, kind: 'category', id: categoryId, name },
+      matched: categoryId === byId?.id ? 'id' : 'name',
+    }));
+  },
+  webhook: async ({ store }, { id }) => {
+    const webhook = id === undefined ? undefined : await store.webhooks.find(id);
+    if (webhook === undefined) return [];
+    const { description: name = null, enabled, accountId } = webhook;
+    const state = enabled ? 'enabled' : 'disabled';
+    return [
+      { ...nothing, kind: 'webhook', id: webhook.id, name: name ?? null, state, accountId, matched: 'id' },
+    ];
+  },
+  operator: async ({ store }, { text, id }) => {
+    const all = await store.operators.list();
+    const fits = (name: string) => lowered(name).includes(lowered(text));
+    const found = all.filter((one) => BigInt(one.id) === id || fits(one.name)).slice(0, maxPerKind);
+    return found.map((one) => ({
+      ...{ ...nothing, kind: 'operator', id: BigInt(one.id), name: one.name, lastFour: one.lastFour },
+      ...{ state: one.role, matched: fits(one.name) ? 'name' : 'id' },
+    }));
+  },
+  import: async ({ importList }, { text }) => {
+    const found = importList?.list().filter(({ requestId }) => requestId === text) ?? [];
+    return found.map(({ id, fileName, state }) => ({
+      ...{ ...nothing, kind: 'import', id: BigInt(id), name: fileName, state, matched: 'requestId' },
+    }));
+  },
+  request: async ({ failedRequests }, { text: requestId }) => {
+    const found = (await failedRequests?.list({ requestId, limit: maxPerKind })) ?? [];
+    return found.map(({ keyId, accountId, code }) => ({
+      ...{
+        ...nothing,
+        kind: 'request',
+        id: keyId === null ? null : BigInt(keyId),
+        name: requestId,
+        accountId,
+      },
+      ...{ state: code, matched: 'requestId' },
+    }));
+  },
+};
+
+const lowered = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+const byNewest = (one: { readonly id: bigint }, other: { readonly id: bigint }) =>
+  one.id < other.id ? 1 : -1;
+
+function matchOf(
+  { id, lastFour }: { readonly id: number; readonly lastFour: string },
+  wanted: number | undefined,
+  text: string,
+): Found['matched'] {
+  if (id === wanted) return 'id';
+  return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
+}
+
+/** The first of them, without duplicates. */
+function unique<Item extends { readonly id: bigint | number }>(items: readonly (Item | undefined)[]): Item[] {
+  const byId = new Map(items.flatMap((item) => (item === undefined ? [] : [[item.id, item] as const])));
+  return [...byId.values()].slice(0, maxPerKind);
+}
+
+/**
+ * Ids of rows whose names contain the text, read in spans. Given a number, only that many of the newest ids are
+ * examined.
+ */
+async function named(
+  store: Services['store'],
+  of: SearchedTable,
+  text: string,
+  newest?: number,
+): Promise<bigint[]> {
+  const [last] = await store[of].listNewest(undefined, 1);
+  if (last === undefined) return [];
+  const until = BigInt(last.id);
+  const found: bigint[] = [];
+  let after = newest === undefined || until < newest ? 0n : until - BigInt(newest);
+  while (after < until && found.length < maxPerKind) {
+    const span: Span = { after, until: after + spanLength };
+    found.push(...(await store.search.containing(of, text, span, maxPerKind - found.length)));
+    after = span.until;
+    if (after < until) await eventLoopTick();
+  }
+  return found;
+}
+
+async function categoriesNamed({ categories }: Services['store'], text: string) {
+  const found = [];
+  let page = await categories.list(undefined, categoryBatch);
+  for (let read = page.length; page.length > 0; read += page.length) {
+    found.push(...page.filter(({ name }) => lowered(name).includes(text)));
+    if (page.length < categoryBatch || read >= maxCategories || found.length >= maxPerKind) break;
+    page = await categories.list(page.at(-1)?.id, categoryBatch);
+  }
+  return found;
+}
+
+export const searchHandlers = {
+  search: async (services, { query }): Promise<SearchResults> => {
+    const wanted = wantedBy(query.text);
+    const results: Found[] = [];
+    for (const [kind, search] of Object.entries(searches)) {
+      if (wanted.kind !== undefined && wanted.kind !== kind) continue;
+      results.push(...(await search(services, wanted)));
+    }
+    return { results };
+  },
+} satisfies HandlersOf<Services, typeof searchOperations>;

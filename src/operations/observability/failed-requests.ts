@@ -1,0 +1,90 @@
+import { LRUCache } from 'lru-cache';
+import type { FailedRequest } from '../../contract/admin/usage.ts';
+import { type ErrorCode, errors } from '../../contract/errors.ts';
+import type { OperationId } from '../../contract/operations.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Caller } from '../../storage/storage.ts';
+import { iso } from '../shown.ts';
+
+/**
+ * Bounds of memory, some 2 MB in all. Counted separately for each key, so that a key that keeps failing displaces no
+ * other.
+ */
+const maxKeys = 400;
+const maxPerKey = 25;
+
+/** Key id of all requests without a valid key; no key has this id. */
+const noKey = 0;
+
+export interface FailedRequestFilter {
+  readonly keyId?: number | undefined;
+  readonly requestId?: string | undefined;
+  readonly limit: number;
+}
+
+export interface FailedRequestSource {
+  /** Newest first. */
+  list(filter: FailedRequestFilter): Awaitable<readonly FailedRequest[]>;
+}
+
+interface RecordedRequest {
+  readonly at: number;
+  readonly operationId: OperationId | undefined;
+  readonly code: ErrorCode;
+  readonly requestId: string;
+  readonly caller: Pick<Caller, 'keyId' | 'accountId'> | undefined;
+}
+
+/** The latest failed requests of a process, in memory. */
+export class FailedRequests implements FailedRequestSource {
+  readonly #clock: Clock;
+  readonly #byKey = new LRUCache<number, RecordedRequest[]>({ max: maxKeys });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(
+    code: ErrorCode,
+    requestId: string,
+    operationId: OperationId | undefined,
+    caller: RecordedRequest['caller'],
+  ): void {
+    const keyId = caller?.keyId ?? noKey;
+    let kept = this.#byKey.get(keyId);
+    if (kept === undefined) {
+      kept = [];
+      this.#byKey.set(keyId, kept);
+    }
+    if (kept.length >= maxPerKey) kept.shift();
+    kept.push({ at: this.#clock.now(), operationId, code, requestId, caller });
+  }
+
+  list({ keyId, requestId, limit }: FailedRequestFilter): FailedRequest[] {
+    const all = keyId === undefined ? [...this.#byKey.values()].flat() : (this.#byKey.peek(keyId) ?? []);
+    const found = all.map(shown);
+    return newest(
+      requestId === undefined ? found : found.filter((one) => one.requestId === requestId),
+      limit,
+    );
+  }
+}
+
+function shown({ at, operationId, code, requestId, caller }: RecordedRequest): FailedRequest {
+  return {
+    at: iso(at),
+    requestId,
+    operation: operationId ?? 'none',
+    status: errors[code].status,
+    code,
+    keyId: caller?.keyId ?? null,
+    accountId: caller?.accountId ?? null,
+  };
+}
+
+export function newest(requests: readonly FailedRequest[], limit: number): FailedRequest[] {
+  return requests
+    .toSorted((one, other) => (one.at < other.at ? 1 : one.at > other.at ? -1 : 0))
+    .slice(0, limit);
+}

@@ -1,0 +1,73 @@
+import { sqlKey } from '../../../tables/sql.ts';
+import type { Table } from '../../../tables/table.ts';
+import { StorageUnavailable } from '../../storage.ts';
+import type { Run } from '../../unit-of-work.ts';
+import { anyOf } from '../entities/entity.ts';
+import { conflictOf } from '../failures.ts';
+import type { Execute } from '../statements.ts';
+import { type GroupOptions, noteRested, type Outcomes, outcomesOf, storeComponents } from './commit.ts';
+import { componentsOf } from './components.ts';
+import { GroupRows, type Key } from './rows.ts';
+import { runUnits, type SettledUnit } from './units.ts';
+
+/**
+ * Runs units with repeated conflicts, such as those of an instance that is farther from the database than others. It
+ * locks the rows they read, so that other instances wait. Units without an outcome run again.
+ */
+export async function commitLocked(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
+  const { database, dueAt, moved } = options;
+  const none = runs.flatMap(({ calls }) => Array<undefined>(calls.length).fill(undefined));
+  const own: GroupOptions['moved'] = new Map();
+  try {
+    return await database.transact((execute) => {
+      own.clear();
+      return runLocked(runs, execute, { ...options, moved: own });
+    }, dueAt);
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    if (conflictOf(error) === 'taken') return none;
+    if (runs.length === 1) return none.map(() => ({ error }));
+    // The database rejects the values of one of them. Those after the first half are retried.
+    const half = Math.ceil(runs.length / 2);
+    const first = await commitLocked(runs.slice(0, half), options);
+    return [...first, ...none.slice(first.length)];
+  } finally {
+    for (const [resource, version] of own) moved.set(resource, version);
+  }
+}
+
+async function runLocked(
+  runs: readonly Run[],
+  execute: Execute,
+  { ids, recordsEvents, moved }: GroupOptions,
+): Promise<Outcomes> {
+  const run = async () => {
+    const rows = new GroupRows({ run: execute });
+    return { rows, units: await runUnits(runs, { rows, ids, recordsEvents }) };
+  };
+  await lockRows((await run()).units, execute);
+  const { rows, units } = await run();
+  const components = componentsOf(units);
+  const { conflicts, real } = await storeComponents(components, rows, { ids, moved, write: execute });
+  noteRested(components, moved);
+  const settled = new Map<Run, Outcomes>();
+  for (const component of components) {
+    if (conflicts.has(component.number)) continue;
+    for (const unit of component.units) settled.set(unit.run, outcomesOf(unit, real, ids));
+  }
+  return runs.flatMap((each) => settled.get(each) ?? Array<undefined>(each.calls.length).fill(undefined));
+}
+
+/** In the order of their names, to avoid deadlock. */
+async function lockRows(units: readonly SettledUnit[], execute: Execute): Promise<void> {
+  const keys = new Map<Table, Set<Key>>();
+  for (const touched of units.flatMap(({ changes }) => [...changes.touched])) {
+    if ('lookup' in touched || touched.stored === undefined) continue;
+    keys.set(touched.table, (keys.get(touched.table) ?? new Set()).add(touched.key));
+  }
+  for (const [table, its] of [...keys].sort(([one], [other]) => (one.name < other.name ? -1 : 1))) {
+    const [{ name = '', type = 'integer' } = {}] = sqlKey(table);
+    const text = `SELECT FROM ${table.name} WHERE ${name} = ${anyOf(type)} ORDER BY ${name} FOR UPDATE`;
+    await execute((sql) => sql.unsafe(text, [JSON.stringify([...its].map(String))]));
+  }
+}

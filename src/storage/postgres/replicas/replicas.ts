@@ -1,0 +1,122 @@
+import type { StoreFacts } from '../../admin.ts';
+import { failureText, type Notice } from '../../outage.ts';
+import type { SharedVersions } from '../../shared-versions.ts';
+import type { PostgresDatabase } from '../database.ts';
+import type { Select } from '../statements.ts';
+import type { ServerState } from '../versions.ts';
+import { Replica, unusedReportedMs } from './replica.ts';
+
+interface ReplicasOptions {
+  readonly urls: readonly string[];
+  readonly poolSize: number;
+  readonly database: PostgresDatabase;
+  readonly versions: SharedVersions;
+  readonly notice: Notice;
+}
+
+/** Fraction of a read's time that a replica has to answer it, and the maximum, in ms. The primary has the rest. */
+const replicaShare = 0.25;
+const maxWaitMs = 500;
+
+/**
+ * Read replicas. A read is sent to a replica that is known to have every change acknowledged before the request was
+ * counted, or to the primary if there is none. The replica confirms this with each read; otherwise its result is not
+ * used.
+ */
+export class Replicas implements AsyncDisposable {
+  readonly #database: PostgresDatabase;
+  readonly #versions: SharedVersions;
+  readonly #notice: Notice;
+  readonly #replicas: readonly Replica[];
+  #primary: ServerState | undefined;
+  /** Number of reads that the primary answered. */
+  #primaryReads = 0;
+  #turn = 0;
+  #noting: Promise<void> | undefined;
+  #wasNoted = true;
+
+  constructor({ urls, poolSize, database, versions, notice }: ReplicasOptions) {
+    this.#database = database;
+    this.#versions = versions;
+    this.#notice = notice;
+    const timeoutMs = Math.min(database.statementTimeoutMs * replicaShare, maxWaitMs);
+    const primary = () => this.#primary;
+    this.#replicas = urls.map((url) => new Replica({ url, poolSize, timeoutMs, primary, notice }));
+  }
+
+  /** Takes the state of the primary. A primary that has been restarted since writes its start into the store. */
+  applyPrimary(state: ServerState): void {
+    this.#primary = state;
+    if (state.primary === state.started || state.isStandby) return;
+    this.#noting ??= this.#note(state.started).finally(() => {
+      this.#noting = undefined;
+    });
+  }
+
+  readonly select = async (query: Select): Promise<unknown[]> => {
+    const dueAt = performance.now() + this.#database.statementTimeoutMs;
+    const rows = await this.#fromReplica(query);
+    if (rows !== undefined) return rows;
+    this.#primaryReads++;
+    return this.#database.read((sql) => sql.unsafe(query.text, [...query.values]), dueAt);
+  };
+
+  /** Whether one has not been used for a minute. */
+  get isTroubled(): boolean {
+    return this.#replicas.some(({ unusedMs }) => unusedMs >= unusedReportedMs);
+  }
+
+  get facts(): StoreFacts {
+    const facts = this.#replicas.flatMap(({ name, isUsed, lagSeconds, reads, trouble }, index) => {
+      const prefix = `replica${index + 1}`;
+      return [
+        [prefix, name],
+        [`${prefix}InUse`, isUsed],
+        [`${prefix}LagSeconds`, lagSeconds],
+        [`${prefix}Reads`, reads],
+        [`${prefix}Trouble`, trouble ?? null],
+      ];
+    });
+    return { primaryReads: this.#primaryReads, ...Object.fromEntries(facts) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    await this.#noting;
+  }
+
+  #fromReplica(query: Select): Promise<unknown[] | undefined> | undefined {
+    const { required, isConfirmed } = this.#versions;
+    const version = required.of(query.resource);
+    const { primary, started } = this.#primary ?? {};
+    // Until the primary has noted its start, or if it does not answer, it is unknown which replicas follow it.
+    if (!isConfirmed || started === undefined || primary !== started || !Number.isFinite(version))
+      return undefined;
+    const replica = this.#leastBusy(this.#replicas.filter((one) => one.has(query.resource, version)));
+    // Reads need not wait until one has the change.
+    if (replica === undefined) for (const one of this.#replicas) void one.poll();
+    return replica?.select(query, version, started);
+  }
+
+  /** Equally busy replicas take turns. */
+  #leastBusy(replicas: readonly Replica[]): Replica | undefined {
+    this.#turn++;
+    let best: Replica | undefined;
+    for (let index = 0; index < replicas.length; index++) {
+      const replica = replicas[(this.#turn + index) % replicas.length];
+      if (replica !== undefined && replica.inFlight < (best?.inFlight ?? Number.POSITIVE_INFINITY))
+        best = replica;
+    }
+    return best;
+  }
+
+  async #note(started: string): Promise<void> {
+    try {
+      await this.#database.write((sql) => sql`UPDATE store SET primary_started = ${started}`);
+      this.#wasNoted = true;
+    } catch (error) {
+      if (this.#wasNoted) this.#notice(`read replicas are not used: ${failureText(error)}`);
+      this.#wasNoted = false;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Breaker } from '../../breaker.ts';
+import type { Notice } from '../../outage.ts';
+import { StorageUnavailable } from '../../storage.ts';
+import type { RedisLink, Run } from '../link.ts';
+import type { ShardLink } from '../shard.ts';
+import { Redirection } from './redirection.ts';
+
+/** The nodes of a cluster, as the routes to its shards see them. */
+export interface Nodes {
+  /** The link to the node that has a slot; undefined if none has it. */
+  ownerOf(slot: number): RedisLink | undefined;
+  /** The link to the node at an address. */
+  at(address: string): RedisLink;
+  /** A node reported that the slot is at another one. */
+  moved(slot: number, address: string): void;
+  refresh(): Promise<void>;
+}
+
+interface RouteOptions {
+  readonly nodes: Nodes;
+  readonly slot: number;
+  readonly notice: Notice;
+  /** Rejects while scripts cannot use all of the shard's keys. */
+  readonly probe: () => Promise<unknown>;
+}
+
+/** Maximum time commands wait for a slot that is being moved. Then the shard counts as down until it has been moved. */
+const maxMoveMs = 1_000;
+const pauseMs = 20;
+const probeEveryMs = 250;
+
+/** Routes the commands of a shard to the node that has its slot. */
+export class ShardRoute implements ShardLink, Disposable {
+  readonly #nodes: Nodes;
+  readonly #slot: number;
+  readonly #breaker: Breaker;
+  #pause: Promise<void> | undefined;
+
+  constructor({ nodes, slot, notice, probe }: RouteOptions) {
+    this.#nodes = nodes;
+    this.#slot = slot;
+    this.#breaker = new Breaker({
+      name: `Redis Cluster slot ${slot}`,
+      probe: async () => {
+        await nodes.refresh();
+        await this.#owner().open();
+        await probe();
+      },
+      probeEveryMs,
+      notice,
+    });
+  }
+
+  get trouble(): string | undefined {
+    return this.#breaker.trouble ?? this.#nodes.ownerOf(this.#slot)?.trouble;
+  }
+
+  get isBusy(): boolean {
+    return this.#nodes.ownerOf(this.#slot)?.isBusy ?? false;
+  }
+
+  async ask(...command: Parameters<Run>): Promise<unknown> {
+    return this.#owner().limited(() => this.run(...command));
+  }
+
+  async run(...command: Parameters<Run>): Promise<unknown> {
+    try {
+      return await this.#owner().run(...command);
+    } catch (error) {
+      if (error instanceof Redirection) return this.#follow(error, command);
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#breaker[Symbol.dispose]();
+  }
+
+  #owner(): RedisLink {
+    const owner = this.#nodes.ownerOf(this.#slot);
+    if (owner === undefined) throw this.#unavailable('no node of the cluster has the slot');
+    return owner;
+  }
+
+  async #follow(first: Redirection, [script, keys, args]: Parameters<Run>): Promise<unknown> {
+    const waitUntil = performance.now() + maxMoveMs;
+    let redirection = first;
+    for (let tries = 0; performance.now() < waitUntil; tries++) {
+      const { kind, address } = redirection;
+      // While nodes disagree about the owner of a slot, each redirects commands to the other.
+      if (kind === 'again' || tries > 1) await this.#paused();
+      if (kind === 'moved') this.#nodes.moved(this.#slot, address);
+      const isAsking = kind === 'ask';
+      try {
+        return await (isAsking ? this.#nodes.at(address) : this.#owner()).run(script, keys, args, isAsking);
+      } catch (error) {
+        if (!(error instanceof Redirection)) throw error;
+        redirection = error;
+      }
+    }
+    throw this.#unavailable(redirection.reason);
+  }
+
+  #unavailable(reason: string): StorageUnavailable {
+    this.#breaker.trip(reason);
+    return new StorageUnavailable(`Redis Cluster slot ${this.#slot}: ${reason}`);
+  }
+
+  /** Commands that wait at the same time are repeated together, in their order. */
+  #paused(): Promise<void> {
+    this.#pause ??= sleep(pauseMs).then(() => {
+      this.#pause = undefined;
+    });
+    return this.#pause;
+  }
+}

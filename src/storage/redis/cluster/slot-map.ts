@@ -1,0 +1,47 @@
+/** The slots of each node of a Redis Cluster, as reported by nodes. */
+import { RedisClient } from 'bun';
+
+/** The address ("host:port") of the node that has a slot; undefined if none has it. */
+export type SlotMap = (slot: number) => string | undefined;
+
+/** First slot, last slot, their node, and its replicas. */
+type Range = readonly [number, number, readonly [host: unknown, port: number], ...unknown[]];
+
+/** Reads the reply to `CLUSTER SLOTS` from the node at this URL. Throws if no node has a slot. */
+export function slotMapOf(reply: unknown, url: string): SlotMap {
+  const ranges = reply as readonly Range[];
+  if (!Array.isArray(reply) || reply.length === 0) throw new Error('no node of the cluster has slots');
+  return (slot) => {
+    const range = ranges.find(([first, last]) => first <= slot && slot <= last);
+    return range === undefined ? undefined : addressOf(String(range[2][0] ?? ''), range[2][1], url);
+  };
+}
+
+/** A node that does not know its own host is reached at the host that answered. */
+export function addressOf(host: string, port: number | string, askedUrl: string): string {
+  if (host === '' || host === '?') return `${new URL(askedUrl).hostname}:${port}`;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The URL of another node, with the encryption and credentials of `url`. */
+export function urlOfNode(address: string, url: string): string {
+  const [scheme, credentials = ''] = url.match(/^(\w+:\/\/)([^@/]*@)?/)?.slice(1) ?? [];
+  return `${scheme}${credentials}${address}`;
+}
+
+export async function readSlotMap(url: string, timeoutMs: number): Promise<SlotMap> {
+  const client = new RedisClient(url, {
+    autoReconnect: false,
+    enableOfflineQueue: false,
+    connectionTimeout: timeoutMs,
+  });
+  const { promise: isLate, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+  try {
+    const reading = client.connect().then(() => client.send('CLUSTER', ['SLOTS']));
+    return slotMapOf(await Promise.race([reading, isLate]), url);
+  } finally {
+    clearTimeout(timer);
+    client.close();
+  }
+}

@@ -1,0 +1,168 @@
+import type { Clock } from '../../domain/clock.ts';
+import type { RedisUrls } from '../../domain/redis-urls.ts';
+import type { Notice } from '../outage.ts';
+import { RoundTrips } from '../round-trips.ts';
+import type { SharedVersions } from '../shared-versions.ts';
+import { RedisNodes } from './cluster/nodes.ts';
+import { redirectionOf } from './cluster/redirection.ts';
+import { ShardRoute } from './cluster/route.ts';
+import { slotMapOf } from './cluster/slot-map.ts';
+import { hashOf, shardTags, slotOf } from './cluster/slots.ts';
+import { RedisKeys } from './keys.ts';
+import { type Connection, type LinkOptions, RedisLink } from './link.ts';
+import { Shard } from './shard.ts';
+
+interface ServersOptions extends Pick<LinkOptions, 'timeoutMs' | 'scripts' | 'notice'> {
+  readonly urls: RedisUrls;
+  readonly prefix: string;
+  readonly clock: Clock;
+  readonly versions: SharedVersions;
+  /** Called when a server recovers, or is replaced by others. */
+  readonly onRecovery: () => void;
+}
+
+/** Number of shards that an idle instance polls at a time. */
+const maxParallelShards = 6;
+
+/** Redis: one server with one shard, or a cluster with many. This is detected when a server is connected. */
+export class RedisServers implements AsyncDisposable {
+  readonly #options: ServersOptions;
+  readonly roundTrips = new RoundTrips();
+  readonly #opened = new AsyncDisposableStack();
+  /** The server, or the node of a cluster that names the others. */
+  readonly #first: RedisLink;
+  #nodes: RedisNodes | undefined;
+  #shards: readonly Shard[];
+  #turns = 0;
+
+  constructor(options: ServersOptions) {
+    this.#options = options;
+    const { urls, prefix, clock } = options;
+    this.#first = this.#makeLink({ name: 'Redis', urls, isNode: false }, (connection) =>
+      this.#connected(connection),
+    );
+    this.#opened.use(this.#first);
+    this.#shards = [new Shard(this.#first, new RedisKeys(prefix), clock)];
+  }
+
+  /** Connects. Resolves also if that failed; further attempts follow. */
+  async open(): Promise<void> {
+    await this.#first.open();
+    await this.#openNodes();
+  }
+
+  get shards(): readonly Shard[] {
+    return this.#shards;
+  }
+
+  /** One of the working shards, in turn. Each has all versions. */
+  anyAvailable(): Shard | undefined {
+    const from = ++this.#turns % this.#shards.length;
+    const inTurn = [...this.#shards.slice(from), ...this.#shards.slice(0, from)];
+    return inTurn.find(({ link }) => link.trouble === undefined);
+  }
+
+  /** The working shards to poll this time, a few of many: an idle instance polls each of them once a second. */
+  inTurn(turn: number): readonly Shard[] {
+    const turns = Math.ceil(this.#shards.length / maxParallelShards);
+    return this.#shards.filter(
+      ({ link }, index) => index % turns === turn % turns && link.trouble === undefined,
+    );
+  }
+
+  /** The date by the slowest of their clocks, in Unix seconds. */
+  get earliestSecond(): number {
+    return Math.floor(Math.min(...this.#shards.map(({ clock }) => clock.now())) / 1_000);
+  }
+
+  /** Reason of a failure of any part; undefined if all of it works. */
+  get trouble(): string | undefined {
+    return this.#shards.map(({ link }) => link.trouble).find((trouble) => trouble !== undefined);
+  }
+
+  of(accountId: number): Shard {
+    return this.#shards[accountId % this.#shards.length] as Shard;
+  }
+
+  ofAddress(address: string): Shard {
+    const { length } = this.#shards;
+    return this.#shards[length === 1 ? 0 : hashOf(address) % length] as Shard;
+  }
+
+  async version(): Promise<string | undefined> {
+    const links = this.#nodes?.links ?? [this.#first];
+    return links.find((link) => link.trouble === undefined)?.version();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#opened.disposeAsync();
+  }
+
+  #makeLink(
+    options: Pick<LinkOptions, 'name' | 'urls' | 'isNode'>,
+    onConnect: LinkOptions['onConnect'],
+  ): RedisLink {
+    const { timeoutMs, scripts } = this.#options;
+    const { roundTrips } = this;
+    return new RedisLink({ ...options, onConnect, timeoutMs, scripts, roundTrips, notice: this.#notice });
+  }
+
+  readonly #notice: Notice = (text, outage) => {
+    this.#options.notice(text, outage);
+    if (outage?.works === true) void this.#openNodes().then(this.#options.onRecovery);
+  };
+
+  async #openNodes(): Promise<void> {
+    if (this.#nodes === undefined) return;
+    this.#first.retire('available again');
+    await this.#nodes.open();
+  }
+
+  async #connected({ client, run, url }: Connection): Promise<void> {
+    if (this.#nodes !== undefined) return;
+    const { urls, versions } = this.#options;
+    // Without the permission for it, Redis counts as one server.
+    const info = await client.send('INFO', ['cluster']).catch(() => '');
+    if (/^cluster_enabled:1/m.test(String(info))) {
+      this.#divide(await client.send('CLUSTER', ['SLOTS']), url);
+    } else if (urls.length > 1) {
+      throw new Error('REDIS_URL has several hosts, but this one is not in cluster mode');
+    } else {
+      await this.#shards[0]?.exchangeVersions(versions, run);
+    }
+  }
+
+  /** Divides the accounts into the shards of a cluster. */
+  #divide(reply: unknown, url: string): void {
+    const { urls, prefix, clock, onRecovery, versions } = this.#options;
+    const keys = shardTags().map((tag) => new RedisKeys(`${prefix}{${tag}}:`));
+    const slots = keys.map(({ callers }) => slotOf(callers));
+    const makeLink = (address: string, nodeUrl: string) => {
+      const names = { name: `Redis node ${address}`, urls: [nodeUrl], isNode: true };
+      return this.#makeLink(names, (connection) => this.#joined(address, slots, connection));
+    };
+    const nodes = new RedisNodes({ urls, slots, makeLink, onRecovery }, slotMapOf(reply, url));
+    this.#nodes = this.#opened.use(nodes);
+    this.#shards = keys.map((ofShard, index) => {
+      const route: ShardRoute = new ShardRoute({
+        nodes,
+        slot: slots[index] as number,
+        notice: this.#notice,
+        probe: () => shard.probe(versions),
+      });
+      const shard = new Shard(this.#opened.use(route), ofShard, clock);
+      return shard;
+    });
+  }
+
+  /** Exchanges versions with the shards of a node. Shards that have moved away do so at their new node. */
+  async #joined(address: string, slots: readonly number[], { run, url }: Connection): Promise<void> {
+    const exchanges = this.#shards.map(async (shard, index) => {
+      if (this.#nodes?.isAt(slots[index] as number, address) !== true) return;
+      await shard.exchangeVersions(this.#options.versions, run).catch((error) => {
+        if (redirectionOf(error, url) === undefined) throw error;
+      });
+    });
+    await Promise.all(exchanges);
+  }
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../../domain/clock.ts';
+import { type Resource, resources, type Versions, versionsFrom } from '../../domain/resources.ts';
+import type { AccountBan } from '../limit-snapshots.ts';
+import type { SharedVersions } from '../shared-versions.ts';
+import { StorageUnavailable } from '../storage.ts';
+import { bansOf, versionsOf } from './answers.ts';
+import { RedisClock } from './clock.ts';
+import { Overloaded } from './concurrency-limit.ts';
+import type { RedisKeys } from './keys.ts';
+import type { Run } from './link.ts';
+
+/** Runs scripts on the node that has the keys of a shard. */
+export interface ShardLink {
+  /** Reason of its failure; undefined if it works. */
+  readonly trouble: string | undefined;
+  readonly isBusy: boolean;
+  /** Rejects with `NoAnswer` if it is unknown whether the script ran, else with another `StorageUnavailable`. */
+  readonly run: Run;
+  /** As `run`. Rejects with `Overloaded`, having sent nothing, if too many requests wait. */
+  readonly ask: Run;
+}
+
+/**
+ * A subset of the accounts and addresses, with all the keys that scripts need for them. One Redis server has one shard.
+ * On Redis Cluster, the keys of a shard are in one slot.
+ */
+export class Shard {
+  readonly link: ShardLink;
+  readonly keys: RedisKeys;
+  readonly clock: RedisClock;
+  /** The versions that it last reported, which scripts compare with the current ones. */
+  lastReported: Versions = versionsFrom(() => -1);
+
+  constructor(link: ShardLink, keys: RedisKeys, clock: Clock) {
+    this.link = link;
+    this.keys = keys;
+    this.clock = new RedisClock(clock);
+  }
+
+  /** The result of Redis, or `fallback`'s while Redis is down. Rejects with `Overloaded` as `ask` does. */
+  async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
+    if (this.link.trouble !== undefined) return fallback();
+    try {
+      return await together();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+      return fallback();
+    }
+  }
+
+  /** Exchanges versions with Redis: each side adopts the newer ones of the other. */
+  async exchangeVersions(
+    versions: SharedVersions,
+    run: Run = (...command) => this.link.run(...command),
+  ): Promise<Versions> {
+    const { postgres } = versions;
+    const minVersions = resources.map((resource) => postgres[resource]);
+    const reply = await run('versions', this.keys.versions, minVersions);
+    return versions.applyRedis(this, versionsOf(reply as number[]));
+  }
+
+  /** Announces a change by its version in PostgreSQL, 0 if that is unknown. */
+  async announce(what: Resource, version: number): Promise<void> {
+    await this.link.run('announce', [this.keys.version(what)], [version]);
+  }
+
+  /** Rejects while scripts cannot use all keys, including one that seldom exists. */
+  async probe(versions: SharedVersions): Promise<void> {
+    await this.exchangeVersions(versions);
+    await this.unsavedBans();
+  }
+
+  /** Bans that PostgreSQL may lack. */
+  async unsavedBans(): Promise<AccountBan[]> {
+    const { keys, clock, link } = this;
+    return bansOf(await link.run('unsaved', [keys.unsavedBans, keys.clock], clock.arguments()));
+  }
+}

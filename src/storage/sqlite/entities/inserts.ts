@@ -1,0 +1,47 @@
+import type { Database, Statement } from 'bun:sqlite';
+import type { SqlValue } from '../../../tables/table.ts';
+
+/** Rows per statement. A fixed number, so that few statements are prepared for any number of rows. */
+const rowCounts = [64, 16, 4, 1] as const;
+
+interface Prepared {
+  readonly rows: number;
+  readonly statement: Statement<never, SqlValue[]>;
+}
+
+/**
+ * Inserts rows, several with one statement. For each statement, SQLite reads and writes the counter of the table, and
+ * creates a temporary table for the list of values in a CHECK. `OR FAIL` avoids the copies of pages from which SQLite
+ * would undo a failed statement: the writer undoes all changes of a failed unit.
+ */
+export class Inserts {
+  readonly #width: number;
+  readonly #statements: readonly Prepared[];
+
+  constructor(database: Database, table: string, columns: readonly string[]) {
+    this.#width = columns.length;
+    const places = `(${columns.map(() => '?')})`;
+    this.#statements = rowCounts.map((rows) => {
+      const values = Array<string>(rows).fill(places).join();
+      const text = `INSERT OR FAIL INTO ${table} (${columns}) VALUES ${values}`;
+      return { rows, statement: database.query<never, SqlValue[]>(text) };
+    });
+  }
+
+  /**
+   * Binds the values of all rows in order. Returns the id of the last row; ids increase by one, in the order of the
+   * rows.
+   */
+  run(values: readonly SqlValue[]): bigint {
+    let from = 0;
+    let last: number | bigint = 0n;
+    for (const { rows, statement } of this.#statements) {
+      const length = rows * this.#width;
+      for (; from + length <= values.length; from += length) {
+        const some = length === values.length ? values : values.slice(from, from + length);
+        last = statement.run(...some).lastInsertRowid;
+      }
+    }
+    return BigInt(last);
+  }
+}

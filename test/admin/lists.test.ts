@@ -1,0 +1,152 @@
+/** Lists of operators: in both directions, by time, by use, and with totals. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { callAdmin } from '../support/admin.ts';
+import { openDesk } from '../support/admin-answers.ts';
+import { newReport } from '../support/usage.ts';
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+const desk = await openDesk();
+const { app, done, list } = desk;
+afterAll(() => desk[Symbol.asyncDispose]());
+
+const idsOf = async (target: string) => (await list<Named>(target)).items.map(({ id }) => id);
+const namesOf = async (target: string) => (await list<Named>(target)).items.map(({ name }) => name);
+const instantOf = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
+
+const hour = 3_600_000;
+let firstAt = 0;
+
+beforeAll(async () => {
+  for (let index = 1; index <= 7; index++) {
+    await done('POST', '/pets', { name: `pet ${index}`, categoryId: index % 2 });
+  }
+  firstAt = app.clock.now();
+  for (let petId = 1; petId <= 6; petId++) {
+    await done('POST', '/orders', { petId });
+    app.clock.advance(hour / 1_000);
+  }
+  await done('POST', '/orders/2/cancel');
+});
+
+test('animals are listed newest first, page by page, with every filter', async () => {
+  expect((await list('/pets?order=desc&limit=3')).pages).toEqual([3, 3, 1]);
+  expect(await idsOf('/pets?order=desc&limit=3')).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  expect(await idsOf('/pets?order=asc&limit=3')).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(await idsOf('/pets?order=desc&categoryId=1&limit=2')).toEqual([7, 5, 3, 1]);
+  expect(await idsOf('/pets?order=desc&categoryId=0&status=pending&limit=1')).toEqual([6, 4]);
+  expect(await idsOf('/pets?order=desc&minId=3&maxId=5&limit=1')).toEqual([5, 4, 3]);
+  expect(await idsOf('/pets?order=desc&id=1,7,4,99&limit=2')).toEqual([7, 4, 1]);
+});
+
+test('orders are listed newest first, and by when they were placed', async () => {
+  const range = (from: number, to: number) =>
+    `since=${instantOf(firstAt + from * hour)}&until=${instantOf(firstAt + to * hour)}`;
+  expect(await idsOf('/orders?order=desc&limit=4')).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(await idsOf(`/orders?${range(1, 3)}&limit=1`)).toEqual([2, 3]);
+  expect(await idsOf(`/orders?${range(1, 3)}&order=desc&limit=1`)).toEqual([3, 2]);
+  expect(await idsOf(`/orders?${range(1, 4)}&status=placed`)).toEqual([3, 4]);
+  expect(await idsOf(`/orders?${range(-9, 0)}`)).toEqual([]);
+  expect(await idsOf(`/orders?${range(5, 99)}&order=desc`)).toEqual([6]);
+  expect(await idsOf(`/orders?${range(6, 99)}`)).toEqual([]);
+  expect(await idsOf(`/orders?since=${instantOf(firstAt + 4.5 * hour)}`)).toEqual([6]);
+});
+
+test('accounts are listed by name, by requests today and by last use, with their use', async () => {
+  const made: { accountId: number; keyId: number }[] = [];
+  for (const name of ['zebra', 'Ant', 'mole']) {
+    const { id: accountId } = await done<Named>('POST', '/accounts', { name, plan: 'pro' });
+    const { id: keyId } = await done<Named>('POST', `/accounts/${accountId}/keys`, { name });
+    made.push({ accountId, keyId });
+  }
+  const now = app.clock.now();
+  const [hourStart, dayStart] = [now - (now % hour), now - (now % (24 * hour))];
+  const used = [
+    { requests: 5, lastUsedAt: hourStart - 48 * hour, hour: hourStart - 48 * hour },
+    { requests: 2, lastUsedAt: hourStart, hour: hourStart },
+    { requests: 9, lastUsedAt: dayStart, hour: dayStart },
+  ];
+  const keys = used.map(({ requests, lastUsedAt, hour: at }, index) => {
+    const { accountId = 0, keyId = 0 } = made[index] ?? {};
+    const counts = { ok: requests, refused: 0, limited: 0, failed: 0, deprecated: 0 };
+    return { accountId, keyId, ...counts, hour: at, lastUsedAt, operations: [] };
+  });
+  const instance = { name: 'one', version: '1', startedAt: now, seenAt: now };
+  await app.app.admin.storage.write('recordUsage', {
+    minutes: [],
+    latencies: [],
+    keys,
+    number: newReport(now),
+    instance,
+  });
+
+  const ours = (names: readonly string[]) => names.filter((name) => ['zebra', 'Ant', 'mole'].includes(name));
+  expect(ours(await namesOf('/accounts?sort=name&limit=2'))).toEqual(['Ant', 'mole', 'zebra']);
+  expect(ours(await namesOf('/accounts?sort=requestsToday&limit=2'))).toEqual(['mole', 'Ant', 'zebra']);
+  expect(ours(await namesOf('/accounts?sort=lastUsedAt&limit=1'))).toEqual(['Ant', 'mole', 'zebra']);
+  expect(ours(await namesOf('/accounts?sort=lastUsedAt&name=z'))).toEqual(['zebra']);
+  expect(ours(await namesOf('/accounts?sort=requestsToday&state=closed'))).toEqual([]);
+  const [first] = (await list('/accounts?sort=requestsToday&limit=1')).items;
+  expect(first).toMatchObject({
+    name: 'mole',
+    requestsToday: 9,
+    lastUsedAt: new Date(dayStart).toISOString(),
+  });
+  const all = new Set((await list<Named>('/accounts?sort=requestsToday&limit=1')).items.map(({ id }) => id));
+  expect([...all].sort()).toEqual((await idsOf('/accounts?sort=id')).sort());
+});
+
+test('keys are listed newest first, and by their state', async () => {
+  const { id: accountId } = await done<Named>('POST', '/accounts', { name: 'keys', plan: 'pro' });
+  const made: number[] = [];
+  for (let index = 0; index < 5; index++) {
+    made.push((await done<Named>('POST', `/accounts/${accountId}/keys`, { name: `${index}` })).id);
+  }
+  const [one, two, three, four, five] = made as [number, number, number, number, number];
+  await done('POST', `/keys/${two}/revoke`);
+  await done('POST', `/keys/${four}/revoke`);
+  const of = `/keys?accountId=${accountId}&limit=2`;
+  expect(await idsOf(`${of}&order=desc`)).toEqual([five, four, three, two, one]);
+  expect(await idsOf(`${of}&state=revoked`)).toEqual([two, four]);
+  expect(await idsOf(`${of}&state=live&order=desc`)).toEqual([five, three, one]);
+  expect(await idsOf(`${of}&state=expired`)).toEqual([]);
+});
+
+test('the totals count accounts, keys and orders, also by status', async () => {
+  const before = await done<{ accounts: number; closedAccounts: number; keys: number }>('GET', '/totals');
+  const { id } = await done<Named>('POST', '/accounts', { name: 'one more', plan: 'pro' });
+  await done('POST', `/accounts/${id}/keys`, { name: 'one more' });
+  await done('POST', `/accounts/${id}/close`);
+  expect(await done<unknown>('GET', '/totals')).toEqual({
+    accounts: before.accounts + 1,
+    closedAccounts: before.closedAccounts + 1,
+    keys: before.keys + 1,
+    orders: 6,
+    ordersByStatus: { placed: 5, approved: 0, delivered: 0, returned: 0, cancelled: 1 },
+  });
+});
+
+test('categories in use are listed with their counts, those with and without a name alone', async () => {
+  await done('PUT', '/categories/1', { name: 'Odd' });
+  const inUse = async (query: string) => {
+    const answer = await callAdmin(app, 'GET', `/categories/in-use${query}`, { token: desk.operator.token });
+    return answer.body;
+  };
+  const even = { id: 0, name: null, available: 1, pending: 2, sold: 0 };
+  const odd = { id: 1, name: 'Odd', available: 1, pending: 3, sold: 0 };
+  expect(await inUse('')).toEqual([even, odd]);
+  expect(await inUse('?named=false')).toEqual([even]);
+  expect(await inUse('?named=true')).toEqual([odd]);
+  expect(await inUse('?limit=1')).toEqual([even]);
+});
+
+test('the audit log is filtered by what was done', async () => {
+  const { items } = await list<{ operation: string }>('/audit?operation=cancelOrder&limit=1');
+  expect(items.map(({ operation }) => operation)).toEqual(['cancelOrder']);
+  const actor = encodeURIComponent(`operator:${desk.operator.name}`);
+  expect((await list(`/audit?operation=cancelOrder&actor=${actor}&object=order:2`)).items.length).toBe(1);
+  expect((await list('/audit?operation=cancelOrder&object=order:1')).items).toEqual([]);
+});

@@ -1,0 +1,84 @@
+/** Commands on PostgreSQL and Redis: copies of a served store, and servers that lack something. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { openAdminServices } from '../../src/app/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { newWorkplace } from '../support/cli.ts';
+import { testServers } from '../support/servers.ts';
+import { newReport } from '../support/usage.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+test('copy names its options in errors, not the setting of the service', async () => {
+  await using place = await newWorkplace();
+  const from = await place.failure(1, 'copy', '--from', 'sqlite:./none.db', '--to', 'sqlite:./copy.db');
+  expect(from).toContain(`No store found at ${place.path('none.db')}. Check --from (`);
+  const to = await place.failure(1, 'copy', '--from', 'sqlite:./store.db', '--to', 'sqlite:.');
+  expect(to).toContain('is a folder. Set --to to a file in it.');
+  expect(from + to).not.toContain('DATABASE_URL');
+});
+
+describe.skipIf(servers === undefined)('on PostgreSQL', () => {
+  const settingsOf = (url: string) => ({
+    DATABASE_URL: url,
+    REDIS_URL: servers?.redisUrl ?? '',
+    REDIS_PREFIX: servers?.makePrefix() ?? '',
+  });
+  const makeSchema = () => servers?.makeSchema() ?? expect.unreachable();
+
+  test('copy warns that instances serve the source, until they are stopped', async () => {
+    await using place = await newWorkplace({ store: false });
+    await using schema = await makeSchema();
+    const environment = settingsOf(schema.url);
+    await place.run(['import', await place.write('pets.csv', 'name,categoryId\nA,1\n')], { environment });
+    const report = async (seenAt: number) => {
+      await using operator = await openAdminServices(readConfig(environment));
+      const instance = { name: 'one', version: '1.1.0', startedAt: 1_000, seenAt };
+      const rows = { minutes: [], keys: [], latencies: [] };
+      await operator.storage.write('recordUsage', { ...rows, number: newReport(seenAt), instance });
+    };
+    const copy = (to: string) => place.run(['copy', '--from', schema.url, '--to', `sqlite:./${to}`]);
+    await report(Date.now());
+    const served = await copy('first.db');
+    expect([served.exitCode, served.stderr]).toEqual([
+      0,
+      expect.stringContaining('animal-store: The source is being served (one). Stop these instances'),
+    ]);
+    await report(0);
+    expect((await copy('second.db')).stderr).not.toContain('served');
+  });
+
+  test('the error for a missing database or role has the command that creates it', async () => {
+    await using place = await newWorkplace({ store: false });
+    await using schema = await makeSchema();
+    const url = new URL(schema.url);
+    const server = `-h ${url.hostname} -p ${url.port || 5432} -U postgres`;
+    url.pathname = '/absent_database';
+    const list = (environment: Readonly<Record<string, string>>) =>
+      place.run(['accounts', 'list'], { environment });
+    const database = await list(settingsOf(url.href));
+    expect(database.exitCode).toBe(1);
+    const owner = url.username === '' ? '' : `-O ${url.username} `;
+    expect(database.stderr).toContain(
+      `administrator of the server: createdb ${server} ${owner}absent_database\n`,
+    );
+    const other = new URL(schema.url);
+    other.username = 'absent_role';
+    const role = await list(settingsOf(other.href));
+    // A server that asks for passwords does not report a missing role.
+    if (role.stderr.includes('does not exist'))
+      expect(role.stderr).toContain(`createuser ${server} --pwprompt absent_role\n`);
+  });
+
+  test('a command without Redis prints a plain line instead of a warning of the runtime', async () => {
+    await using place = await newWorkplace({ store: false });
+    await using schema = await makeSchema();
+    const environment = settingsOf(schema.url);
+    await place.run(['import', await place.write('pets.csv', 'name,categoryId\nA,1\n')], { environment });
+    const { stderr } = await place.run(['keys', 'list'], {
+      environment: { ...environment, REDIS_URL: 'redis://127.0.0.1:1' },
+    });
+    expect(stderr).toMatch(/^animal-store: .*Redis/);
+    expect(stderr).not.toContain('Warning:');
+  });
+});

@@ -1,0 +1,42 @@
+/** Concerns in the output of the command `status`. */
+import { expect, test } from 'bun:test';
+import type { Concern } from '../../src/contract/admin/system.ts';
+import { sealSecret } from '../../src/webhooks/secrets.ts';
+import { newWorkplace } from '../support/cli.ts';
+import { operatorOf } from '../support/process.ts';
+import { newReport } from '../support/usage.ts';
+import { addWebhook } from '../support/webhooks.ts';
+
+const keyOf = (byte: number) => Buffer.alloc(32, byte);
+
+test('status begins with the concerns, the worst first, and exits with 0', async () => {
+  await using place = await newWorkplace();
+  await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
+  const secret = sealSecret('whsec_AAAA', [keyOf(1)], (count) => new Uint8Array(count));
+  await addWebhook(`sqlite:${place.path('store.db')}`, { accountId: 1, secret });
+  {
+    await using operator = await operatorOf(place.folder);
+    const instance = { name: 'lost', version: '1.1.0', startedAt: 1_000, seenAt: 2_000 };
+    const number = newReport(operator.clock.now());
+    const [minutes, keys, latencies] = [[], [], []];
+    await operator.storage.write('recordUsage', { minutes, keys, latencies, number, instance });
+  }
+  const status = async (key: Buffer, ...options: string[]) =>
+    place.run(['status', ...options], { environment: { SECRETS_KEY: key.toString('base64') } });
+  const { stdout, exitCode, stderr } = await status(keyOf(2));
+  expect([exitCode, stderr]).toEqual([0, '']);
+  expect(stdout).toStartWith(
+    'Deliveries to 1 webhook wait, because SECRETS_KEY lacks the key that encrypted their secrets.\nSet SECRETS_KEY to that key',
+  );
+  const lost = 'Instance lost was last seen at 1970-01-01T00:00:02.000Z, and was not stopped cleanly.';
+  expect(stdout.indexOf('STORE')).toBeGreaterThan(stdout.indexOf(`${lost}\nCheck its machine`));
+  expect(stdout).toContain(lost);
+  const whats = async (key: Buffer) => {
+    const { concerns } = JSON.parse((await status(key, '--json')).stdout) as { concerns: Concern[] };
+    // Others depend on the machine, such as its free space.
+    return concerns.map(({ what }) => what).filter((what) => /SECRETS_KEY|Instance/.test(what));
+  };
+  expect(await whats(keyOf(2))).toEqual([expect.stringContaining('SECRETS_KEY'), lost]);
+  // The command changes nothing, as another one with the wrong key would notice.
+  expect(await whats(keyOf(1))).toEqual([lost]);
+});

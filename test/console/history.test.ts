@@ -1,0 +1,149 @@
+/** Past requests in the console: on the overview, on the page of a key, and under Usage. */
+import { expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { isolatedIn } from '../../console/parts/isolated.ts';
+import { showClockOrDate } from '../../console/time-labels.ts';
+import { latencyBucketOf } from '../../src/domain/latency.ts';
+import type { TestConsole } from '../support/console.ts';
+import { newReport } from '../support/usage.ts';
+import { until } from '../support/wait.ts';
+import { consoleOfTests, testInBrowser } from './given.ts';
+
+const given = consoleOfTests();
+/** Used by one test, so that it knows the number of all requests. */
+const givenApart = consoleOfTests();
+
+const hourMs = 3_600_000;
+
+/** Records requests from three hours ago, with their latency. */
+async function recordPast({ app }: TestConsole): Promise<void> {
+  const minute = Math.floor((Date.now() - 3 * hourMs) / hourMs) * hourMs;
+  await app.admin.storage.write('recordUsage', {
+    minutes: [
+      { minute, operation: 'listPets', code: 'ok', requests: 1_234 },
+      { minute, operation: 'listOrders', code: 'ok', requests: 55 },
+      { minute, operation: 'placeOrder', code: 'pet_not_available', requests: 17 },
+    ],
+    latencies: [{ minute, bucket: latencyBucketOf(40), requests: 1_306 }],
+    keys: [],
+    number: newReport(minute),
+    instance: { name: 'earlier', version: '1.0.0', startedAt: minute, seenAt: 0 },
+  });
+}
+
+const legend = (page: Page, title: string) =>
+  page
+    .locator('.card', { has: page.getByRole('heading', { name: title, exact: true }) })
+    .locator('figcaption');
+
+testInBrowser('the overview shows requests and latency from before the service started', async () => {
+  const console = await givenApart();
+  await recordPast(console);
+  const page = await console.signedIn(await console.addOperator('hugo', 'viewer'));
+  await page.getByRole('radio', { name: '24 h' }).check();
+  await legend(page, 'Requests').getByText('1,289').waitFor();
+  await legend(page, 'Requests').getByText('17').waitFor();
+  expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
+  await page.reload();
+  await page.getByText('Last 24 hours').waitFor();
+  await legend(page, 'Requests').getByText('1,289').waitFor();
+  await page.getByRole('radio', { name: '1 h' }).check();
+  await page.getByText('Last hour').waitFor();
+});
+
+testInBrowser('the plots of a page have one cursor, by keyboard as by pointer', async () => {
+  const console = await given();
+  const page = await console.signedIn(await console.addOperator('sync', 'viewer'), '/?span=day');
+  const times = async () => page.locator('.legend .at').allInnerTexts();
+  await legend(page, 'Latency').waitFor();
+  await page.getByRole('slider', { name: 'Requests, last 24 hours' }).focus();
+  await page.keyboard.press('ArrowLeft');
+  await until(async () => {
+    const [requests = '', latency] = await times();
+    return requests !== '' && requests === latency;
+  });
+  const [byKeyboard] = await times();
+  await page.locator('.u-over').nth(1).hover();
+  await until(async () => {
+    const [requests = '', latency] = await times();
+    return requests !== byKeyboard && requests !== '' && requests === latency;
+  });
+});
+
+testInBrowser(
+  'the page of a key shows its scopes, failed requests, and the keys before and after it',
+  async () => {
+    const console = await given();
+    const { app, apiUrl } = console;
+    const { account, key, keyId } = await console.addAccount('kiosk', 'free');
+    const headers = { Authorization: `Bearer ${key}`, 'X-Request-Id': 'kiosk-request-1' };
+    expect((await fetch(`${apiUrl}/v1/pets/424242`, { headers })).status).toBe(404);
+    await app.watch.recordUsage();
+    const successor = await app.admin.keys.rotate(keyId, 86_400_000);
+    const page = await console.signedIn(
+      await console.addOperator('kim', 'viewer'),
+      `/accounts/${account.id}`,
+    );
+    await page
+      .getByRole('row', { name: `Key ${keyId},` })
+      .getByRole('link', { name: 'kiosk' })
+      .click();
+    await page.getByText(`Key ${keyId}, ends in`).waitFor();
+    await page.getByText('webhooks:write', { exact: true }).waitFor();
+    await page.getByText('Free plan').waitFor();
+    const failed = page.getByRole('table', { name: 'Recent failed requests' }).getByRole('row').nth(1);
+    expect((await failed.innerText()).split(/\s+/)).toEqual(
+      expect.arrayContaining(['404', 'pet_not_found', 'getPet', 'kiosk-request-1']),
+    );
+    await page.getByRole('slider', { name: 'Requests by operation' }).waitFor();
+    await page.getByText('Client errors (4xx) 1').waitFor();
+    await page
+      .getByRole('link', { name: `key ${successor.id}` })
+      .first()
+      .click();
+    await page.getByText(`Key ${successor.id}, ends in`).waitFor();
+    await page.getByText('No failed requests are remembered.').waitFor();
+    await page
+      .getByRole('link', { name: `key ${keyId}` })
+      .first()
+      .click();
+    await page.getByText(`Key ${keyId}, ends in`).waitFor();
+  },
+);
+
+testInBrowser('Usage narrows error codes to an operation, and operations to an error code', async () => {
+  const console = await given();
+  await recordPast(console);
+  const page = await console.signedIn(await console.addOperator('ute', 'viewer'), '/usage');
+  const names = async (label: string) =>
+    page.getByRole('table', { name: label }).locator('code.name').allInnerTexts();
+  await page.getByRole('link', { name: 'placeOrder' }).click();
+  await page.getByText('Of placeOrder').waitFor();
+  expect(await names('Requests by error code')).toEqual(['pet_not_available']);
+  await page.getByRole('link', { name: 'All operations' }).click();
+  await page.getByRole('link', { name: 'pet_not_available' }).click();
+  await page.getByText('Answered with pet_not_available').waitFor();
+  expect(await names('Requests by operation')).toEqual(['placeOrder']);
+});
+
+testInBrowser('what is known of a lost service is not called well', async () => {
+  const { signedIn, addOperator } = await given();
+  const page = await signedIn(await addOperator('lou', 'viewer'), '/system');
+  const info = page.getByRole('list', { name: 'Good to know' });
+  await info.getByText('No backups are scheduled').waitFor();
+  await page.context().setOffline(true);
+  await page.getByText('The service cannot be reached.').waitFor();
+  await info.waitFor({ state: 'detached' });
+  expect(await page.getByText('All is well.').count()).toBe(0);
+  await page.context().setOffline(false);
+  await info.waitFor();
+});
+
+test('a plot draws values without neighbors as dots, and names the day where it begins', () => {
+  expect(isolatedIn([3, null, 4, 5, null, undefined, 6])).toEqual([0, 6]);
+  expect(isolatedIn([null, 1])).toEqual([1]);
+  const noon = new Date(2026, 10, 22, 12).getTime() / 1_000;
+  expect(showClockOrDate(noon, undefined)).toBe('12:00');
+  expect(showClockOrDate(noon, noon - 6 * 3_600)).toBe('12:00');
+  expect(showClockOrDate(noon + 12 * 3_600, noon)).toBe('Nov 23');
+});

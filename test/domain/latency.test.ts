@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { latencyBucketOf, latencyBuckets, latencyQuantiles } from '../../src/domain/latency.ts';
+import { always } from '../support/property.ts';
+
+const median = (ms: number) => latencyQuantiles([[latencyBucketOf(ms), 1]], [0.5])[0] ?? 0;
+
+describe('the bucket of a latency', () => {
+  test('tells it to an eighth and a microsecond', () => {
+    always(fc.double({ min: 0, max: 117_000, noNaN: true }), (ms) => {
+      const bucket = latencyBucketOf(ms);
+      expect(bucket).toBeGreaterThanOrEqual(0);
+      expect(bucket).toBeLessThan(latencyBuckets);
+      expect(Math.abs(median(ms) - ms * 1_000)).toBeLessThanOrEqual((ms * 1_000) / 8 + 1);
+    });
+  });
+
+  test('rises with the latency, and is the last one for the longest', () => {
+    const of = Array.from({ length: 400 }, (_, step) => latencyBucketOf(0.001 * 1.06 ** step));
+    expect(of.toSorted((one, other) => one - other)).toEqual(of);
+    expect([of[0], of.at(-1), latencyBucketOf(1e12)]).toEqual([1, latencyBuckets - 1, latencyBuckets - 1]);
+    expect([latencyBucketOf(0), latencyBucketOf(-1)]).toEqual([0, 0]);
+  });
+});
+
+describe('quantiles', () => {
+  test('are spread evenly within a bucket, whatever the order of the buckets', () => {
+    const counts = [
+      [latencyBucketOf(1.1), 50],
+      [latencyBucketOf(0.1), 50],
+    ] as const;
+    // 1.1 ms is in the bucket from 1,024 to 1,280 µs, 100 µs in that from 96 to 112 µs.
+    expect(latencyQuantiles(counts, [0.25, 0.5, 0.75, 1])).toEqual([104, 112, 1_152, 1_280]);
+  });
+
+  test('of no requests are null', () => {
+    expect(latencyQuantiles([], [0.5, 0.99])).toEqual([null, null]);
+  });
+});

@@ -1,0 +1,229 @@
+/** Replicas that lag, die, freeze, are promoted or follow a former primary. Every page includes all acknowledged changes. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/current.ts';
+import type { Reply } from '../support/client.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { load, readiness } from '../support/load.ts';
+import { movableAddress } from '../support/movable-address.ts';
+import { ownPgBouncer, pgBouncerProgram, throughPgBouncer } from '../support/pgbouncer.ts';
+import { idOf, instanceOf, nameOf, runOn, uncached, untilUsed } from '../support/replicas.ts';
+import { missing } from '../support/requirements.ts';
+import { findProgram } from '../support/server-process.ts';
+import { type OwnServer, ownReplica } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+
+const hasServers = findProgram('pg_basebackup') ?? missing({ name: 'PostgreSQL', package: 'postgresql' });
+
+const cluster = hasServers ? await startCluster({ instances: 0 }) : undefined;
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+describe.skipIf(cluster === undefined)('read replicas', () => {
+  // Skipped without one.
+  const shop = cluster ?? ({} as Cluster);
+
+  async function replica(primary = shop.postgres): Promise<OwnServer> {
+    const made = await ownReplica(primary);
+    if (made === undefined) throw new Error('PostgreSQL is missing.');
+    return made;
+  }
+
+  test('answer reads, which show on each instance what another one has acknowledged', async () => {
+    await using standby = await replica();
+    const name = nameOf(standby);
+    const instances = [await instanceOf(shop, [standby.url]), await instanceOf(shop, [standby.url])] as const;
+    for (const instance of instances) await untilUsed(instance, name);
+    const before = await Promise.all(instances.map(({ reads }) => reads(name)));
+    for (let round = 0; round < 100; round++) {
+      const [writer, reader] = round % 2 === 0 ? instances : [instances[1], instances[0]];
+      const added = await writer.client.add(`round ${round}`);
+      expect((await reader.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
+      expect((await reader.client.get(`/pets/${idOf(added)}`)).text).toBe(added.text);
+    }
+    const after = await Promise.all(instances.map(({ reads }) => reads(name)));
+    expect(after.every((reads, index) => reads >= (before[index] ?? 0))).toBe(true);
+    for (const instance of instances) await untilUsed(instance, name);
+  });
+
+  test('say before each answer whether they have the version, and follow the primary', async () => {
+    await using standby = await replica();
+    const added = await (await instanceOf(shop, [standby.url])).client.add('seen');
+    const [state] = await runOn(
+      shop.postgres,
+      "SELECT version, primary_started AS started FROM counters, store WHERE name = 'pets'",
+    );
+    const { version, started } = state as { version: bigint; started: string };
+    await until(
+      async () => (await runOn(standby, `SELECT FROM pets WHERE id = ${idOf(added)}`)).length === 1,
+    );
+    const answerOf = async (server: OwnServer, least: number, primary: string) => {
+      await using sql = new SQL(server.url, { max: 1, bigint: true });
+      return isCurrent(await whetherCurrent('pets', least, primary)(sql));
+    };
+    const least = Number(version);
+    expect(await answerOf(standby, least, started)).toBe(true);
+    expect(await answerOf(standby, least + 1, started)).toBe(false);
+    expect(await answerOf(standby, least, `${started}1`)).toBe(false);
+    expect(await answerOf(shop.postgres, least, started)).toBe(false);
+  });
+
+  test('show every change at once, also on pages that are cached, while instances write concurrently', async () => {
+    await using standby = await replica();
+    const name = nameOf(standby);
+    const instances = [await instanceOf(shop, [standby.url]), await instanceOf(shop, [standby.url])] as const;
+    for (const instance of instances) await untilUsed(instance, name);
+    const one = async (number: number) => {
+      for (let round = 0; round < 40; round++) {
+        const [writer, reader] = (number + round) % 2 === 0 ? instances : [instances[1], instances[0]];
+        const added = await writer.client.add(`${number} ${round}`);
+        const id = idOf(added);
+        // The same page as that of other animals that are added now.
+        const shared = `/pets?minId=${id - (id % 16)}&limit=50`;
+        for (const target of [shared, uncached(BigInt(id)), shared]) {
+          expect((await reader.client.get(target)).text).toContain(added.text);
+        }
+        await writer.client.get(shared);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, number) => one(number)));
+    for (const instance of instances) await untilUsed(instance, name);
+  });
+
+  test('are not used for a resource while they lack a change of it, and used again when they have it', async () => {
+    await using standby = await replica();
+    const name = nameOf(standby);
+    const writer = await instanceOf(shop, [standby.url]);
+    const reader = await instanceOf(shop, [standby.url]);
+    await untilUsed(reader, name);
+    await runOn(standby, 'SELECT pg_wal_replay_pause()');
+    await until(async () => {
+      const [row] = await runOn(standby, 'SELECT pg_get_wal_replay_pause_state() AS state');
+      return row?.state === 'paused';
+    });
+    const inventory = await reader.client.get('/inventory');
+    const first = await writer.client.add('while paused');
+    const [reads, primaryReads] = [await reader.reads(name), await reader.reads('primary')];
+    for (let round = 0; round < 20; round++) {
+      const added = await writer.client.add(`paused ${round}`);
+      const page = await reader.client.get(uncached(BigInt(idOf(first))));
+      expect(page.text).toContain(first.text);
+      expect(page.text).toContain(added.text);
+      expect((await reader.client.get(`/pets/${idOf(added)}`)).text).toBe(added.text);
+    }
+    expect((await reader.client.get('/inventory')).text).not.toBe(inventory.text);
+    expect(await reader.reads(name)).toBe(reads);
+    expect(await reader.reads('primary')).toBeGreaterThanOrEqual(primaryReads + 41);
+    // No category has changed.
+    await until(async () => {
+      await reader.client.get('/categories/1');
+      return (await reader.reads(name)) > reads;
+    });
+    await until(async () => !(await reader.isUsed(name)));
+    expect((await readiness(reader.url)).status).toBe('ready');
+
+    await runOn(standby, 'SELECT pg_wal_replay_resume()');
+    await untilUsed(reader, name);
+    await until(() => reader.isUsed(name));
+  });
+
+  for (const [event, begin, end] of [
+    ['killed (-9)', (one: OwnServer) => one.stop('SIGKILL'), (one: OwnServer) => one.start()],
+    ['frozen', (one: OwnServer) => one.freeze(), (one: OwnServer) => one.thaw()],
+  ] as const) {
+    test(`${event} under load, they fail no request`, async () => {
+      await using standby = await replica();
+      const name = nameOf(standby);
+      const reader = await instanceOf(shop, [standby.url]);
+      await untilUsed(reader, name);
+      const reading = load(6, () => reader.client.get(uncached()), 5);
+      const adding = load(1, (number) => reader.client.add(`${event} ${number}`), 20);
+      await reading.more(100);
+      await begin(standby);
+      await reader.logged(`PostgreSQL replica ${name} unavailable`);
+      await reading.more(100);
+      expect(await reader.isUsed(name)).toBe(false);
+      expect((await readiness(reader.url)).status).toBe('ready');
+      await end(standby);
+      await reader.logged(`PostgreSQL replica ${name} available again`);
+      await untilUsed(reader, name);
+      const statuses = (replies: readonly Reply[]) => new Set(replies.map(({ status }) => status));
+      expect(statuses(await reading.stop())).toEqual(new Set([200]));
+      expect(statuses(await adding.stop())).toEqual(new Set([201]));
+    });
+  }
+
+  test('promoted, they are not used: their data are no longer those of the primary', async () => {
+    await using standby = await replica();
+    const name = nameOf(standby);
+    const reader = await instanceOf(shop, [standby.url]);
+    await untilUsed(reader, name);
+    const added = await reader.client.add('before');
+    await runOn(standby, 'SELECT pg_promote()');
+    await runOn(standby, `UPDATE pets SET name = 'split' WHERE id = ${idOf(added)}`);
+    for (let round = 0; round < 20; round++) {
+      expect((await reader.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
+    }
+    await reader.logged(/it is a primary, not a replica: remove it/);
+    expect(await reader.isUsed(name)).toBe(false);
+  });
+
+  test('whose address leads to the primary, to another store or to nothing are named in the log, with the remedy', async () => {
+    await using other = await startCluster({ instances: 1 });
+    if (other === undefined) return;
+    await using standby = await replica(other.postgres);
+    await runOn(shop.postgres, 'CREATE DATABASE empty');
+    const empty = new URL(shop.postgres.url);
+    empty.pathname = '/empty';
+    const primary = new URL(shop.postgres.url);
+    primary.searchParams.set('application_name', 'reads');
+    const instance = await instanceOf(shop, [primary.href, standby.url, empty.href]);
+    await instance.logged(/it is a primary, not a replica: remove it from DATABASE_REPLICA_URLS/);
+    await instance.logged(
+      /it has another store: give the address of a replica of the server in DATABASE_URL/,
+    );
+    await instance.logged(/it has no store in this database and schema: give the same ones/);
+    const added = await instance.client.add('from the primary');
+    expect((await instance.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
+    expect(await instance.reads(nameOf(standby))).toBe(0);
+  });
+
+  test.skipIf(pgBouncerProgram() === undefined)('answer reads through PgBouncer', async () => {
+    await using standby = await replica();
+    await using bouncer = await ownPgBouncer(standby.url);
+    if (bouncer === undefined) return;
+    const url = throughPgBouncer(bouncer, standby.url);
+    const reader = await instanceOf(shop, [url]);
+    await untilUsed(reader, new URL(url).host + new URL(url).pathname);
+    const added = await reader.client.add('through PgBouncer');
+    expect((await reader.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
+  });
+
+  test('of a former primary are not used, whatever they have that the new primary lost', async () => {
+    await using failing = await startCluster({ instances: 0 });
+    if (failing === undefined) return;
+    await using next = await replica(failing.postgres);
+    await using former = await replica(failing.postgres);
+    await using address = movableAddress(failing.postgres.url);
+    const reader = await instanceOf(failing, [former.url], { DATABASE_URL: address.url });
+    await untilUsed(reader, nameOf(former));
+    const kept = await reader.client.add('kept');
+    await until(async () => (await runOn(next, `SELECT FROM pets WHERE id = ${idOf(kept)}`)).length === 1);
+    await next.stop('SIGTERM');
+    const lost = await reader.client.add('lost');
+    await until(async () => (await runOn(former, `SELECT FROM pets WHERE id = ${idOf(lost)}`)).length === 1);
+
+    await failing.postgres.stop('SIGKILL');
+    await next.start();
+    await runOn(next, 'SELECT pg_promote()');
+    address.move(next.url);
+    await until(async () => (await reader.client.get(uncached())).status === 200);
+    await until(async () => !(await reader.isUsed(nameOf(former))));
+    const reads = await reader.reads(nameOf(former));
+    const page = await reader.client.get(uncached());
+    expect(page.text).toContain(kept.text);
+    expect(page.text).not.toContain('"lost"');
+    const added = await reader.client.add('after');
+    expect((await reader.client.get(uncached())).text).toContain(added.text);
+    expect(await reader.reads(nameOf(former))).toBe(reads);
+  });
+});

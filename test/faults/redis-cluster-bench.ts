@@ -1,0 +1,117 @@
+/** Two instances of one store on a Redis Cluster, and callers whose shard is known. */
+import { expect } from 'bun:test';
+import { openStore } from '../../src/app/store.ts';
+import { troubles } from '../../src/domain/trouble.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { shardTags, slotOf } from '../../src/storage/redis/cluster/slots.ts';
+import { patient } from '../storage/cluster-place.ts';
+import { strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
+import { FakeClock } from '../support/clock.ts';
+import type { RedisCluster, RedisNode } from '../support/redis-cluster.ts';
+import type { TestServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { take } from './limit-bench.ts';
+
+export interface Instance extends AsyncDisposable {
+  readonly store: Store;
+  /** Notices for operators. */
+  readonly notices: string[];
+}
+
+export interface ClusterBench extends AsyncDisposable {
+  readonly one: Instance;
+  readonly other: Instance;
+  readonly clock: FakeClock;
+  readonly prefix: string;
+  open(url?: string): Promise<Instance>;
+}
+
+export async function clusterBench(servers: TestServers, redisUrl: string): Promise<ClusterBench> {
+  await using opened = new AsyncDisposableStack();
+  const schema = opened.use(await servers.makeSchema());
+  const prefix = servers.makePrefix();
+  const clock = new FakeClock();
+  const open = async (url = redisUrl): Promise<Instance> => {
+    const notices: string[] = [];
+    const store = await openStore({
+      url: schema.url,
+      clock,
+      rules: strictRules,
+      serving: true,
+      cluster: { ...patient, redisUrl: url, redisPrefix: prefix },
+      notice: (text) => notices.push(text),
+    });
+    return { store, notices, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  };
+  const one = opened.use(await open());
+  const other = opened.use(await open());
+  const kept = opened.move();
+  return { one, other, clock, prefix, open, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+const tags = shardTags();
+
+/** The slot that has the keys of an account. */
+export function slotOfAccount(accountId: number): number {
+  return slotOf(`{${tags[accountId % tags.length]}}`);
+}
+
+/** Two of each shard. */
+export const accountIds: readonly number[] = Array.from({ length: 2 * tags.length }, (_, index) => index + 1);
+
+export function callerOf(accountId: number, quota = { perMinute: 5, perDay: 100 }) {
+  return callerWith({ accountId, keyId: accountId, quota });
+}
+
+export const ample = { perMinute: 1_000_000_000, perDay: 1_000_000_000 };
+export const isWhole = ({ store }: Instance) => store.health().length === 0;
+export const isPartly = ({ store }: Instance) => store.health().includes(troubles.redisPart);
+export const both = ({ one, other }: ClusterBench, holds: (instance: Instance) => boolean) =>
+  until(() => holds(one) && holds(other));
+
+/** Remaining requests of an account, once both instances agree: each first passes on what it counted itself. */
+export async function remaining({ one, other }: ClusterBench, accountId: number): Promise<number> {
+  let left: readonly number[] = [];
+  await until(async () => {
+    const ofBoth = await Promise.all(
+      [one, other].map(({ store }) => store.limits.standing(callerOf(accountId, ample))),
+    );
+    left = ofBoth.map(({ verdict }) => verdict.day.remaining);
+    return left[0] === left[1];
+  });
+  return left[0] as number;
+}
+
+/** Requests of an account, sent to both instances until they are stopped, ten at a time. */
+export function load({ one, other }: ClusterBench, accountId: number) {
+  let isStopped = false;
+  let sent = 0;
+  const send = async (index: number) => {
+    while (!isStopped) {
+      sent++;
+      const { refusal } = await take((index % 2 === 0 ? one : other).store, callerOf(accountId, ample));
+      expect(refusal).toBeUndefined();
+    }
+  };
+  const done = Promise.all(Array.from({ length: 10 }, (_, index) => send(index)));
+  const stop = async () => {
+    isStopped = true;
+    await done;
+    return sent;
+  };
+  return {
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
+    more: async (count: number) => {
+      const enough = sent + count;
+      await until(() => sent >= enough);
+    },
+  };
+}
+
+/** The accounts whose shard is on a node. */
+export async function accountsOn(cluster: RedisCluster, node: RedisNode): Promise<number[]> {
+  const owners = await Promise.all(accountIds.map((id) => cluster.ownerOf(slotOfAccount(id))));
+  return accountIds.filter((_, index) => owners[index] === node);
+}

@@ -1,0 +1,182 @@
+/** Nodes of a Redis Cluster stop and are replaced: requests are still answered, and counted exactly where that is possible. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
+import { type RedisCluster, type RedisNode, redisCluster } from '../support/redis-cluster.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { ban, take } from './limit-bench.ts';
+import {
+  accountIds,
+  accountsOn,
+  ample,
+  both,
+  callerOf,
+  clusterBench,
+  isPartly,
+  isWhole,
+  load,
+  remaining,
+  slotOfAccount,
+} from './redis-cluster-bench.ts';
+
+const servers = await testServers();
+const cluster = servers && (await redisCluster({ primaries: 3, replicas: 1 }));
+afterAll(async () => {
+  await servers?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+describe.skipIf(cluster === undefined)('Redis Cluster', () => {
+  // Skipped without it.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+  const own = cluster ?? ({} as RedisCluster);
+  const open = () => clusterBench(there, own.url);
+
+  const accountsOf = (node: RedisNode) => accountsOn(own, node);
+
+  test('a node that is killed: its accounts are counted by each instance, the others by Redis', async () => {
+    await using bench = await open();
+    const [, node, healthy] = own.primaries as [RedisNode, RedisNode, RedisNode];
+    const [there] = (await accountsOf(node)) as [number];
+    const [elsewhere] = (await accountsOf(healthy)) as [number];
+    const ids = [there, elsewhere];
+    const takeBoth = async (id: number) => {
+      for (const { store } of [bench.one, bench.other]) {
+        expect((await take(store, callerOf(id, ample))).refusal).toBeUndefined();
+      }
+    };
+    for (const id of ids) await takeBoth(id);
+    await node.stop('SIGKILL');
+    await both(bench, isPartly);
+    expect(bench.one.notices.join()).toContain(`degraded: Redis node 127.0.0.1:${node.port} unavailable`);
+    for (const id of ids) await takeBoth(id);
+    // Each instance knows of three requests of that account: two in Redis and its local one.
+    const lefts = await Promise.all(
+      [bench.one, bench.other].map(async ({ store }) => {
+        return (await store.limits.standing(callerOf(there, ample))).verdict.day.remaining;
+      }),
+    );
+    expect(Math.max(...lefts)).toBeGreaterThanOrEqual(ample.perDay - 3);
+    expect(await remaining(bench, elsewhere)).toBe(ample.perDay - 4);
+    await node.start();
+    await own.settled();
+    await both(bench, isWhole);
+    await takeBoth(there);
+    // The node lost its counts. The result is short by at most what one instance knew before.
+    const left = await remaining(bench, there);
+    expect(left).toBeGreaterThanOrEqual(ample.perDay - 6);
+    expect(left).toBeLessThanOrEqual(ample.perDay - 5);
+    expect(bench.one.notices.at(-1)).toContain('available again');
+  });
+
+  test('a lift while the node of the account is away ends the ban there as soon as it is back', async () => {
+    await using bench = await open();
+    const [, node] = own.primaries as [RedisNode, RedisNode];
+    const [id] = (await accountsOf(node)) as [number];
+    const caller = callerOf(id);
+    await ban(bench.one, bench.clock, caller);
+    // It does not forget the ban.
+    await node.freeze();
+    await both(bench, isPartly);
+    expect(await bench.other.store.limits.lift(caller.keyId)).toBe(true);
+    await node.thaw();
+    await both(bench, isWhole);
+    await until(async () => (await take(bench.one.store, caller)).refusal !== 'api_key_banned');
+    expect((await take(bench.other.store, caller)).refusal).not.toBe('api_key_banned');
+    await own.settled();
+  });
+
+  test('a replica that takes over in order: no request fails, and each is counted', async () => {
+    await using bench = await open();
+    const [primary] = own.primaries as [RedisNode];
+    const [replica] = own.replicas as [RedisNode];
+    const [id] = (await accountsOf(primary)) as [number];
+    await using requests = load(bench, id);
+    for (const next of [replica, primary]) {
+      await requests.more(200);
+      await next.command('CLUSTER', 'FAILOVER');
+      await until(async () => (await own.ownerOf(slotOfAccount(id))) === next);
+      await requests.more(200);
+      await own.settled();
+    }
+    const sent = await requests.stop();
+    expect(await remaining(bench, id)).toBe(ample.perDay - sent);
+    for (const { notices } of [bench.one, bench.other]) expect(notices.join()).not.toContain('MOVED');
+  });
+
+  test('a replica that takes over from a node that was killed: its accounts are counted together again', async () => {
+    await using bench = await open();
+    const [primary] = own.primaries as [RedisNode];
+    const [id] = (await accountsOf(primary)) as [number];
+    await using requests = load(bench, id);
+    await requests.more(200);
+    await primary.stop('SIGKILL');
+    await both(bench, isPartly);
+    await both(bench, isWhole);
+    await requests.more(200);
+    await requests.stop();
+    const before = await remaining(bench, id);
+    for (const { store } of [bench.one, bench.other]) await take(store, callerOf(id, ample));
+    expect(await remaining(bench, id)).toBe(before - 2);
+    const gone = `Redis node 127.0.0.1:${primary.port} has no slots of the cluster any more`;
+    await until(() => bench.one.notices.includes(gone));
+    await primary.start();
+    await own.settled();
+    await primary.command('CLUSTER', 'FAILOVER');
+    await until(async () => (await own.ownerOf(slotOfAccount(id))) === primary);
+    await own.settled();
+  });
+
+  test('an instance starts while the first host of REDIS_URL is away, and while all of them are', async () => {
+    await using bench = await open();
+    const [first, second, third] = own.primaries.map(({ port }) => `127.0.0.1:${port}`);
+    {
+      await using instance = await bench.open(`redis://127.0.0.1:1,${second},${third}`);
+      await until(() => isWhole(instance));
+      await take(bench.one.store, callerOf(1));
+      expect((await take(instance.store, callerOf(1))).remaining).toBe(3);
+    }
+    for (const node of own.primaries) await node.freeze();
+    await using instance = await bench.open(`redis://${first},${second}`);
+    expect(instance.notices[0]).toStartWith('degraded: Redis unavailable: no response within');
+    for (const node of own.primaries) await node.thaw();
+    await until(() => isWhole(instance));
+    await own.settled();
+    await both(bench, isWhole);
+    const { remaining } = await take(bench.one.store, callerOf(2));
+    expect((await take(instance.store, callerOf(2))).remaining).toBe(remaining - 1);
+  });
+
+  test('the password of REDIS_URL is for all nodes, and each is connected under the host that it announces', async () => {
+    const all = [...own.primaries, ...own.replicas];
+    const announce = async (host: string, kind: string, password: string) => {
+      for (const node of all) {
+        await node.command('CONFIG', 'SET', 'cluster-announce-hostname', host);
+        await node.command('CONFIG', 'SET', 'cluster-preferred-endpoint-type', kind);
+        await node.command('CONFIG', 'SET', 'masterauth', password);
+      }
+    };
+    await using connections = new AsyncDisposableStack();
+    connections.defer(() => announce('', 'ip', ''));
+    await announce('localhost', 'hostname', 'right');
+    await until(
+      async () => !JSON.stringify(await own.primaries[0]?.command('CLUSTER', 'SLOTS')).includes('?'),
+    );
+    for (const node of all) {
+      const client = connections.adopt(new RedisClient(node.url), (used) => used.close());
+      await client.send('CONFIG', ['SET', 'requirepass', 'right']);
+      connections.defer(async () => void (await client.send('CONFIG', ['SET', 'requirepass', ''])));
+    }
+    await using bench = await clusterBench(there, own.url.replace('redis://', 'redis://:right@'));
+    for (const id of accountIds) await take(bench.one.store, callerOf(id));
+    for (const id of accountIds) expect((await take(bench.other.store, callerOf(id))).remaining).toBe(3);
+    await using refused = await bench.open(own.url.replace('redis://', 'redis://:wrong@'));
+    expect(refused.notices[0]).toContain('WRONGPASS');
+  });
+
+  test('several hosts that are not nodes of a cluster are reported', async () => {
+    await using bench = await open();
+    await using instance = await bench.open(`${there.redisUrl},127.0.0.1:1`);
+    expect(instance.notices[0]).toContain('REDIS_URL has several hosts');
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { memoryOptions } from '../../src/cli/memory-options.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { root, startService } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
+
+const names = Object.keys(memoryOptions);
+
+/** The runtime's options with which a process was started. */
+function optionsOf(pid: number): Record<string, string> {
+  const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  const pairs = variables.map((variable) => variable.split('=') as [string, string]);
+  return Object.fromEntries(pairs.filter(([name]) => names.includes(name)));
+}
+
+describe('the runtime has its options for memory', () => {
+  test('in a service that was started without them', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    expect(optionsOf(service.pid)).toEqual(memoryOptions);
+  });
+
+  test('in each worker, where those that the operator sets keep their values', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { WORKERS: '2', MIMALLOC_PURGE_DELAY: '10' });
+    const processes = [service.pid, ...childrenOf(service.pid)];
+    const expected = { ...memoryOptions, MIMALLOC_PURGE_DELAY: '10' };
+    expect(processes.map(optionsOf)).toEqual([expected, expected, expected]);
+  });
+
+  test.each(['Dockerfile', 'deploy/animal-store.service'])(
+    'in %s, so that it need not start again',
+    (file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      for (const [name, value] of Object.entries(memoryOptions)) expect(text).toContain(`${name}=${value}`);
+    },
+  );
+});

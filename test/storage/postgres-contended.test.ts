@@ -1,0 +1,87 @@
+/** Changes of one heavily contended animal succeed, and other requests do not wait for them. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { SQL } from 'bun';
+import type { Transaction } from '../../src/storage/transaction.ts';
+import { testServers } from '../support/servers.ts';
+import { now, openCatalogue } from './catalogue-kit.ts';
+import { lockAwaited } from './postgres-kit.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const rename = (petId: bigint, name: string) => ({
+  params: { petId },
+  body: { name },
+  preconditions: {},
+  now,
+});
+
+describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  /** A unit whose animal another session changes between its read and its commit, unless it is locked. */
+  const overtaken = () => {
+    const beside: { session: SQL | undefined } = { session: undefined };
+    const unit = {
+      writes: ['pets'],
+      run: async ({ pets }: Transaction, id: bigint) => {
+        const pet = await pets.find(id);
+        await (beside.session as SQL)`
+          UPDATE pets SET name = name || '!'
+          WHERE id IN (SELECT id FROM pets WHERE id = ${id} FOR UPDATE SKIP LOCKED)`;
+        if (pet !== undefined) await pets.replace(pet, { ...pet, name: `${pet.name}?` });
+      },
+    } as const;
+    return { unit, beside };
+  };
+
+  test('a change that is overtaken each time is made in the end, on what the others left', async () => {
+    const { unit, beside } = overtaken();
+    await using store = await openCatalogue(makeSchema, { overtaken: unit }, 1);
+    beside.session = store.session;
+    const [id = 0n] = await store.add('Rex');
+    await store.first.write('overtaken', id as never);
+    expect((await store.reads.pets.find(id))?.name).toMatch(/^Rex!+\?$/);
+  });
+
+  test('while it waits for the lock of its animal, other animals are changed', async () => {
+    await using store = await openCatalogue(makeSchema, {}, 1);
+    const [locked = 0n, free = 0n] = await store.add('locked', 'free');
+    await store.session`BEGIN`;
+    await store.session`SELECT FROM pets WHERE id = ${locked} FOR UPDATE`;
+    const waiting = store.first.write('updatePet', rename(locked, 'Max') as never);
+    await lockAwaited(store.session);
+    await store.first.write('updatePet', rename(free, 'Moritz') as never);
+    await store.session`COMMIT`;
+    await waiting;
+    expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Max', 'Moritz']);
+  });
+
+  test('of contended changes, one that the database rejects fails alone', async () => {
+    const { unit, beside } = overtaken();
+    const spoil = {
+      writes: ['pets'],
+      run: async (by: Transaction, id: bigint) => {
+        await unit.run(by, id);
+        const pet = await by.pets.find(id);
+        if (pet !== undefined) await by.pets.replace(pet, { ...pet, status: 'lost' as never });
+      },
+    } as const;
+    await using store = await openCatalogue(makeSchema, { overtaken: unit, spoil }, 1);
+    beside.session = store.session;
+    const [one = 0n, two = 0n, three = 0n] = await store.add('one', 'two', 'three');
+    const outcomes = await Promise.allSettled([
+      store.first.write('overtaken', one as never),
+      store.first.write('spoil', two as never),
+      store.first.write('overtaken', three as never),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const names = (await store.reads.pets.list()).map(({ name }) => name);
+    expect(names).toEqual([
+      expect.stringMatching(/\?$/),
+      expect.stringMatching(/!$/),
+      expect.stringMatching(/\?$/),
+    ]);
+  });
+});

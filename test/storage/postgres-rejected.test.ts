@@ -1,0 +1,89 @@
+/** Changes of the catalogue that PostgreSQL rejects: the others of their group are stored without them. */
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
+import type { PetStatus } from '../../src/contract/pets.ts';
+import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { now, openCatalogue, pausing } from './catalogue-kit.ts';
+import { lockers } from './postgres-kit.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const rename = (petId: bigint, name: string) => ({
+  params: { petId },
+  body: { name },
+  preconditions: {},
+  now,
+});
+
+/** Gives an animal a status that the table does not allow. */
+const spoil = {
+  writes: ['pets'],
+  run: async ({ pets }: Transaction, id: bigint) => {
+    const pet = await pets.find(id);
+    if (pet !== undefined) await pets.replace(pet, { ...pet, status: 'lost' as PetStatus });
+  },
+} as const;
+
+describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL rejects', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  const opened = <All extends Units>(registry: All, instances?: number) =>
+    openCatalogue(makeSchema, registry, instances);
+
+  test('values that the database rejects fail their own unit, and no other of its group', async () => {
+    await using store = await opened({ spoil }, 1);
+    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
+    const [spoilt, renamed] = await Promise.allSettled([
+      store.first.write('spoil', one as never),
+      store.first.write('updatePet', rename(two, 'Moritz') as never),
+    ]);
+    expect(spoilt).toMatchObject({ status: 'rejected', reason: { constraint: 'pets_status_check' } });
+    expect(renamed.status).toBe('fulfilled');
+    expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Rex', 'Moritz']);
+  });
+
+  test('of 256 changes, one with values that the database rejects costs a statement for each halving of the group', async () => {
+    await using store = await opened({ spoil }, 1);
+    const [spoilt = 0n, ...others] = await store.add(
+      ...Array.from({ length: 256 }, (_, index) => `${index}`),
+    );
+    using statements = spyOn(PostgresDatabase.prototype, 'write');
+    const outcomes = await Promise.allSettled([
+      ...others.map((id) => store.first.write('updatePet', rename(id, 'renamed') as never)),
+      store.first.write('spoil', spoilt as never),
+    ]);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    // The whole group, and two halves eight times.
+    expect(statements).toHaveBeenCalledTimes(1 + 2 * 8);
+    const names = (await store.reads.pets.list(0n, 256)).map(({ name }) => name);
+    expect(names.filter((name) => name !== 'renamed')).toEqual(['0']);
+  });
+
+  test('a unit whose row another transaction adds at the same moment delays no other unit of its group', async () => {
+    const slow = pausing(async ({ categories }, name: string, pause) => {
+      const before = await categories.find(7n);
+      await pause();
+      if (before === undefined) await categories.put({ id: 7n, name });
+    });
+    await using store = await opened({ slow: slow.unit }, 1);
+    const [id = 0n] = await store.add('Rex');
+    const group = [
+      store.first.write('slow', 'Dogs' as never),
+      store.first.write('updatePet', rename(id, 'Max') as never),
+    ];
+    await slow.reached;
+    await store.session`BEGIN`;
+    await store.session`INSERT INTO categories (id, name) VALUES (7, 'Cats')`;
+    slow.goOn();
+    // The statement of the group waits for the other transaction, and violates its key afterwards.
+    await until(async () => (await lockers(store.session, 'waiting')).length > 0);
+    await store.session`COMMIT`;
+    await Promise.all(group);
+    expect(await store.reads.categories.list()).toEqual([{ id: 7n, name: 'Cats' }]);
+    expect(await store.reads.pets.find(id)).toMatchObject({ name: 'Max' });
+  });
+});

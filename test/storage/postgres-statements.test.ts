@@ -1,0 +1,45 @@
+/** The statements that store groups of changes: every connection prepares each, and the server keeps its plan. */
+import { expect, test } from 'bun:test';
+import { shaped } from '../../src/storage/postgres/groups/shape.ts';
+import { groupText, type TableChange } from '../../src/storage/postgres/groups/statement.ts';
+import { answers } from '../../src/tables/answers.ts';
+import { categories } from '../../src/tables/categories.ts';
+import { imports } from '../../src/tables/imports.ts';
+import { audit } from '../../src/tables/operators.ts';
+import { orders } from '../../src/tables/orders.ts';
+import { pets } from '../../src/tables/pets.ts';
+import type { Table } from '../../src/tables/table.ts';
+
+const flags = [false, true];
+
+/** Every use of a table by a group. Undefined: no access, not even reads. */
+const changesOf = (table: unknown): (TableChange | undefined)[] => [
+  undefined,
+  ...flags.flatMap((isAdded) =>
+    flags.flatMap((isChanged) =>
+      flags.map((isRemoved) => ({ table: table as Table, isAdded, isChanged, isRemoved })),
+    ),
+  ),
+];
+
+test('whatever the changes of a group are, it has one of few statements', () => {
+  const texts = new Set<string>();
+  let groups: TableChange[][] = changesOf(pets).map((change) => (change === undefined ? [] : [change]));
+  for (const table of [categories, answers, audit, imports]) {
+    groups = groups.flatMap((group) =>
+      changesOf(table)
+        .slice(0, 3)
+        .map((change) => (change === undefined ? group : [...group, change])),
+    );
+  }
+  for (const group of groups)
+    texts.add(JSON.stringify(shaped(group).map(({ table: { name }, ...part }) => [name, part])));
+  // Three ways to change animals, or not to read them, each with the other tables or without, in two bundles.
+  expect(texts.size).toBeLessThanOrEqual((8 + 1) * 2 * 2);
+  const readOnly = { isAdded: false, isChanged: false, isRemoved: false };
+  const isStoredAlike = (change: Partial<TableChange>) =>
+    groupText(shaped([{ ...readOnly, ...change, table: categories as Table }]));
+  expect(isStoredAlike({ isAdded: true })).toBe(isStoredAlike({ isRemoved: true }));
+  // No trigger runs for rows that there are none of.
+  expect(groupText(shaped([{ ...readOnly, table: orders as Table }]))).not.toContain('UPDATE orders');
+});

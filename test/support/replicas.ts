@@ -1,0 +1,67 @@
+/** Instances that read from replicas. */
+import { SQL } from 'bun';
+import { type Client, clientOf, type Reply } from './client.ts';
+import type { Cluster } from './cluster.ts';
+import { consoleOf, type Service } from './process.ts';
+import { samplesIn } from './prometheus.ts';
+import type { OwnServer } from './server-process.ts';
+import { until } from './wait.ts';
+
+/** An instance with the replica, and its metrics. */
+export interface ReadingInstance extends Service {
+  readonly client: Client;
+  /** Reads that a server answered, by the server's name. */
+  reads(server: string): Promise<number>;
+  isUsed(server: string): Promise<boolean>;
+}
+
+/** Runs a statement on a server, beside the service. */
+export async function runOn(server: OwnServer, statement: string): Promise<Record<string, unknown>[]> {
+  await using sql = new SQL(server.url, { max: 1 });
+  return await sql.unsafe(statement);
+}
+
+/** The name of a server in metrics and the log. */
+export const nameOf = ({ url }: OwnServer) => new URL(url).host + new URL(url).pathname;
+
+/** Starts an instance that reads from these replicas. */
+export async function instanceOf(
+  cluster: Cluster,
+  urls: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<ReadingInstance> {
+  const { token } = await cluster.operator.operators.create(`metrics ${crypto.randomUUID()}`, 'viewer');
+  const { key } = await cluster.issueKey();
+  const service = await cluster.startInstance({
+    DATABASE_REPLICA_URLS: urls.join(','),
+    ADMIN_PORT: '0',
+    ...environment,
+  });
+  const console = await consoleOf(service);
+  const sample = async (name: string) => {
+    const response = await fetch(`${console}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
+    return samplesIn(await response.text()).get(`animal_store_${name}`) ?? Number.NaN;
+  };
+  return {
+    ...service,
+    client: clientOf(service.url, key),
+    reads: (server) => sample(`replicable_reads_total{server="${server}"}`),
+    isUsed: async (server) => (await sample(`replica_in_use{server="${server}"}`)) === 1,
+  };
+}
+
+let pages = 0;
+
+/** Lists all animals after a unique id, so that the page is not cached. */
+export const uncached = (from = 1n) => `/pets?minId=${from}&maxId=${BigInt(2 ** 40 + pages++)}&limit=100`;
+
+/** Reads pages until a replica has answered some. */
+export async function untilUsed({ client, reads }: ReadingInstance, server: string): Promise<void> {
+  const before = await reads(server);
+  await until(async () => {
+    await client.get(uncached());
+    return (await reads(server)) > before + 3;
+  });
+}
+
+export const idOf = ({ text }: Reply) => (JSON.parse(text) as { id: number }).id;
