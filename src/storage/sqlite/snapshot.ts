@@ -2,28 +2,33 @@ import type { Database } from 'bun:sqlite';
 import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
+import type { WalIndex } from './wal-index.ts';
 
 /**
  * A snapshot of the data file for one event-loop tick. All reads of a tick share it, including the check for changes
  * and the lock, which cost more than most reads. It ends with the tick, because a log that is being read cannot be
- * restarted.
+ * restarted, and earlier if something was committed: the runtime accepts connections until there are no more, so that
+ * one tick may answer requests that were sent during it, by clients that know of the commit from another process.
  */
 export class Snapshot implements Disposable {
   readonly #database: Database;
   readonly #format: FormatWatch;
+  readonly #index: WalIndex | undefined;
   readonly #begin;
   readonly #end;
   readonly #dataVersion;
   readonly #select;
   #isOpen = false;
+  #endsWithTick = false;
   /** Changes when another connection, of any process, has committed. */
   #seen: bigint | undefined;
   #versions: Versions = versionsFrom(() => 0);
 
-  /** `database` is a connection for this snapshot only. */
-  constructor(database: Database, format: FormatWatch) {
+  /** `database` is a connection for this snapshot only. With `index`, commits of other processes end the snapshot. */
+  constructor(database: Database, format: FormatWatch, index?: WalIndex) {
     this.#database = database;
     this.#format = format;
+    this.#index = index;
     this.#begin = database.query('BEGIN');
     this.#end = database.query('ROLLBACK');
     this.#dataVersion = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
@@ -58,7 +63,12 @@ export class Snapshot implements Disposable {
   }
 
   #open(): void {
-    if (this.#isOpen) return;
+    if (this.#isOpen) {
+      if (this.#index?.hasChanged !== true) return;
+      this.renew();
+    }
+    // First, so that a commit meanwhile ends the snapshot although it may be part of it.
+    this.#index?.remember();
     attempt(() => {
       this.#begin.run();
       this.#isOpen = true;
@@ -69,7 +79,12 @@ export class Snapshot implements Disposable {
         throw error;
       }
     });
-    setImmediate(() => this.renew());
+    if (this.#endsWithTick) return;
+    this.#endsWithTick = true;
+    setImmediate(() => {
+      this.#endsWithTick = false;
+      this.renew();
+    });
   }
 
   #check(): void {

@@ -4,14 +4,15 @@ import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entities } from '../../tables/tables.ts';
 import { entitiesOf } from '../entity.ts';
-import type {
-  Admission,
-  Caller,
-  EntityStores,
-  LimitStore,
-  Port,
-  Storage,
-  StoreSettings,
+import {
+  type Admission,
+  type Caller,
+  type EntityStores,
+  type LimitStore,
+  type Port,
+  type Storage,
+  StorageUnusable,
+  type StoreSettings,
 } from '../storage.ts';
 import { finishRestore, isUnfinished } from './backup/restored-limits.ts';
 import { connectWriter, type WriterPlace } from './connect-writer.ts';
@@ -27,13 +28,14 @@ import { SqlitePets } from './entities/pets.ts';
 import { SqliteSearch } from './entities/search.ts';
 import { SqliteUsage } from './entities/usage.ts';
 import { factsOf } from './facts.ts';
-import { openToOthers, storeFiles } from './files.ts';
+import { fileReason, openToOthers, type StoreFiles, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open-limits.ts';
 import { dataMigrations } from './migrations.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
+import { WalIndex } from './wal-index.ts';
 
 interface SqliteOptions extends StoreSettings {
   readonly path: string;
@@ -50,6 +52,8 @@ const managingLockWaitMs = 500;
 
 interface Opened extends Disposable {
   readonly data: Database;
+  /** Of a worker. Without others that answer clients, `onOutcome` is enough. */
+  readonly index: WalIndex | undefined;
   readonly limits: Limits;
   readonly limitFile: string;
   readonly created: boolean;
@@ -61,7 +65,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   using opened = new DisposableStack();
   const files = opened.use(openFiles(options));
   const { data, limits } = files;
-  const snapshot = opened.use(new Snapshot(data, new FormatWatch(data, notice)));
+  const snapshot = opened.use(new Snapshot(data, new FormatWatch(data, notice), files.index));
   const writer = connectWriter({
     place: options.writer,
     path: data.filename,
@@ -119,6 +123,7 @@ function openFiles(options: SqliteOptions): Opened {
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);
+  const index = role === 'worker' ? walIndexOf(files) : undefined;
   const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
@@ -155,11 +160,24 @@ function openFiles(options: SqliteOptions): Opened {
   const kept = opened.move();
   return {
     data,
+    index,
     limits,
     limitFile: files.limits,
     created: files.created,
     [Symbol.dispose]: () => kept.dispose(),
   };
+}
+
+/** Throws `StorageUnusable`. */
+function walIndexOf({ data }: StoreFiles): WalIndex {
+  try {
+    return new WalIndex(data);
+  } catch (error) {
+    const reason = fileReason(error as Error, data);
+    throw new StorageUnusable(
+      `Cannot open the WAL-index of ${data}, which the supervisor keeps open: ${reason}.`,
+    );
+  }
 }
 
 function workerServer(serve: (port: Port) => Disposable, limits: Limits) {
