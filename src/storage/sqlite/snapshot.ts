@@ -67,7 +67,7 @@ export class Snapshot implements Disposable {
       if (this.#index?.hasChanged !== true) return;
       this.renew();
     }
-    // First, so that a commit meanwhile ends the snapshot although it may be part of it.
+    // Before the transaction: a commit in between ends the snapshot, which may contain it.
     this.#index?.remember();
     attempt(() => {
       this.#begin.run();
