@@ -39,7 +39,7 @@ const help = `npm run bench -- [options]
 
 Measures the service against nginx answering the same bytes, the least a server on Bun can do, and its peers, with
 ${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server on one core and the load generator on another.
-Writes bench/results/ and the figures in docs/performance.md.
+Writes bench/results/.
 
   --all           the comparison and then everything that the next four options measure: 25 minutes
   --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
