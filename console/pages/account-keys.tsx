@@ -238,7 +238,7 @@ function BanNote({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
     <div class="message bad">
       <div>
         <strong>
-          {sentence(keyText(keyOf(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} isAhead />.
+          {sentence(keyText(keyOf(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} isAhead />
         </strong>
         <p>
           {ban.reason} {ban.level > 0 && `Earlier bans: ${grouped(ban.level)}.`}

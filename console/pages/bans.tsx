@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { forEach } from '../bulk.ts';
 import type { Ban } from '../contract.ts';
-import { counted, grouped, sentence } from '../format.ts';
+import { counted, duration, grouped, sentence } from '../format.ts';
 import { keyOf, keyText } from '../key-text.ts';
 import { useLoaded } from '../loaded.ts';
 import { ChangeButton } from '../parts/button.tsx';
@@ -49,9 +49,13 @@ export function BansPage() {
 function columnsOf(onLifted: () => void): readonly Column<Ban>[] {
   return [
     ...callerColumns,
+    { title: 'Began', show: ({ bannedFrom }) => <Time at={bannedFrom} /> },
+    {
+      title: 'Lasts',
+      show: (ban) => duration((Date.parse(ban.bannedUntil) - Date.parse(ban.bannedFrom)) / 1_000),
+    },
     { title: 'Ends', show: ({ bannedUntil }) => <Time at={bannedUntil} isAhead /> },
     { title: 'Before', show: ({ level }) => (level === 0 ? 'First ban' : counted(level, 'ban')) },
-    { title: 'Why', show: ({ reason }) => reason },
     { title: 'Steps', kind: 'actions', show: (ban) => <LiftBan ban={ban} onLifted={onLifted} /> },
   ];
 }

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Badge } from '../parts/badge.tsx';
+import { BanStatusCard } from '../parts/ban-status.tsx';
 import { FailedRequests } from '../parts/failed-requests.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
@@ -68,11 +69,14 @@ function Shown({ of: key, account, onChange }: ShownProps) {
         <Card title="Scopes">
           <Facts facts={key.scopes.map((scope) => [scopeWords[scope], <code key={scope}>{scope}</code>])} />
         </Card>
-        <LimitsCard
-          {...{ accountId, changes }}
-          title="Plan and limits"
-          about={`${planWords[account.plan]} plan; the limits are shared by all keys of the account`}
-        />
+        <div class="stack">
+          <LimitsCard
+            {...{ accountId, changes }}
+            title="Plan and limits"
+            about={`${planWords[account.plan]} plan; the limits are shared by all keys of the account`}
+          />
+          <BanStatusCard keyId={id} changes={changes} />
+        </div>
       </div>
       <div class="columns wide">
         <UsagePlot owner={{ keyId: id }} />

@@ -1,12 +1,16 @@
 /** Used rate limits of an account. */
 import type { ComponentChildren } from 'preact';
 import { call } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { LoadFailure } from './failure.tsx';
 import { Card, Waiting } from './layout.tsx';
 import { Meter } from './meter.tsx';
+import { Time } from './time.tsx';
 
 const everyMs = 2_000;
+
+type RateWindow = AnswerOf<'GET /accounts/{accountId}/limits'>['minute'];
 
 interface LimitsCardProps {
   readonly accountId: number;
@@ -33,10 +37,24 @@ export function LimitsCard(props: LimitsCardProps) {
         <Waiting />
       ) : (
         <>
-          <Meter label="This minute" {...data.minute} />
-          <Meter label="This day" {...data.day} />
+          <WindowMeter label="This minute" window={data.minute} />
+          <WindowMeter label="This day" window={data.day} />
         </>
       )}
     </Card>
+  );
+}
+
+function WindowMeter({ label, window: { used, limit, resetAt } }: { label: string; window: RateWindow }) {
+  return (
+    <Meter {...{ label, used, limit }}>
+      {resetAt === null ? (
+        'No request yet in this window'
+      ) : (
+        <>
+          Resets <Time at={resetAt} />
+        </>
+      )}
+    </Meter>
   );
 }

@@ -1,17 +1,18 @@
 /** A bar for a used share of a limit. */
+import type { ComponentChildren } from 'preact';
 import { grouped } from '../format.ts';
-import { Time } from './time.tsx';
 
 interface MeterProps {
   readonly label: string;
   readonly used: number;
   readonly limit: number;
-  readonly resetAt: string | null;
+  /** The hint below the bar. */
+  readonly children: ComponentChildren;
 }
 
 const nearlyAll = 0.8;
 
-export function Meter({ label, used, limit, resetAt }: MeterProps) {
+export function Meter({ label, used, limit, children }: MeterProps) {
   const part = limit === 0 ? 1 : Math.min(used / limit, 1);
   const tone = part >= 1 ? 'bad' : part >= nearlyAll ? 'warn' : 'good';
   return (
@@ -25,15 +26,7 @@ export function Meter({ label, used, limit, resetAt }: MeterProps) {
       <div class={`bar ${tone}`} aria-hidden="true">
         <span style={{ inlineSize: `${part * 100}%` }} />
       </div>
-      <p class="hint">
-        {resetAt === null ? (
-          'No request yet in this window'
-        ) : (
-          <>
-            Resets <Time at={resetAt} />
-          </>
-        )}
-      </p>
+      <p class="hint">{children}</p>
     </div>
   );
 }

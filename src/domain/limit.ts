@@ -293,6 +293,7 @@ function ban(penalty: KeyPenalty, rules: BanRules, nowMs: number): KeyPenalty {
   return { ...noPenalty, bannedUntil: now + banSeconds(rules, banLevel), banLevel };
 }
 
-function banSeconds({ firstBanSeconds, longestBanSeconds }: BanRules, banLevel: number): number {
+/** Length of a ban after `banLevel` consecutive ones. */
+export function banSeconds({ firstBanSeconds, longestBanSeconds }: BanRules, banLevel: number): number {
   return Math.min(firstBanSeconds * 2 ** banLevel, longestBanSeconds);
 }

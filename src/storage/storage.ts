@@ -3,10 +3,11 @@ import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
+import type { BanStatus } from '../domain/ban-status.ts';
 import type { ChangedIds } from '../domain/changed-ids.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { DeliveryBacklog } from '../domain/delivery.ts';
-import type { LimitRules, Verdict, WindowState } from '../domain/limit.ts';
+import type { BanRules, LimitRules, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import type { Resource, Unversioned, Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -145,10 +146,19 @@ export interface Ban {
   readonly level: number;
 }
 
+/** The part of a caller that limits depend on. */
+export type CountedCaller = Pick<Caller, 'accountId' | 'keyId' | 'quota'>;
+
+export interface Standing {
+  readonly verdict: Verdict;
+  readonly bans: BanStatus;
+}
+
 export interface LimitStore {
+  readonly banRules: BanRules;
   versions(): Awaitable<Versions>;
-  /** The verdict for a request now, admitted or banned. Counts nothing, opens no window and adds no strike. */
-  standing(caller: Caller): Awaitable<{ readonly verdict: Verdict; readonly versions: Versions }>;
+  /** The verdict for a request now, admitted or banned, and the status of bans. Counts nothing, opens no window and adds no strike. */
+  standing(caller: CountedCaller): Awaitable<Standing & { readonly versions: Versions }>;
   /** Checks and counts one request of the caller that was read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Returns the count of a request that failed with 503. */

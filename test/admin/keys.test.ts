@@ -131,6 +131,7 @@ test('a ban has its key, account and reason, and a lift is recorded and applies 
       keyLastFour: key.slice(-4),
       accountId: account.id,
       accountName: 'enterprise',
+      bannedFrom: now(),
       bannedUntil: new Date(app.clock.now() + 120_000).toISOString(),
       level: 0,
       reason: 'It kept sending requests after 429 instead of waiting for Retry-After.',

@@ -50,10 +50,19 @@ test('a ban is listed with its key, account, end and level, and a lift applies t
   const bans = await place.json<object[]>('bans', 'list');
   const end = new Date(banned.number('x-ratelimit-reset') * 1_000).toISOString().replace('.000', '');
   expect(bans).toMatchObject([{ keyId: id, accountId, until: end, level: 0 }]);
-  const told = await place.run(['bans', 'list']);
-  expect(told.stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +UNTIL +LEVEL +REASON\n/);
-  expect(told.stdout).toMatch(
-    new RegExp(`\n${id} +unnamed +${accountId} +unnamed +${end} +0 +It kept sending .*\\.\n$`),
+  const { stdout } = await place.run(['bans', 'list']);
+  expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +SINCE +UNTIL +LEVEL +REASON\n/);
+  expect(stdout).toMatch(
+    new RegExp(`\n${id} +unnamed +${accountId} +unnamed +\\S+ +${end} +0 +It kept sending .*\\.\n$`),
+  );
+
+  const status = await place.json('bans', 'status', String(id));
+  expect(status).toMatchObject({ strikes: 0, bans: 1, nextBanSeconds: 240 });
+  expect((await place.run(['bans', 'status', String(id)])).stdout).toMatch(
+    new RegExp(
+      `^0 strikes in the last 600 seconds; .* until ${end}\\. The next ban lasts 240 seconds\\.\n$`,
+      's',
+    ),
   );
 
   await place.json('accounts', 'set-plan', String(accountId), 'pro');

@@ -104,12 +104,17 @@ describe('accounts and keys', () => {
     'a key that hammers is banned, which the console shows; a lifted ban lets it in again',
     async () => {
       const { apiUrl, signedIn, addOperator, addAccount } = await given();
-      const { key } = await addAccount('Hammering', 'enterprise', { perMinute: 1, perDay: 1_000 });
+      const { key, keyId } = await addAccount('Hammering', 'enterprise', { perMinute: 1, perDay: 1_000 });
       const ask = () => fetch(`${apiUrl}/v1/rate-limit`, { headers: { Authorization: `Bearer ${key}` } });
       const read = () => fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
       const page = await signedIn(await addOperator('hugo', 'admin'), '/bans');
       await page.getByText('No key is banned now').waitFor();
       await until(async () => (await (await read()).text()).includes('api_key_banned'));
+      await page.getByText('1 hour', { exact: true }).waitFor();
+      await page.goto(`${page.url().split('#')[0]}#/keys/${keyId}`);
+      await page.getByText(/^1 hour, ends in /).waitFor();
+      await page.getByText('Lasts 2 hours').waitFor();
+      await page.goto(`${page.url().split('#')[0]}#/bans`);
       await page.getByRole('button', { name: /^Lift ban on key \d+ \(Hammering, / }).click();
       await page.getByText(/^Lifted the ban on key \d+ \(Hammering/).waitFor();
       await page.getByText('No key is banned now').waitFor();

@@ -28,6 +28,7 @@ async function admittedAfter(changes: number) {
   let left = changes;
   /** The real limits, with changes of callers between calls. */
   const restless: LimitStore = {
+    banRules: limits.banRules,
     versions: () => limits.versions(),
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),

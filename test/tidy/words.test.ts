@@ -12,7 +12,7 @@ const allowed: Allowances = {
   client: [0],
   console: [11],
   deploy: [5],
-  docs: [6],
+  docs: [3],
   examples: [0],
   scripts: [2],
   src: [11],

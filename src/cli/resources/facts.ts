@@ -88,6 +88,12 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     ],
   },
   liftBan: step,
+  getKeyBanStatus: {
+    resource: 'bans',
+    verb: 'status',
+    notes: ['A strike is a request that was sent after 429 without waiting for Retry-After.'],
+    examples: ['3', '3 --json'],
+  },
   createOperator: {
     positional: ['name'],
     notes: ['The store keeps only the SHA-256 hash and last four characters of the token.'],

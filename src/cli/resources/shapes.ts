@@ -5,7 +5,7 @@
 import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
 import { AuditEntry } from '../../contract/admin/audit.ts';
 import { Ban } from '../../contract/admin/bans.ts';
-import { FoundKey, Key } from '../../contract/admin/keys.ts';
+import { BanStatus, FoundKey, Key } from '../../contract/admin/keys.ts';
 import { Operator } from '../../contract/admin/operators.ts';
 import { SearchResults } from '../../contract/admin/search.ts';
 import {
@@ -93,7 +93,20 @@ const keyAndAccount = ['keyId', ['NAME', 'keyName'], 'accountId', 'accountName']
 
 define(Ban, {
   none: 'No keys are banned.',
-  columns: [...keyAndAccount, ['UNTIL', 'bannedUntil'], 'level', 'reason'],
+  columns: [...keyAndAccount, ['SINCE', 'bannedFrom'], ['UNTIL', 'bannedUntil'], 'level', 'reason'],
+});
+
+define(BanStatus, {
+  text: ({ strikes, strikesToBan, withinSeconds, bans, lastBan, nextBanSeconds }) => {
+    const last =
+      lastBan === null
+        ? 'No ban'
+        : `${counted(bans, 'consecutive ban')}, the last from ${time(lastBan.from)} until ${time(lastBan.until)}`;
+    return [
+      `${counted(strikes, 'strike')} in the last ${counted(withinSeconds, 'second')}; the key is banned at ${grouped(strikesToBan)}.`,
+      `${last}. The next ban lasts ${counted(nextBanSeconds, 'second')}.`,
+    ].join('\n');
+  },
 });
 
 define(Operator, {

@@ -10,6 +10,7 @@ export const Ban = shape('Ban', 'A temporary ban of a key.', {
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
   accountId: id('ID of its account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
+  bannedFrom: instant('When the ban began, UTC.'),
   bannedUntil: instant('When the ban ends, UTC.'),
   level: count.meta({
     description: 'Number of consecutive bans before this one. Each lasts twice as long as the previous one.',

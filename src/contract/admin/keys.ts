@@ -50,6 +50,26 @@ export const FoundKey = Key.extend({
 
 export const Keys = pageShape(Key, 'Keys', 'A page of keys.');
 
+export const BanStatus = shape('BanStatus', 'The bans of a key, and its strikes toward the next one.', {
+  strikes: count.meta({
+    description: 'Requests within `withinSeconds` that the key sent after a 429 instead of waiting.',
+  }),
+  strikesToBan: count.meta({ description: 'Number of strikes that ban the key.' }),
+  withinSeconds: count.meta({ description: 'Time in which a strike counts, in seconds.' }),
+  bans: count.meta({
+    description: 'Consecutive bans, including a current one; 0 once they no longer lengthen the next.',
+  }),
+  lastBan: shape('LastBan', 'A ban that has ended, or not yet.', {
+    from: instant('When it began, UTC.'),
+    until: instant('When it ends or ended, UTC.'),
+  })
+    .nullable()
+    .meta({ description: 'The last of these bans; null if there is none.' }),
+  nextBanSeconds: count.meta({ description: 'Length of the next ban, in seconds.' }),
+});
+
+export type BanStatus = z.infer<typeof BanStatus>;
+
 const ListKeysQuery = z.strictObject({
   limit: limitParameter('keys'),
   accountId: int64Filter('Return only keys of this account.'),
@@ -169,6 +189,15 @@ export const keyOperations = rowsOf(
       params,
       body: noMembers,
       success: okJson(Key, 'The key after the change.'),
+    },
+    getKeyBanStatus: {
+      method: 'GET',
+      path: '/keys/{keyId}/ban-status',
+      summary: 'Get the ban status of a key',
+      description:
+        'Returns the strikes of the key and its bans. A key is banned for strikes, which are requests sent after 429 instead of waiting for `Retry-After`.',
+      params,
+      success: okJson(BanStatus, 'The strikes and bans.'),
     },
     getKeyUsage: {
       method: 'GET',

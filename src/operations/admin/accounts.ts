@@ -2,7 +2,6 @@ import type { accountOperations } from '../../contract/admin/accounts.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import type { Verdict } from '../../domain/limit.ts';
 import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
-import type { Scope } from '../../domain/scope.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
@@ -65,10 +64,9 @@ export class AccountOperations {
   }
 
   async limits(id: number): Promise<Verdict> {
-    const { plan, quota } = await this.find(id);
+    const { quota } = await this.find(id);
     // No key has the id 0, so the verdict is not that of a banned key.
-    const caller = { keyId: 0, accountId: id, plan, quota, scopes: new Set<Scope>(), expiresAt: Infinity };
-    return (await this.#context.store.limits.standing(caller)).verdict;
+    return (await this.#context.store.limits.standing({ keyId: 0, accountId: id, quota })).verdict;
   }
 
   async #updateQuota(

@@ -1,5 +1,6 @@
 import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { banSeconds } from '../../domain/limit.ts';
 import type { Ban } from '../../storage/storage.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
@@ -27,7 +28,9 @@ export class BanOperations {
       const key = keys.get(ban.keyId);
       const account = key && accounts.get(key.accountId);
       // After a restore, bans may belong to keys that no longer exist.
-      return key === undefined || account === undefined ? [] : [shownBan(ban, key, account)];
+      return key === undefined || account === undefined
+        ? []
+        : [shownBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
     });
   }
 
@@ -58,11 +61,12 @@ export class BanOperations {
   }
 }
 
-function shownBan({ keyId, bannedUntil, level }: Ban, key: Key, account: Account): ShownBan {
+function shownBan({ keyId, bannedUntil, level }: Ban, seconds: number, key: Key, account: Account): ShownBan {
   return {
     ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
     ...{ accountId: account.id, accountName: account.name },
-    ...{ level, reason: banReason(level), bannedUntil: iso(bannedUntil * 1_000) },
+    ...{ level, reason: banReason(level) },
+    ...{ bannedFrom: iso((bannedUntil - seconds) * 1_000), bannedUntil: iso(bannedUntil * 1_000) },
   };
 }
 

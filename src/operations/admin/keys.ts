@@ -1,4 +1,4 @@
-import type { FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
+import type { BanStatus, FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { dayOf } from '../../domain/clock.ts';
@@ -12,7 +12,7 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import type { Preconditions } from '../changes/preconditions.ts';
 import { foundById, ifAvailable, invalidMember } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
-import { isoOrNull, storedKey } from '../shown.ts';
+import { iso, isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
@@ -102,6 +102,19 @@ export class KeyOperations {
   /** Refuses `key_not_found`. */
   async find(id: number): Promise<Key> {
     return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
+  }
+
+  /** Refuses `key_not_found`. */
+  async banStatus(id: number): Promise<BanStatus> {
+    const { limits } = this.#context.store;
+    const { accountId } = await this.find(id);
+    const { quota } = await this.#account(accountId);
+    const { lastBan, ...status } = (await limits.standing({ keyId: id, accountId, quota })).bans;
+    const { strikes: strikesToBan, withinSeconds } = limits.banRules;
+    return {
+      ...{ ...status, strikesToBan, withinSeconds },
+      lastBan: lastBan ? { from: iso(lastBan.from * 1_000), until: iso(lastBan.until * 1_000) } : null,
+    };
   }
 
   /** `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
@@ -222,6 +235,7 @@ export const keyHandlers = {
     await keys.revoke(Number(params.keyId));
     return findShown(keys, params);
   },
+  getKeyBanStatus: async ({ keys }, { params }) => keys.banStatus(Number(params.keyId)),
   getKeyUsage: async ({ keys, usage }, { params, query }) => {
     const { id: keyId } = await keys.find(Number(params.keyId));
     return usage.periods({ keyId }, query);

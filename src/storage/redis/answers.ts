@@ -8,20 +8,22 @@ export type StateAnswer = readonly [kind: number, versions: readonly number[], .
 interface CallerState {
   readonly nowMs: number;
   readonly usage: Usage;
-  /** Without strikes, which stay in Redis. */
+  /** Without the times of strikes, which stay in Redis. */
   readonly penalty: KeyPenalty;
   /** Difference of dates to steady time, in ms. */
   readonly aheadMs: number;
   /** The epoch of Redis' clock; undefined if it is that of the request. */
   readonly epoch: number | undefined;
+  /** Number of strikes that count; only in the reply of `standing`. */
+  readonly strikes: number;
 }
 
 export function stateOf([, , ...state]: StateAnswer): CallerState {
   const [nowMs = 0, ...rest] = state;
-  const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch] =
+  const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch, strikes = 0] =
     rest.slice(4);
   const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
-  return { nowMs, usage: usageOf(rest), penalty, aheadMs, epoch };
+  return { nowMs, usage: usageOf(rest), penalty, aheadMs, epoch, strikes };
 }
 
 export function versionsOf(numbers: readonly number[]): Versions {

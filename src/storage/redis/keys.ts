@@ -37,11 +37,11 @@ export class RedisKeys {
   }
 
   ofTake(accountId: number, keyId: number): string[] {
-    const strikes = `${this.penalty(accountId, keyId)}:strikes`;
-    return [...this.ofStanding(accountId, keyId), strikes, this.bans];
+    return [...this.ofStanding(accountId, keyId), this.bans];
   }
 
   ofStanding(accountId: number, keyId: number): string[] {
-    return [...this.versions, this.usage(accountId), this.penalty(accountId, keyId), this.clock];
+    const penalty = this.penalty(accountId, keyId);
+    return [...this.versions, this.usage(accountId), penalty, this.clock, `${penalty}:strikes`];
   }
 }

@@ -52,6 +52,7 @@ interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'se
 /** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly servers: RedisServers;
+  readonly banRules: LimitStore['banRules'];
   readonly #context: RedisContext;
   readonly #reconciliation: Reconciliation;
   readonly #banKeeper: BanKeeper;
@@ -62,6 +63,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   constructor({ serving, prefix, clock, rules, versions, process, ...options }: RedisLimitsOptions) {
     this.#serving = serving;
+    this.banRules = rules.ban;
     this.servers = new RedisServers({
       ...options,
       prefix,
@@ -130,7 +132,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     return this.#takeFromRedis(caller, callersVersion);
   }
 
-  standing(caller: Caller): Promise<{ verdict: Verdict; versions: Versions }> {
+  standing(...[caller]: Parameters<LimitStore['standing']>): ReturnType<typeof standingOf> {
     return standingOf(this.#context, this.#reconciliation, caller);
   }
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { banStatus, countedStrikes } from '../../domain/ban-status.ts';
 import { atMost } from '../../domain/bounded.ts';
 import {
   decide,
@@ -15,7 +16,7 @@ import {
   type Window,
   type WindowState,
 } from '../../domain/limit.ts';
-import type { Ban, Caller, FailureVerdict } from '../storage.ts';
+import type { Ban, Caller, CountedCaller, FailureVerdict, Standing } from '../storage.ts';
 
 /** Maximum number of cached accounts, of keys and of addresses. */
 const maxStates = 100_000;
@@ -125,8 +126,14 @@ export class LocalLimits {
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
   }
 
-  standing({ accountId, keyId, quota }: Caller, nowMs: number): Verdict {
-    return standing(this.#accounts.get(accountId)?.usage ?? unused, this.penalty(keyId), quota, nowMs);
+  /** Without the strikes that only Redis has. */
+  standing({ accountId, keyId, quota }: CountedCaller, nowMs: number): Standing {
+    const { ban } = this.#rules;
+    const penalty = this.penalty(keyId);
+    return {
+      verdict: standing(this.#accounts.get(accountId)?.usage ?? unused, penalty, quota, nowMs),
+      bans: banStatus(penalty, countedStrikes(penalty, ban, nowMs), ban, nowMs),
+    };
   }
 
   refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import { unused } from '../../domain/limit.ts';
-import { type Caller, StorageUnavailable } from '../storage.ts';
+import { type CountedCaller, StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
 import { NoAnswer } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
@@ -43,7 +43,7 @@ export class Reconciliation {
    * banned the key or lifted its ban. If that fails, the local state applies; rejects with `StorageUnavailable` if
    * there is none.
    */
-  async recall(caller: Caller): Promise<void> {
+  async recall(caller: CountedCaller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
     if (performance.now() - recalledAt < recalledForMs) return;
     try {
@@ -97,7 +97,7 @@ export class Reconciliation {
     ]);
   }
 
-  async #recall({ accountId, keyId }: Caller): Promise<void> {
+  async #recall({ accountId, keyId }: CountedCaller): Promise<void> {
     const { localLimits, snapshotStore } = this.#context;
     const askedAt = performance.now();
     const { usage, bans } = await snapshotStore.find(accountId);

@@ -22,18 +22,21 @@ const areBans: IsReply = (value) => Array.isArray(value) && value.length % 2 ===
 const withoutState: ReadonlySet<unknown> = new Set([kinds.stale, kinds.unknown, kinds.overtaken]);
 const decisions = [kinds.admitted, kinds.exhausted, kinds.banned, kinds.newly_banned];
 const withState: ReadonlySet<unknown> = new Set(decisions);
-const stateLengths = [11, 13];
+/** `take` omits the last numbers if the instance knows them. `standing` has the number of strikes. */
+const stateLengths = { take: [11, 13], standing: [14] } as const;
 
-const isState: IsReply = (reply) => {
-  if (!Array.isArray(reply) || !areVersions(reply[1])) return false;
-  if (withoutState.has(reply[0])) return reply.length === 2;
-  const isCounted = (part: unknown, index: number) => index === 1 || isNumber(part);
-  return withState.has(reply[0]) && stateLengths.includes(reply.length) && reply.every(isCounted);
-};
+const isStateOf =
+  (lengths: readonly number[]): IsReply =>
+  (reply) => {
+    if (!Array.isArray(reply) || !areVersions(reply[1])) return false;
+    if (withoutState.has(reply[0])) return reply.length === 2;
+    const isCounted = (part: unknown, index: number) => index === 1 || isNumber(part);
+    return withState.has(reply[0]) && lengths.includes(reply.length) && reply.every(isCounted);
+  };
 
 const isReply: Readonly<Record<ScriptName, IsReply>> = {
-  take: isState,
-  standing: isState,
+  take: isStateOf(stateLengths.take),
+  standing: isStateOf(stateLengths.standing),
   refund: numbers(5),
   restore: isNumber,
   restoreBan: isNumber,

@@ -1,38 +1,36 @@
-import { standing, type Verdict } from '../../domain/limit.ts';
+import { banStatus } from '../../domain/ban-status.ts';
+import { standing } from '../../domain/limit.ts';
 import type { Versions } from '../../domain/resources.ts';
-import type { Caller } from '../storage.ts';
+import type { CountedCaller, Standing } from '../storage.ts';
 import { type StateAnswer, stateOf, versionsOf } from './answers.ts';
 import type { RedisContext } from './context.ts';
 import { currentVersions } from './current-versions.ts';
 import { discarding, maxAttempts, type Reconciliation } from './reconciliation.ts';
 import { kinds } from './scripts.ts';
 
-interface Standing {
-  readonly verdict: Verdict;
-  readonly versions: Versions;
-}
+type Found = Standing & { readonly versions: Versions };
 
 export function standingOf(
   context: RedisContext,
   reconciliation: Reconciliation,
-  caller: Caller,
-): Promise<Standing> {
+  caller: CountedCaller,
+): Promise<Found> {
   const shard = context.servers.of(caller.accountId);
   return shard.shared(
     () => standingInRedis(context, reconciliation, caller),
     async () => {
       const versions = await currentVersions(context);
       await reconciliation.recall(caller);
-      return { verdict: context.localLimits.standing(caller, shard.clock.now()), versions };
+      return { ...context.localLimits.standing(caller, shard.clock.now()), versions };
     },
   );
 }
 
 async function standingInRedis(
-  { servers, versions }: RedisContext,
+  { servers, versions, rules }: RedisContext,
   reconciliation: Reconciliation,
-  { accountId, keyId, quota }: Caller,
-): Promise<Standing> {
+  { accountId, keyId, quota }: CountedCaller,
+): Promise<Found> {
   const shard = servers.of(accountId);
   const { link, keys, clock } = shard;
   for (let tries = 0; tries < maxAttempts; tries++) {
@@ -41,10 +39,11 @@ async function standingInRedis(
     const answer = (await link.ask('standing', names, clock.arguments())) as StateAnswer;
     const [kind, reported] = answer;
     if (kind !== kinds.unknown) {
-      const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
+      const { nowMs, usage, penalty, aheadMs, epoch, strikes } = stateOf(answer);
       clock.hear(nowMs, aheadMs, epoch);
       const verdict = standing(usage, penalty, quota, nowMs);
-      return { verdict, versions: versions.applyRedis(shard, versionsOf(reported)) };
+      const bans = banStatus(penalty, strikes, rules.ban, nowMs);
+      return { verdict, bans, versions: versions.applyRedis(shard, versionsOf(reported)) };
     }
     await reconciliation.reconcile(accountId);
   }

@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite';
+import type { BanRules } from '../../domain/limit.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
@@ -85,7 +86,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     pets: new SqlitePets(data, read),
     accounts: new SqliteAccounts(data, read),
     keys: new SqliteKeys(data, read),
-    limits: limitStore(limits, snapshot),
+    limits: limitStore(limits, snapshot, options.rules.ban),
     deliveries: new SqliteDeliveries(data, read),
     events: new SqliteEvents(data, read),
     imports: new SqliteImports(data, imports, { read }),
@@ -198,15 +199,16 @@ function lastAccount(data: Database): number {
 }
 
 /** The limits, which count a caller only if it is still current in the data file. */
-function limitStore(limits: Limits, snapshot: Snapshot): LimitStore {
+function limitStore(limits: Limits, snapshot: Snapshot, banRules: BanRules): LimitStore {
   return {
+    banRules,
     versions: () => snapshot.versions(),
     take(caller: Caller, callersVersion: number): Admission {
       const versions = snapshot.versions();
       const verdict = versions.callers === callersVersion ? limits.take(caller) : undefined;
       return { verdict, versions };
     },
-    standing: (caller) => ({ verdict: limits.standing(caller), versions: snapshot.versions() }),
+    standing: (caller) => ({ ...limits.standing(caller), versions: snapshot.versions() }),
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
     failUnder: (address, callersVersion) =>

@@ -1,13 +1,7 @@
+import { banStatus } from '../../../domain/ban-status.ts';
 import type { Clock } from '../../../domain/clock.ts';
-import {
-  asDates,
-  type BanRules,
-  noPenalty,
-  standing as standingOf,
-  unused,
-  type Verdict,
-} from '../../../domain/limit.ts';
-import { type Ban, type Caller, StorageUnavailable } from '../../storage.ts';
+import { asDates, type BanRules, noPenalty, standing as standingOf, unused } from '../../../domain/limit.ts';
+import { type Ban, type CountedCaller, type Standing, StorageUnavailable } from '../../storage.ts';
 import { AccountCounts } from './account-counts.ts';
 import { SharedDateSteps } from './date-steps.ts';
 import { bansIn, KeyPenalties, liftIn } from './key-penalties.ts';
@@ -30,11 +24,14 @@ export function commandLimits(open: () => LimitFile | undefined, clock: Clock, r
     return use(new KeyPenalties(file), file);
   };
   /** Reads without a lock: a concurrent change of the usage may be included or not. */
-  const standing = ({ accountId, quota, keyId }: Caller): Verdict => {
-    const none = () => asDates(standingOf(unused, noPenalty, quota, clock.steady()), clock.aheadSeconds);
+  const standing = (caller: CountedCaller): Standing => {
+    const none = () => ({
+      verdict: asDates(standingOf(unused, noPenalty, caller.quota, clock.steady()), clock.aheadSeconds),
+      bans: banStatus(noPenalty, 0, rules, clock.steady()),
+    });
     return (
-      withKeys<Verdict | undefined>(undefined, (keys, file) =>
-        standingIn(new AccountCounts(file), keys, { accountId, quota, keyId }, clock, rules),
+      withKeys<Standing | undefined>(undefined, (keys, file) =>
+        standingIn(new AccountCounts(file), keys, caller, clock, rules),
       ) ?? none()
     );
   };

@@ -16,7 +16,14 @@ import {
 } from '../../../domain/limit.ts';
 import { limitsOverwritten } from '../../../domain/trouble.ts';
 import type { Notice } from '../../outage.ts';
-import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../../storage.ts';
+import {
+  type Ban,
+  type Caller,
+  type CountedCaller,
+  type FailureVerdict,
+  type Standing,
+  StorageUnavailable,
+} from '../../storage.ts';
 import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
 import { SharedDateSteps } from './date-steps.ts';
@@ -30,7 +37,7 @@ import type { LimitTable } from './table.ts';
 /** Limit state as `LimitStore` needs it, without the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
-  standing(caller: Caller): Verdict;
+  standing(caller: CountedCaller): Standing;
   refund(caller: Caller, taken: Verdict): Verdict;
   fail(address: string): FailureVerdict;
   peek(address: string): WindowState;
@@ -120,7 +127,7 @@ export class SqliteLimits implements Limits {
   }
 
   /** Writes and allocates nothing. Throws `StorageUnavailable`. */
-  standing(caller: Caller): Verdict {
+  standing(caller: CountedCaller): Standing {
     const record = this.#accounts.table.find(caller.accountId);
     if (record !== 0) this.#locks.acquire(record / 4);
     try {

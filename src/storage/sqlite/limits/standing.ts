@@ -1,3 +1,4 @@
+import { banStatus, countedStrikes } from '../../../domain/ban-status.ts';
 import type { Clock } from '../../../domain/clock.ts';
 import {
   asDates,
@@ -6,23 +7,22 @@ import {
   plausibleBan,
   standing,
   type Usage,
-  type Verdict,
 } from '../../../domain/limit.ts';
-import type { Caller } from '../../storage.ts';
+import type { CountedCaller, Standing } from '../../storage.ts';
 import { type AccountCounts, usedUp } from './account-counts.ts';
 import { type KeyPenalties, maxBan } from './key-penalties.ts';
 
 /** Maximum difference between two processes that read the same clock. The later one is right. */
 const toleranceMs = 50;
 
-/** The usage and penalty of a caller, without counting. Processes that count hold the lock of the account's record. */
+/** The standing of a caller, without counting. Processes that count hold the lock of the account's record. */
 export function standingIn(
   accounts: AccountCounts,
   keys: KeyPenalties,
-  { accountId, keyId, quota }: Pick<Caller, 'accountId' | 'keyId' | 'quota'>,
+  { accountId, keyId, quota }: CountedCaller,
   clock: Clock,
   rules: BanRules,
-): Verdict {
+): Standing {
   const record = accounts.table.find(accountId);
   const keyRecord = keys.table.find(keyId);
   const steadyMs = clock.steady();
@@ -31,7 +31,12 @@ export function standingIn(
   const read = keyRecord === 0 ? noPenalty : keys.read(keyRecord, keyId);
   const penalty = read ?? maxBan(rules, nowMs);
   const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
-  return asDates(standing(usage, { ...penalty, bannedUntil }, quota, nowMs), clock.aheadSeconds);
+  const plausible = { ...penalty, bannedUntil };
+  const { aheadSeconds } = clock;
+  return {
+    verdict: asDates(standing(usage, plausible, quota, nowMs), aheadSeconds),
+    bans: banStatus(plausible, countedStrikes(plausible, rules, nowMs), rules, nowMs, aheadSeconds),
+  };
 }
 
 /** The same object, unless its record is damaged, or the date was set back while the service was stopped. */

@@ -1,0 +1,53 @@
+/** Strikes and bans of a key. */
+import { call } from '../api.ts';
+import { counted, duration } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { LoadFailure } from './failure.tsx';
+import { Card, Facts, Waiting } from './layout.tsx';
+import { Meter } from './meter.tsx';
+import { Time } from './time.tsx';
+
+const everyMs = 5_000;
+
+/** `changes` counts the reasons to read again. */
+export function BanStatusCard({ keyId, changes }: { keyId: number; changes: number }) {
+  const load = () => call('GET /keys/{keyId}/ban-status', { params: { keyId } });
+  const loaded = useLoaded(`${keyId} ${changes}`, load, { everyMs });
+  const { data } = loaded;
+  return (
+    <Card
+      title="Strikes and bans"
+      about="A strike is a request sent after 429 instead of waiting for Retry-After"
+    >
+      <LoadFailure loaded={loaded} />
+      {data === undefined ? (
+        <Waiting />
+      ) : (
+        <>
+          <Meter label="Strikes" used={data.strikes} limit={data.strikesToBan}>
+            Each counts for {duration(data.withinSeconds)}
+          </Meter>
+          <Facts
+            facts={[
+              ['Consecutive bans', counted(data.bans, 'ban')],
+              ['Last ban', <LastBan key="last" ban={data.lastBan} />],
+              ['Next ban', `Lasts ${duration(data.nextBanSeconds)}`],
+            ]}
+          />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function LastBan({ ban }: { ban: { readonly from: string; readonly until: string } | null }) {
+  if (ban === null) return <>None that lengthens the next</>;
+  const { from, until } = ban;
+  const isOver = Date.parse(until) <= Date.now();
+  return (
+    <>
+      {duration((Date.parse(until) - Date.parse(from)) / 1_000)}, {isOver ? 'ended' : 'ends'}{' '}
+      <Time at={until} isAhead={!isOver} />
+    </>
+  );
+}
