@@ -94,7 +94,7 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
 
 function Note({ text }: { text: string | null }) {
   return text === null ? null : (
-    <section class="note" aria-label="Note">
+    <section class="account-note" aria-label="Note">
       {text}
     </section>
   );

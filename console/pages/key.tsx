@@ -66,18 +66,16 @@ function Shown({ of: key, account, onChange }: ShownProps) {
     >
       <Bans accountId={accountId} keyId={id} changes={changes} onLifted={changed} />
       <div class="columns">
-        <Card title="Scopes">
-          <Facts facts={key.scopes.map((scope) => [scopeWords[scope], <code key={scope}>{scope}</code>])} />
-        </Card>
-        <div class="stack">
-          <LimitsCard
-            {...{ accountId, changes }}
-            title="Plan and limits"
-            about={`${planWords[account.plan]} plan; the limits are shared by all keys of the account`}
-          />
-          <BanStatusCard keyId={id} changes={changes} />
-        </div>
+        <LimitsCard
+          {...{ accountId, changes }}
+          title="Plan and limits"
+          about={`${planWords[account.plan]} plan; the limits are shared by all keys of the account`}
+        />
+        <BanStatusCard keyId={id} changes={changes} />
       </div>
+      <Card title="Scopes">
+        <Facts facts={key.scopes.map((scope) => [scopeWords[scope], <code key={scope}>{scope}</code>])} />
+      </Card>
       <div class="columns wide">
         <UsagePlot owner={{ keyId: id }} />
         <OperationsPlot keyId={id} />

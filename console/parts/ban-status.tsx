@@ -1,6 +1,6 @@
 /** Strikes and bans of a key. */
 import { call } from '../api.ts';
-import { counted, duration } from '../format.ts';
+import { duration, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { LoadFailure } from './failure.tsx';
 import { Card, Facts, Waiting } from './layout.tsx';
@@ -29,7 +29,7 @@ export function BanStatusCard({ keyId, changes }: { keyId: number; changes: numb
           </Meter>
           <Facts
             facts={[
-              ['Consecutive bans', counted(data.bans, 'ban')],
+              ['Consecutive bans', grouped(data.bans)],
               ['Last ban', <LastBan key="last" ban={data.lastBan} />],
               ['Next ban', `Lasts ${duration(data.nextBanSeconds)}`],
             ]}
@@ -41,7 +41,7 @@ export function BanStatusCard({ keyId, changes }: { keyId: number; changes: numb
 }
 
 function LastBan({ ban }: { ban: { readonly from: string; readonly until: string } | null }) {
-  if (ban === null) return <>None that lengthens the next</>;
+  if (ban === null) return <>None</>;
   const { from, until } = ban;
   const isOver = Date.parse(until) <= Date.now();
   return (

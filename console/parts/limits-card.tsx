@@ -52,7 +52,7 @@ function WindowMeter({ label, window: { used, limit, resetAt } }: { label: strin
         'No request yet in this window'
       ) : (
         <>
-          Resets <Time at={resetAt} />
+          Resets <Time at={resetAt} isAhead />
         </>
       )}
     </Meter>
