@@ -20,7 +20,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   /** Time from the start of the process to its first 200. */
   readonly firstAnswerMs: number;
-  /** Keys that have been introduced to it. */
+  /** Keys that the server has seen. */
   readonly callers: Set<string>;
   /** Usage of the process and its child processes. */
   usage(): Usage;

@@ -214,7 +214,7 @@ const changes: Readonly<Record<string, string>> = {
   testAccountWebhook: 'Sent a test event to {}',
   redeliverAccountEvents: 'Sent events again to {}',
   redeliverAccountDelivery: 'Sent a delivery again to {}',
-  updateLogging: 'Changed what is logged: {}',
+  updateLogging: 'Changed logging: {}',
 };
 
 export const changedOperations = Object.keys(changes).toSorted();

@@ -15,7 +15,7 @@ const requests = readFileSync(path, 'utf8')
     return { method, path: target, headers, ...(body ? { body } : {}) };
   });
 
-/** Each connection goes through a part of the plan of its own; all of it for each would take long to prepare. */
+/** Each connection runs its own part of the plan; preparing all of it for each would take long. */
 const partLength = Math.ceil(requests.length / Number(connections));
 let prepared = 0;
 function setupClient(client) {

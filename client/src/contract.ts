@@ -16,7 +16,7 @@ export interface NewPet {
   readonly status?: PetStatus | undefined;
 }
 
-/** Members of an animal to change; the others stay as they are. */
+/** Members of an animal to change. The others are unchanged. */
 export interface PetPatch {
   /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name?: string | undefined;

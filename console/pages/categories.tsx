@@ -176,7 +176,7 @@ function EditName({ category: { id, name: before }, save, conflict, ...ends }: E
 function Delete({ category: { id, name }, ...ends }: Ends & { category: Category }) {
   const remove = async () => {
     await call('DELETE /categories/{categoryId}', { params: { categoryId: id } });
-    return `Category ${id} has no name any more.`;
+    return `Removed the name of category ${id}.`;
   };
   return (
     <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete category" typed={name} onConfirm={remove}>

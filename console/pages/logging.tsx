@@ -36,7 +36,7 @@ export function LoggingCard() {
     setFailure(undefined);
     try {
       await call('PATCH /system/logging', { body });
-      notify('Changed what is logged until this instance is restarted.');
+      notify('Changed logging until this instance restarts.');
     } catch (error) {
       setFailure(asFailure(error));
     }

@@ -23,7 +23,7 @@ export function Dialog({ title, onClose, isFirm = false, isCovering = false, chi
     // Focus the first input. The browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('input, select, textarea, [data-first]')?.focus();
     return () => {
-      // Once the dialog is gone: as long as it is open, nothing outside of it takes the focus.
+      // After the dialog has closed: an open one keeps the focus.
       if (before instanceof HTMLElement) queueMicrotask(() => before.focus());
     };
   }, []);

@@ -16,7 +16,7 @@ const meanings: Readonly<Record<number, string>> = {
   403: 'The operator may not do this, or the request is from elsewhere',
   404: 'Not found',
   409: 'The present state does not allow it',
-  410: 'What was requested is not available any more',
+  410: 'The resource is no longer available',
   412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body has another form than the operation takes',

@@ -64,7 +64,7 @@ const ifModified = headerParameter(
 const lastEventId = headerParameter(
   'LastEventId',
   'Last-Event-ID',
-  'ID of the last event that was received. The stream starts behind it, whatever `after` says.',
+  'ID of the last event that was received. The stream starts after it; `after` is ignored.',
   { type: 'integer', format: 'int64' },
 );
 

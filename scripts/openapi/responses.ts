@@ -26,7 +26,7 @@ const meanings: Readonly<Record<ErrorStatus, string>> = {
   404: 'Not found',
   405: 'The path does not support the method',
   409: 'The present state does not allow it',
-  410: 'What was requested is not available any more',
+  410: 'The resource is no longer available',
   412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body is not UTF-8 JSON',

@@ -12,7 +12,7 @@ export const memoryOptions = {
 
 /**
  * Restarts this process in place, with the same id (execve(2)), to set the options for it and its child processes. Returns if the
- * environment has them, with whatever values, and if the process cannot be restarted.
+ * environment sets any of them, or if the process cannot be restarted.
  */
 export function restartWithMemoryOptions(words: readonly string[], environment: Environment): void {
   const isComplete = Object.keys(memoryOptions).every((name) => environment[name] !== undefined);

@@ -42,7 +42,7 @@ export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
 /** A merge patch (RFC 7396). No member can be removed, so none may be null. */
 export const PetPatch = bodyShape(
   'PetPatch',
-  'Members of an animal to change; the others stay as they are.',
+  'Members of an animal to change. The others are unchanged.',
   'a change of an animal',
   { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
 );

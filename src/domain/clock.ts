@@ -3,7 +3,7 @@ import { uptime as systemUptime } from 'node:os';
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
-/** The units that durations are written with, such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
+/** Units of durations, such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
 export const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: minuteMs, h: hourMs, d: dayMs };
 
 /** The start of the day (UTC) of a time, in Unix ms. */
@@ -13,7 +13,7 @@ export function dayOf(ms: number): number {
 
 /** The two kinds of time: the date of the system clock, and the steady time of limits. */
 export interface Clock {
-  /** Unix ms by the system's clock, steps and all: for whatever is agreed on as a date, such as expiry and sunset. */
+  /** Unix ms by the system's clock, including its steps: for dates, such as expiry and sunset. */
   now(): number;
   /** Milliseconds for durations (windows, strikes, bans). Starts as Unix ms, never goes back, ignores steps of the system's clock. */
   steady(): number;

@@ -25,7 +25,7 @@ export class SandboxLimits {
     });
   }
 
-  /** Exhausts the window, to end in `seconds` (default: unchanged). An exhausted window stays as it is. */
+  /** Exhausts the window, to end in `seconds` (default: unchanged). An exhausted window is unchanged. */
   useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
     const usage = this.#usage(accountId);
     const [length, count] =

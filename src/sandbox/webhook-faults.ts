@@ -60,7 +60,7 @@ export class WebhookFaults {
     };
   };
 
-  /** Aborts what is in flight. */
+  /** Aborts attempts in flight. */
   reset(): void {
     this.#resetting.abort();
     this.#resetting = new AbortController();

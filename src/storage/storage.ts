@@ -1,4 +1,4 @@
-/** Interface of every store, whatever its engine. Operations depend on nothing else in storage. */
+/** Interface of every store, on any engine. Operations depend on nothing else in storage. */
 import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';

@@ -3,7 +3,7 @@ import { maxInFlight, type TakenDelivery, takenOfWebhook } from '../domain/deliv
 
 export interface Loaded {
   readonly delivery: TakenDelivery;
-  /** The event as it is sent; undefined if it has expired. */
+  /** The sent event; undefined if it has expired. */
   readonly body: string | undefined;
 }
 

@@ -104,7 +104,7 @@ describe('an Idempotency-Key', () => {
     const key = makeKey();
     const pet = { name: 'Rex', categoryId: 1 };
     const { id } = (await post('/pets', { body: pet })).body as { id: number };
-    // The next animal, which is not there yet.
+    // The next animal, which does not exist yet.
     const order = { petId: id + 1 };
     expect((await post('/orders', { key, body: order })).status).toBe(400);
     await post('/pets', { body: pet });

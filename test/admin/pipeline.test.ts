@@ -28,7 +28,7 @@ describe('421 host_unknown', () => {
     'admin.example.com.evil.example',
     'localhost.evil.example',
     'x',
-  ])('for %s, which somebody made lead here, whatever is asked for', async (host) => {
+  ])('for %s, on every path', async (host) => {
     for (const path of [
       '/admin/v1/session',
       '/',

@@ -26,7 +26,7 @@ async function asOperator(app: TestApp) {
   };
 }
 
-/** Concerns are looked at again after a while. */
+/** Concerns are evaluated again after this time. */
 const laterSeconds = 10;
 
 describe('getOverview', () => {

@@ -96,7 +96,7 @@ describe('400 invalid_body', () => {
     ['name', '["Ozzy"]', 'must be a string'],
     ['categoryId', '"1"', 'must be an integer'],
     ['status', '"Sold"', '"available", "pending", "sold"'],
-  ])('says what is wrong with %s: %s', async (name, value, message) => {
+  ])('names the mistake in %s: %s', async (name, value, message) => {
     const members = { name: '"Ozzy"', categoryId: '1', status: '"sold"', [name]: value };
     const body = Object.entries(members).map(([member, text]) => `"${member}":${text}`);
     expect(await messageFor(`{${body.join()}}`, [name])).toContain(message);

@@ -135,7 +135,7 @@ describe('400', () => {
     ['status=lost', '"available", "pending", "sold"'],
     ['status=sold&status=sold', 'more than once'],
     ['constructor=sold', 'constructor'],
-  ])('invalid_parameter says what is wrong with %s', async (query, message) => {
+  ])('invalid_parameter names the mistake in %s', async (query, message) => {
     const { error } = await app.call('GET', `/pets?${query}`);
     expect([error.code, error.details?.length]).toEqual(['invalid_parameter', 1]);
     expect(error.message).toContain(message);

@@ -36,7 +36,7 @@ test('a terminal shows progress from the start, and clears it when the command h
   }
 });
 
-/** C1's CSI, and the control that turns text around. */
+/** The C1 control CSI, and the right-to-left override. */
 const hostile = 'Oz\u009b31m\u202ezy';
 const shownHostile = 'Oz\\u009b31m\\u202ezy';
 

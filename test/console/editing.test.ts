@@ -15,16 +15,19 @@ async function saveOver(page: Page, submit: string, others: string): Promise<voi
   await dialog.waitFor({ state: 'detached' });
 }
 
-testInBrowser('an account that someone else renamed meanwhile is renamed only by a second save', async () => {
-  const { app, signedIn, addOperator, addAccount } = await given();
-  const { account } = await addAccount('Before', 'free');
-  const page = await signedIn(await addOperator('ann', 'admin'), `/accounts/${account.id}`);
-  await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByLabel('Name', { exact: true }).fill('Mine');
-  await app.admin.accounts.update(account.id, { name: 'Theirs' });
-  await saveOver(page, 'Rename', 'Theirs');
-  expect((await app.admin.accounts.find(account.id)).name).toBe('Mine');
-});
+testInBrowser(
+  'an account that another operator has just renamed is renamed only by a second save',
+  async () => {
+    const { app, signedIn, addOperator, addAccount } = await given();
+    const { account } = await addAccount('Before', 'free');
+    const page = await signedIn(await addOperator('ann', 'admin'), `/accounts/${account.id}`);
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    await app.admin.accounts.update(account.id, { name: 'Theirs' });
+    await saveOver(page, 'Rename', 'Theirs');
+    expect((await app.admin.accounts.find(account.id)).name).toBe('Mine');
+  },
+);
 
 testInBrowser('a note on an account is added, shown with its lines, and removed', async () => {
   const { app, signedIn, addOperator, addAccount } = await given();

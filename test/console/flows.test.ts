@@ -216,7 +216,7 @@ describe('the shop', () => {
   });
 });
 
-testInBrowser("a replaced token ends its operator's sessions, and the new one is good", async () => {
+testInBrowser("a replaced token ends its operator's sessions, and the new token works", async () => {
   const { signedIn, addOperator } = await given();
   const theirs = await signedIn(await addOperator('tom', 'viewer'), '/accounts');
   const page = await signedIn(await addOperator('ada', 'admin'), '/operators');

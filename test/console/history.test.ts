@@ -126,7 +126,7 @@ testInBrowser('Usage narrows error codes to an operation, and operations to an e
   expect(await names('Requests by operation')).toEqual(['placeOrder']);
 });
 
-testInBrowser('what is known of a lost service is not called well', async () => {
+testInBrowser('a service that cannot be reached is not reported as healthy', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('lou', 'viewer'), '/system');
   const info = page.getByRole('list', { name: 'Good to know' });

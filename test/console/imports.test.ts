@@ -12,7 +12,7 @@ const choose = (page: Page, file: ReturnType<typeof fileOf>) =>
 const rowOf = (page: Page, file: string) => page.getByRole('row').filter({ hasText: file });
 const header = 'name,categoryId,status\n';
 
-testInBrowser('66,042 animals are imported, also when that is stopped meanwhile', async () => {
+testInBrowser('66,042 animals are imported, also when the import is stopped and resumed', async () => {
   const { storePath, signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('iris', 'admin'), '/animals/import');
   const lines = Array.from({ length: 66_042 }, (_, n) => `Animal ${n + 1},${(n % 9) + 1},available`);

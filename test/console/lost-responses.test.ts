@@ -20,7 +20,7 @@ async function loseOne(page: Page, address: string, end: 'broken' | '502'): Prom
 
 for (const end of ['broken', '502'] as const) {
   testInBrowser(
-    `a key whose response was lost (${end}) is shown by the second try, and no other is made`,
+    `a key whose response was lost (${end}) is shown by the retry, and no second key is created`,
     async () => {
       const { app, apiUrl, signedIn, addOperator, addAccount } = await given();
       const { account } = await addAccount(`Lossy ${end}`, 'free');

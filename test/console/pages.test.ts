@@ -178,7 +178,7 @@ describe('every page', () => {
     expect((await toured()).wide).toEqual([]);
   });
 
-  testInBrowser('shows harmful names as they are, and lets them do nothing', async () => {
+  testInBrowser('shows harmful names as text, without effect', async () => {
     const { named: shownOn, harm } = await toured();
     expect(harm).toEqual([]);
     expect(shownOn).toEqual([

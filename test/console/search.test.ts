@@ -25,7 +25,7 @@ testInBrowser('finds an account by a part of its name and a key by its end, with
   await page.waitForURL(/#\/(keys|accounts)\/\d+$/);
 });
 
-testInBrowser('says that nothing was found, and is not opened by what is typed into a field', async () => {
+testInBrowser('reports that nothing was found, and is not opened by typing into a field', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('pia', 'viewer'), '/accounts');
   await page.getByLabel('Name', { exact: false }).first().fill('a');

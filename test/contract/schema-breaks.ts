@@ -1,7 +1,7 @@
 /** Finds changes of a JSON Schema that break clients, for requests or for responses. */
 import { resolvedIn, type Schema } from './document.ts';
 
-/** `fixed`: neither may change, whichever way. */
+/** `fixed`: may change in neither direction. */
 export type Direction = 'request' | 'response' | 'fixed';
 
 export interface Located {
@@ -9,7 +9,7 @@ export interface Located {
   readonly schema: Schema;
 }
 
-/** Bounds that allow less the higher they are, and those that allow less the lower they are. */
+/** Raising a lower bound allows less, as does lowering an upper one. */
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const;
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
 /** Keywords without an order. Any change of these breaks clients. */

@@ -24,7 +24,7 @@ describe('the bucket of a latency', () => {
 });
 
 describe('quantiles', () => {
-  test('are spread evenly within a bucket, whatever the order of the buckets', () => {
+  test('are spread evenly within a bucket, for any order of the buckets', () => {
     const counts = [
       [latencyBucketOf(1.1), 50],
       [latencyBucketOf(0.1), 50],

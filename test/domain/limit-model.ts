@@ -52,7 +52,7 @@ export class LimitModel {
     return answer;
   }
 
-  /** A window as it stands after everything logged. */
+  /** The window that follows from the log. */
   window(seconds: number, limit: number, nowMs: number): ExpectedWindow {
     let opened = Number.NEGATIVE_INFINITY;
     let count = 0;

@@ -75,7 +75,7 @@ describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL
     },
   );
 
-  testTls('the service logs the encryption at its start, whatever the variables of libpq say', () => {
+  testTls('the service logs the encryption at its start, and ignores the variables of libpq', () => {
     const started = cluster?.instances.map(({ stderr }) => stderr()).join('');
     const line = started?.split('\n').find((one) => one.includes('"msg":"serving"'));
     expect(JSON.parse(line ?? '{}').encryption).toMatch(/^TLSv1\.\d, certificate not verified/);

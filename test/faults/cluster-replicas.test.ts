@@ -198,7 +198,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect((await reader.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
   });
 
-  test('of a former primary are not used, whatever they have that the new primary lost', async () => {
+  test('of a former primary are not used, even if they have changes that the new primary lost', async () => {
     await using failing = await startCluster({ instances: 0 });
     if (failing === undefined) return;
     await using next = await replica(failing.postgres);

@@ -32,7 +32,7 @@ export interface KillFigures {
   mostChargedUnused: number;
 }
 
-/** Throws at the first promise that is broken. */
+/** Throws at the first guarantee that is broken. */
 export async function killRounds({
   rounds,
   seed,

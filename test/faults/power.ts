@@ -24,7 +24,7 @@ export interface PowerOptions {
 }
 
 export interface PowerFigures {
-  /** Moments at which the power went. */
+  /** Power failures. */
   cuts: number;
   states: number;
   acknowledged: number;
@@ -88,7 +88,7 @@ interface Expected {
   readonly acknowledged: readonly Acknowledged[];
   readonly sent: ReadonlySet<string>;
   readonly quota: Quota;
-  /** Requests that were counted when limits were last synced, and when they were last looked at. */
+  /** Requests that were counted when limits were last synced, and when they were last read. */
   readonly counted: { readonly synced: number; readonly seen: number };
 }
 

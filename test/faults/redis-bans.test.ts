@@ -214,7 +214,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => isAdmitted(one), soonMs);
   });
 
-  test('ends no ban that the key earns later, whichever instance applies it', async () => {
+  test('ends no later ban of the key, on any instance', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);

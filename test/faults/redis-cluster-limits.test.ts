@@ -1,4 +1,4 @@
-/** Limits on Redis Cluster: the rules are those of any other store, whichever node has an account. */
+/** Limits on Redis Cluster: the rules are those of any other store, on every node. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { troubles } from '../../src/domain/trouble.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -81,7 +81,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     }
   });
 
-  test('one change is one new version, whichever shards report it', async () => {
+  test('one change is one new version, although several shards report it', async () => {
     await using bench = await open();
     const versions = async () => {
       for (const id of accountIds) await take(bench.other.store, callerOf(id));

@@ -98,7 +98,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned');
   });
 
-  test('a request is charged once that Redis counted and nobody heard of', async () => {
+  test('a request that Redis counted without a reply is charged once', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);

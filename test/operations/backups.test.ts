@@ -146,7 +146,7 @@ describe('backups of the service', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
-  test('have metrics of the latest in the folder, also after a restart, and of those made and failed by this service', async () => {
+  test('have metrics: the latest in the folder, also after a restart, and the numbers created and failed by this service', async () => {
     const first = started();
     expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.figures())?.latest).toBeUndefined();

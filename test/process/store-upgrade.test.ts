@@ -74,7 +74,7 @@ test('a newer command line upgrades a store that nobody serves, also when severa
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 
-test('an older command that is still at work does not write into a store that was upgraded meanwhile', async () => {
+test('a running command of an older version does not write into an upgraded store', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));

@@ -115,7 +115,7 @@ test.each([
   ['GET', 'cut=before'],
   ['GET', 'cut=after'],
   ['HEAD', 'cut=after'],
-])('of an answer to %s, %s leaves not a byte', async (method, fault) => {
+])('a response to %s with %s is cut before its first byte', async (method, fault) => {
   const { key } = await sandbox.account();
   const head = `${method} /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Sandbox: ${fault}\r\n\r\n`;
   expect(await exchange(sandbox.url, head)).toEqual([]);

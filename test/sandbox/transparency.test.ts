@@ -53,7 +53,7 @@ const conversations: readonly (readonly [string, ...string[]])[] = [
     `OPTIONS /v1/pets HTTP/1.1\r\nHost: a\r\nOrigin: ${origin}\r\nAccess-Control-Request-Method: GET\r\n${close}\r\n`,
   ],
   ['a page of a configured origin', `${list}Origin: ${origin}\r\n${close}\r\n`],
-  ['what is deprecated', `GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nKEY\r\n${close}\r\n`],
+  ['a deprecated operation', `GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nKEY\r\n${close}\r\n`],
   ['an HTTP/1.0 client', 'GET /v1/pets HTTP/1.0\r\nKEY\r\n\r\n'],
   ['no HTTP', 'nonsense\r\n\r\n'],
 ];

@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, mark)).toBe(false);
   });
 
-  test('what a replica must have is at least what is known of changed ranges: they do not discard a page again', async () => {
+  test('a replica has all known changed ranges, so they do not discard a page again', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     store.required.settle('pets', 0, Number.POSITIVE_INFINITY);

@@ -243,7 +243,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
   const keyed = (id: bigint) => ({ operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') });
   const acknowledged = {
     'a replay': { write: 'once', input: keyed, resources: ['orders', 'pets'] },
-    'a change to what is there already': {
+    'a change without effect': {
       write: 'updatePet',
       input: (id: bigint) => rename(id, 'Max'),
       resources: ['pets'],

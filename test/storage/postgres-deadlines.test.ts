@@ -1,4 +1,4 @@
-/** Requests that exceed their deadline end on time, whatever the server does, and report whether they changed data. */
+/** Requests that exceed their deadline end on time for any behaviour of the server, and report whether they changed data. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { total } from '../../src/contract/inventory.ts';

@@ -81,7 +81,7 @@ async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: n
       send('PUT', `/categories/${client}`, { body: JSON.stringify({ name: `category ${round}` }) }),
       send('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: `renamed ${round}` }) }),
       send('GET', '/events?limit=10'),
-      // One operator: a request whose caller is read in vain four times, as callers keep changing, gets 503.
+      // One operator: a request gets 503 if its caller changed during each of four reads.
       ...(client === 0 ? [app.operator.keys.create(buyer.account.id, `key ${round}`)] : []),
       app.operator.storage.accounts.list(undefined, 20),
     ]);

@@ -54,7 +54,7 @@ test('that no change in PostgreSQL has is replaced by the next answer of Postgre
   expect(required()).toBe(100);
 });
 
-test('is unknown after a Redis that lost its memory, until PostgreSQL answers, whatever Redis counts from there', () => {
+test('is unknown after Redis lost its data, until PostgreSQL responds, although Redis counts on', () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(0);
   expect(required()).toBe(Number.POSITIVE_INFINITY);

@@ -92,7 +92,7 @@ describe('of several shards', () => {
   const shards = [unheard(), unheard(), unheard()] as const;
   const [one, two, three] = shards;
 
-  test('a change is one version, whichever shard reports it first', () => {
+  test('a change is one version, reported by any shard first', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     for (const shard of shards) versions.applyRedis(shard, at(10, 21));

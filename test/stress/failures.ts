@@ -32,7 +32,7 @@ export class Failures {
   }
 }
 
-/** Throws unless both are the same text, number or truth. */
+/** Throws unless both are the same string, number or boolean. */
 export function same(what: string, actual: unknown, expected: unknown): void {
   if (actual === expected) return;
   throw new Error(`${what} is ${shown(actual)}, not ${shown(expected)}`);

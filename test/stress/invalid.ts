@@ -26,7 +26,7 @@ export const cases = allOperations.flatMap((operation) =>
   })),
 );
 
-/** The scene of requests to a store with unknown contents. */
+/** Requests to a store whose contents are unknown. */
 export function nothingIn(chance: Chance): Making {
   const scene = {
     world: new World(),

@@ -8,7 +8,7 @@ import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
 import type { StressTest } from './stress-test.ts';
 
 const clientsPerDoor = 12;
-/** Below the drain, so that each client learns within it to come again elsewhere. */
+/** Below the duration of the drain, so that each client is told during it to reconnect elsewhere. */
 const longestPauseMs = 300;
 const creationPart = 0.2;
 /** Time a balancer may take to detect a restarted instance. The other instance must stay up until then. */

@@ -17,7 +17,7 @@ export interface ShopPlace extends AsyncDisposable {
   urls(): readonly string[];
   /** Kills random processes with `kill -9` and describes them. Resolves when all have restarted. */
   kill(chance: Chance): Promise<string>;
-  /** Kills all processes with `kill -9`. Resolves when all are back, at a date that is this much later than the passed time. */
+  /** Kills all processes with `kill -9`. Resolves when all are back, with their date advanced by `ms`. */
   skip(ms: number): Promise<void>;
   /** Total offset of the services' date. */
   readonly aheadMs: number;

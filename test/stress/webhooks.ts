@@ -105,7 +105,7 @@ async function enableAgain(
   const { enabled } = await store.webhooks.get(receiver.webhookId);
   if (enabled) return;
   const patched = store.webhooks.update(receiver.webhookId, { enabled: true });
-  // Without an answer, it is looked at again after the next kill.
+  // Without a response, it is checked again after the next kill.
   receiver.from = Number.POSITIVE_INFINITY;
   const isEnabled = await patched.then(
     () => true,

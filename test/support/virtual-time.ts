@@ -79,8 +79,7 @@ export class VirtualTime implements Clock {
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
       if (isDone || this.#underWay > 0) continue;
       idleTurns = this.#timers.length > 0 ? 0 : idleTurns + 1;
-      if (idleTurns > mostIdleTurns)
-        throw new Error('Nobody has anything to do any more, and it is not done.');
+      if (idleTurns > mostIdleTurns) throw new Error('No timer is left, and the work is not finished.');
       this.#step();
     }
     return work;

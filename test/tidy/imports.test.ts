@@ -96,7 +96,7 @@ describe('imports', () => {
         .map(({ target }) => `${source.path} imports ${target}`),
     );
     refuse(
-      'Move what is needed into the layer below, or hand it in as an argument from app/, the only place that ' +
+      'Move the needed part into the layer below, or pass it as an argument from app/, the only place that ' +
         'knows all parts. What a layer may import is written in ARCHITECTURE.md and in this test:',
       wrong,
     );
@@ -140,7 +140,7 @@ describe('imports', () => {
         .filter(({ target }) => !(isHelper(source.path) && target === 'node:child_process'))
         .map(({ target }) => `${source.path} imports ${target}`),
     );
-    refuse('Others install client/ alone; write what is needed there, as small as it can be:', wrong);
+    refuse('client/ is installed alone; add a small version of the needed code there:', wrong);
     expect(client.flatMap(importsOf).length).toBeGreaterThan(client.length);
   });
 

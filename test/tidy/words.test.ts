@@ -10,13 +10,12 @@ const allowed: Allowances = {
   assets: [1],
   bench: [0],
   client: [0],
-  console: [11],
+  console: [10],
   deploy: [5],
   docs: [3],
   examples: [0],
-  scripts: [2],
-  src: [11],
-  test: [90],
+  src: [6],
+  test: [81],
 };
 
 const telltales = new RegExp(

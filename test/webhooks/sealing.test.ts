@@ -54,11 +54,11 @@ interface Started extends AsyncDisposable {
   readonly app: TestApp;
   /** Attempts without a secret so far. */
   readonly unsigned: () => number;
-  /** The messages of the log about secrets, as far as the service has looked at them. */
+  /** The messages of the log about the secrets checked so far. */
   messages(): string[];
 }
 
-/** Starts the service with these keys, and waits until it has looked at the secrets. */
+/** Starts the service with these keys, and waits until it has checked the secrets. */
 async function startWith(place: Place, keys: string, says: string): Promise<Started> {
   const { log, lines } = keptLog();
   const settings = { ...place.settings, SECRETS_KEY: keys, WEBHOOKS: 'on' };

@@ -92,7 +92,7 @@ const note = requiredString()
 
 const AccountPatch = bodyShape(
   'AccountPatch',
-  'What to change about an account; other members stay as they are.',
+  'Changes to an account. Other members are unchanged.',
   'a change of an account',
   { name: name.optional(), plan: PlanName.optional(), perMinute, perDay, note: note.nullable().optional() },
 );

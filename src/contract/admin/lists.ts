@@ -44,7 +44,7 @@ const counted = (what: string) =>
 export const Totals = shape('Totals', 'How many objects there are.', {
   accounts: count.meta({ description: 'Accounts, open and closed.' }),
   closedAccounts: counted('Closed accounts'),
-  keys: count.meta({ description: 'Keys that were ever made.' }),
+  keys: count.meta({ description: 'Keys in any state.' }),
   orders: count.meta({ description: 'Orders of all statuses.' }),
   ordersByStatus: z
     .object(

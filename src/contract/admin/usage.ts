@@ -90,7 +90,7 @@ export const KeyOperationUsage = shape(
   {
     from: instant('When the day begins, UTC.'),
     operation: z.string().meta({ description: 'The operation, or `none` for requests of none.' }),
-    requests: count.meta({ description: 'Requests, whatever their outcome.' }),
+    requests: count.meta({ description: 'Requests with any outcome.' }),
   },
 );
 

@@ -25,7 +25,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     context.site.checkHost(request);
     const isPublic = operation !== undefined && roleOf(operation) === undefined;
     signedIn = isPublic ? undefined : await authenticate(context, incoming);
-    // Only a program sends a token. A browser sends the cookie, whichever page makes the request.
+    // Only a program sends a token. A browser sends the cookie with requests of any page.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
     const routed = routedOf(incoming);

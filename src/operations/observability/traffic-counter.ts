@@ -80,7 +80,7 @@ export class TrafficCounter {
   #minute = 0;
   readonly #minutes: MinuteUsage[] = [];
   readonly #latencies: LatencyUsage[] = [];
-  /** Requests by latency since the start, and the part of them that is in rows of minutes. */
+  /** Requests by latency since the start, and those of them that are already in rows of minutes. */
   readonly #byLatency = new Float64Array(latencyBuckets);
   readonly #byLatencyInMinutes = new Float64Array(latencyBuckets);
 

@@ -1,4 +1,4 @@
-/** Requests with one mistake, which are refused before the store is looked at. They follow from the row of the operation. */
+/** Requests with one mistake, which are refused before the store is read. They follow from the row of the operation. */
 import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
 import { isRepeatable } from '../../../src/contract/operations.ts';

@@ -5,7 +5,7 @@ export interface Kind<Thing> {
   readonly name: string;
   /** A thing as the service shows it. */
   readonly textOf: (thing: Thing) => string;
-  /** The things that are removed with another one. */
+  /** For resources that are removed together with another one. */
   readonly parent?: { readonly kind: Kind<never>; readonly idOf: (thing: Thing) => bigint };
 }
 
@@ -38,7 +38,7 @@ export function refusal(status: number, code: string, mentions: readonly string[
   return { status, error: { code, mentions } };
 }
 
-/** A refusal with 400 that blames one part of the request. */
+/** A 400 that names one part of the request. */
 export function blaming(code: string, part: string): Outcome {
   return { status: 400, error: { code, blames: [part] } };
 }

@@ -109,7 +109,7 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     for (const [address, link] of this.#links) {
       if (owners.has(address) || !(link.isIdle || link.trouble !== undefined)) continue;
       this.#links.delete(address);
-      link.retire('has no slots of the cluster any more');
+      link.retire('no longer has slots of the cluster');
     }
   }
 }

@@ -49,7 +49,7 @@ function verifyBackup(database: Database, path: string, { pages, pageBytes, byte
   if (!isIntact(path, sealPageOf(database), seal?.sha256 ?? '')) {
     throw new BackupError(
       'damaged',
-      `The backup ${path} is damaged: its content is not what it was when it was made (SHA-256 differs). Use another copy.`,
+      `The backup ${path} is damaged: its content has changed since it was created (SHA-256 differs). Use another copy.`,
     );
   }
   const [backup] = database.query<{ notes: string }, []>('SELECT notes FROM backup').all();
