@@ -81,6 +81,26 @@ export function limitStoreConforms(check: StoreTest): void {
     expect((await take(store.limits, one)).refusal).toBeUndefined();
   });
 
+  check('strikes and bans show in the standing of the key, until the ban is lifted', async (bench) => {
+    const { store, clock, beside } = bench;
+    const [caller] = (await callersOf(store, 1)) as [Caller];
+    const operator = await beside();
+    const none = { strikes: 0, bans: 0, lastBan: undefined, nextBanSeconds: 120 };
+    const isShown = async (expected: object) => {
+      for (const { limits } of [store, operator])
+        expect((await limits.standing(caller)).bans).toEqual({ ...none, ...expected });
+    };
+    for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, caller);
+    clock.advance(1);
+    for (let strike = 1; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
+    await isShown({ strikes: strictRules.ban.strikes - 1 });
+    await take(store.limits, caller);
+    const lastBan = { from: clock.seconds, until: clock.seconds + 120 };
+    await isShown({ bans: 1, lastBan, nextBanSeconds: 240 });
+    expect(await operator.limits.lift(caller.keyId)).toBe(true);
+    await isShown({});
+  });
+
   check('counts are there again, exactly, after a restart', async ({ store, clock, restart }) => {
     const [caller] = await callersOf(store, 1);
     for (let index = 0; index < 3; index++) await take(store.limits, caller);

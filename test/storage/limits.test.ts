@@ -21,10 +21,7 @@ const answers = [
   'bans',
   'peek',
   'standing admitted',
-  'standing admitted strikes',
-  'standing admitted bans',
-  'standing admitted strikes bans',
-  'standing api_key_banned bans',
+  'standing api_key_banned',
 ];
 
 for (const [name, makePlace] of Object.entries(stores)) {
@@ -32,7 +29,7 @@ for (const [name, makePlace] of Object.entries(stores)) {
     const clock = new FakeClock();
     await using place = await makePlace(clock, strictRules);
     await using store = await place.open(true);
-    const seed = 28;
+    const seed = 14;
     const tally = await compareWithLaw(
       { limits: store.limits, clock, rules: strictRules },
       { sequences: 20, length: 60, seed },
