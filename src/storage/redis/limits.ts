@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   admitted,
+  type BanRules,
   banned,
   daySeconds,
   exhausted,
@@ -18,13 +19,16 @@ import {
   type Admission,
   type Ban,
   type Caller,
+  type CountedCaller,
   type FailureVerdict,
   type LimitStore,
+  type Standing,
   StorageUnavailable,
   type StoreSettings,
 } from '../storage.ts';
 import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
 import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
+import { areDone } from './are-done.ts';
 import { BanKeeper } from './ban-keeper.ts';
 import { liftBan, listBans } from './ban-list.ts';
 import { Overloaded } from './concurrency-limit.ts';
@@ -52,7 +56,7 @@ interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'se
 /** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly servers: RedisServers;
-  readonly banRules: LimitStore['banRules'];
+  readonly banRules: BanRules;
   readonly #context: RedisContext;
   readonly #reconciliation: Reconciliation;
   readonly #banKeeper: BanKeeper;
@@ -132,7 +136,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     return this.#takeFromRedis(caller, callersVersion);
   }
 
-  standing(...[caller]: Parameters<LimitStore['standing']>): ReturnType<typeof standingOf> {
+  standing(caller: CountedCaller): Promise<Standing & { versions: Versions }> {
     return standingOf(this.#context, this.#reconciliation, caller);
   }
 
@@ -288,13 +292,4 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   #keepBan({ keyId, accountId }: Caller, { bannedUntil, banLevel: level }: KeyPenalty): void {
     this.#banKeeper.keep({ keyId, accountId, bannedUntil, level });
   }
-}
-
-/** Waits for work on Redis. Resolves with false if Redis could not do all of it. */
-async function areDone(work: readonly Promise<unknown>[]): Promise<boolean> {
-  const outcomes = await Promise.allSettled(work);
-  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
-  const mistake = reasons.find((reason) => !(reason instanceof StorageUnavailable));
-  if (mistake !== undefined) throw mistake;
-  return reasons.length === 0;
 }

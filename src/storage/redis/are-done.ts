@@ -1,0 +1,10 @@
+import { StorageUnavailable } from '../storage.ts';
+
+/** Waits for work on Redis. Resolves with false if Redis could not do all of it. */
+export async function areDone(work: readonly Promise<unknown>[]): Promise<boolean> {
+  const outcomes = await Promise.allSettled(work);
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  const mistake = reasons.find((reason) => !(reason instanceof StorageUnavailable));
+  if (mistake !== undefined) throw mistake;
+  return reasons.length === 0;
+}
