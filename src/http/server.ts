@@ -63,10 +63,10 @@ export function startServer(options: ServerOptions): Listener {
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const incoming = new Incoming(request, server, listenerContext, route);
     const made = answered(incoming, server, () => pipeline(context, incoming));
-    const answer = busy.releaseAfter(
-      request,
-      keepOpenUntilAnswered(server, request, made, idleTimeoutSeconds),
-    );
+    const answer =
+      made instanceof Promise
+        ? busy.releaseAfter(request, keepOpenUntilAnswered(server, request, made, idleTimeoutSeconds))
+        : made;
     return isChunked(request) ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);

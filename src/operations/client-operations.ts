@@ -82,7 +82,7 @@ export class ClientOperations {
     return needs.includes('secret') ? revealed(performed, secrets) : performed;
   }
 
-  #write(
+  async #write(
     operation: ClientOperation,
     { input: { params, body }, preconditions, once }: OperationRequest,
     needed?: Partial<Needed>,
@@ -90,16 +90,13 @@ export class ClientOperations {
     const { store, clock, events } = this.#parts;
     const unit = { params, body, preconditions, now: clock.now(), ...needed };
     const { operationId, sends } = operation;
-    const performed =
-      once === undefined
-        ? store
-            .write(operationId as keyof typeof clientUnits, unit as never)
-            .then((outcome) => resultOf(operation, outcome))
-        : this.#writeOnce(operationId, unit, once);
-    return performed.finally(() => {
+    try {
+      if (once !== undefined) return await this.#writeOnce(operationId, unit, once);
+      return resultOf(operation, await store.write(operationId as keyof typeof clientUnits, unit as never));
+    } finally {
       events.tail.wake();
       if (sends) events.tail.nudge();
-    });
+    }
   }
 
   async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {

@@ -43,9 +43,3 @@ test('a connection outlasts the idle time-out while its request is in flight, an
   await kept.answered;
   expect(await kept.closed).toEndWith('late');
 });
-
-test('an available response is passed through', () => {
-  const answer = new Response('now');
-  const never = { timeout: () => expect.unreachable() };
-  expect(keepOpenUntilAnswered(never, new Request('http://localhost/'), answer, idleSeconds)).toBe(answer);
-});

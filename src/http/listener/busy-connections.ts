@@ -1,26 +1,40 @@
-import type { Awaitable } from '../../domain/awaitable.ts';
 import { socketsOn } from './sockets.ts';
+
+type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
 /**
  * Connections with an authenticated request in flight. When there are too many connections, all others are closed
  * first. Connections are identified by the peer's port: if two have the same one, both are kept.
  */
 export class BusyConnections {
-  readonly #peerPorts = new Map<object, number>();
+  /** The peer's port is read only when it is needed, because reading it creates two objects. */
+  readonly #requests = new Map<Request, Peers>();
+  /** Peer ports of streams, which do not keep their request. */
+  readonly #streams = new Map<object, number>();
 
-  /** Keeps the connection until the request, or its placeholder, is released. */
-  keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>, keeper: object = request): void {
-    this.#peerPorts.set(keeper, server.requestIP(request)?.port ?? 0);
+  /** Keeps the connection until the request is released. */
+  keep(request: Request, peers: Peers): void {
+    this.#requests.set(request, peers);
   }
 
-  release(keeper: object): void {
-    if (this.#peerPorts.size > 0) this.#peerPorts.delete(keeper);
+  release(request: Request): void {
+    if (this.#requests.size > 0) this.#requests.delete(request);
   }
 
-  releaseAfter(request: Request, answer: Awaitable<Response>): Awaitable<Response> {
-    if (answer instanceof Promise) return answer.finally(() => this.release(request));
-    this.release(request);
-    return answer;
+  async releaseAfter(request: Request, answer: Promise<Response>): Promise<Response> {
+    try {
+      return await answer;
+    } finally {
+      this.release(request);
+    }
+  }
+
+  keepStream(stream: object, request: Request, peers: Peers): void {
+    this.#streams.set(stream, portOf(request, peers));
+  }
+
+  releaseStream(stream: object): void {
+    this.#streams.delete(stream);
   }
 
   /** Peer ports of the connections to a port that are not kept; empty if the system does not provide them. */
@@ -36,7 +50,8 @@ export class BusyConnections {
   }
 
   #others(port: number) {
-    const kept = new Set(this.#peerPorts.values());
+    const ports = [...this.#requests].map(([request, peers]) => portOf(request, peers));
+    const kept = new Set([...ports, ...this.#streams.values()]);
     try {
       return socketsOn(port).filter(({ isListening, peerPort }) => !isListening && !kept.has(peerPort));
     } catch {
@@ -45,19 +60,26 @@ export class BusyConnections {
   }
 }
 
+function portOf(request: Request, peers: Peers): number {
+  return peers.requestIP(request)?.port ?? 0;
+}
+
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;
 
 /**
  * Keeps the connection open until the response: the runtime would close it as idle if the response took longer than the
  * time-out.
  */
-export function keepOpenUntilAnswered(
+export async function keepOpenUntilAnswered(
   server: Server,
   request: Request,
-  answer: Awaitable<Response>,
+  answer: Promise<Response>,
   idleTimeoutSeconds: number,
-): Awaitable<Response> {
-  if (!(answer instanceof Promise)) return answer;
+): Promise<Response> {
   server.timeout(request, 0);
-  return answer.finally(() => server.timeout(request, idleTimeoutSeconds));
+  try {
+    return await answer;
+  } finally {
+    server.timeout(request, idleTimeoutSeconds);
+  }
 }

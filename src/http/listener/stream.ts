@@ -28,7 +28,7 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   pull(sink: StreamSink): void {
     if (this.#request === undefined) return;
     this.#server.timeout(this.#request, 0);
-    this.#busy.keep(this.#request, this.#server, this);
+    this.#busy.keepStream(this, this.#request, this.#server);
     this.#request = undefined;
     this.#source.connection = this;
     this.#source.pull(sink);
@@ -39,7 +39,7 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#busy.release(this);
+    this.#busy.releaseStream(this);
   }
 }
 

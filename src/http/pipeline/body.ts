@@ -17,6 +17,8 @@ export interface JsonBody {
 // A BOM is kept, so that the JSON parser refuses it (RFC 8259 section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+const noNames: ReadonlySet<string> = new Set();
+
 const mediaType = /^([^\t ;]+)[\t ]*(?:;(.*))?$/;
 const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
@@ -26,8 +28,9 @@ const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
  */
 export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  // An empty body that is not expected may have any media type: `curl -d ''` sends one.
-  if (request.body === null && (body.optional || !headers.has('content-type'))) return withoutBody(body);
+  // An empty body that is not expected may have any media type: `curl -d ''` sends one. `request.body` comes last,
+  // because reading it creates a stream.
+  if ((body.optional || !headers.has('content-type')) && request.body === null) return withoutBody(body);
   refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
   const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
   return bytes.length === 0 ? withoutBody(body) : parse(bytes);
@@ -56,7 +59,7 @@ function mistakesOfCoding(headers: Headers): ErrorDetail[] {
 }
 
 function withoutBody({ schema, optional }: Body): JsonBody {
-  if (optional) return { bytes: new Uint8Array(), value: {}, mistakes: [], ambiguous: new Set() };
+  if (optional) return { bytes: new Uint8Array(), value: {}, mistakes: [], ambiguous: noNames };
   const required = Object.entries(schema.shape).flatMap(([name, member]) =>
     (member as z.ZodType).safeParse(undefined).success ? [] : [`"${name}"`],
   );
@@ -66,21 +69,33 @@ function withoutBody({ schema, optional }: Body): JsonBody {
   });
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+/** One promise for the body and its time-out, because each step of a chain of promises costs the request. */
+function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
-  let timer: Timer | undefined;
-  const tooSlow = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Refusal('invalid_json', { message: slowMessage })), bodyTimeoutMs);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  const timer = setTimeout(
+    () => reject(new Refusal('invalid_json', { message: slowMessage })),
+    bodyTimeoutMs,
+  );
   const read = request.headers.has('transfer-encoding') ? readChunks(request, maxBytes) : request.bytes();
-  return Promise.race([read.catch(interruptedBody), tooSlow]).finally(() => clearTimeout(timer));
+  read.then(
+    (bytes) => {
+      clearTimeout(timer);
+      resolve(bytes);
+    },
+    (error) => {
+      clearTimeout(timer);
+      reject(interruptedBody(error));
+    },
+  );
+  return promise;
 }
 
 /**
  * Reading fails if the client disconnects or sends malformed chunks. That is the client's mistake, and is not logged.
  */
-function interruptedBody(error: unknown): never {
-  throw error instanceof Refusal ? error : new Refusal('invalid_json', { message: interruptedMessage });
+function interruptedBody(error: unknown): Refusal {
+  return error instanceof Refusal ? error : new Refusal('invalid_json', { message: interruptedMessage });
 }
 
 const interruptedMessage = 'The request body is incomplete.';
@@ -109,7 +124,7 @@ function tooLarge(maxBytes: number, what = 'request body'): Refusal {
 
 function parse(bytes: Uint8Array): JsonBody {
   try {
-    return { bytes, value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: new Set() };
+    return { bytes, value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: noNames };
   } catch (error) {
     if (error instanceof MemberError) {
       const mistakes = [...error.mistakes].map(

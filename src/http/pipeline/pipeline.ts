@@ -4,13 +4,14 @@ import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
 import { CallerChanged } from '../../operations/admission/caller-changed.ts';
+import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
 import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
 import { credentialOf, hasSeveralHosts, severalHosts } from './head.ts';
 import { onceOf } from './idempotency.ts';
-import { readInput } from './input.ts';
+import { type Input, readInput } from './input.ts';
 import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { RoutedOperation } from './routes.ts';
@@ -94,24 +95,58 @@ function answerTo(
   });
 }
 
+interface Shown {
+  readonly answer: Answer;
+  readonly span: IdSpan | undefined;
+}
+
 function performed(
   context: RequestContext,
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
   admission: Authenticated,
-): Awaitable<{ readonly answer: Answer; readonly span: IdSpan | undefined }> {
+): Awaitable<Shown> {
+  if (!isRead(operation)) return changed(context, incoming, operation, admission);
   const { request, path } = incoming;
-  if (!isRead(operation)) incoming.keep();
-  return andThen(readInput(operation, request, path), (read) => {
-    const once = onceOf(read, request.method, request.url, admission);
-    const { input, preconditions } = read;
-    const whole = { input, preconditions, once, admission };
-    return andThen(context.operations.perform(operation, whole), (result) => {
-      const base = (context.publicUrl ?? '') + basePath;
-      const answer = successAnswer(operation, input.query, result, { base, params: input.params });
-      return { answer, span: result.span };
-    });
-  });
+  return andThen(readInput(operation, request, path), (read) =>
+    andThen(context.operations.perform(operation, operationRequestOf(read, request, admission)), (result) =>
+      shown(context, operation, read, result),
+    ),
+  );
+}
+
+/** Not a chain of `andThen`: a change always waits, and each step of a chain costs two promises. */
+async function changed(
+  context: RequestContext,
+  incoming: IncomingRequest,
+  operation: RoutedOperation['operation'],
+  admission: Authenticated,
+): Promise<Shown> {
+  const { request, path } = incoming;
+  incoming.keep();
+  const read = await readInput(operation, request, path);
+  const result = await context.operations.perform(operation, operationRequestOf(read, request, admission));
+  return shown(context, operation, read, result);
+}
+
+function operationRequestOf(
+  read: Input,
+  { method, url }: Request,
+  admission: Authenticated,
+): OperationRequest {
+  const { input, preconditions } = read;
+  return { input, preconditions, once: onceOf(read, method, url, admission), admission };
+}
+
+function shown(
+  { publicUrl }: RequestContext,
+  operation: RoutedOperation['operation'],
+  { input }: Input,
+  result: Performed,
+): Shown {
+  const base = (publicUrl ?? '') + basePath;
+  const answer = successAnswer(operation, input.query, result, { base, params: input.params });
+  return { answer, span: result.span };
 }
 
 function mayRead({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
