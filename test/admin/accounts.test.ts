@@ -21,7 +21,7 @@ const create = (name: string, plan = 'pro', more = {}) =>
 const mistakesIn = ({ body }: { body: unknown }) =>
   (body as { details?: { in: string; name: string }[] }).details?.map((one) => `${one.in}:${one.name}`);
 
-test('an account is created, read and changed, and each response has its current state', async () => {
+test('an account can be created, read and changed, and each response shows its current state', async () => {
   const made = await create('Seattle shop');
   expect(made).toEqual({
     id: made.id,
@@ -40,7 +40,7 @@ test('an account is created, read and changed, and each response has its current
   expect(bigger).toEqual({ ...renamed, plan: 'business', perMinute: 1_000, perDay: 100_000 });
 });
 
-test('a note is set, stays when the name changes, is recorded, and is removed', async () => {
+test('a note can be set and removed, survives a change of the name, and is recorded', async () => {
   const { id } = await create('Noted');
   const note = 'Wants Business.\nAnswer by Friday 🐕.';
   const change = (body: object) => ask('PATCH', `/accounts/${id}`, body);
@@ -60,13 +60,13 @@ test('a note is set, stays when the name changes, is recorded, and is removed', 
   }
 });
 
-test('limits without a plan apply to the current plan of the account', async () => {
+test("limits without a plan apply to the account's current plan", async () => {
   const { id } = await create('Partner', 'enterprise', { perMinute: 10, perDay: 100 });
   const changed = await done<Account>('PATCH', `/accounts/${id}`, { perDay: 200 });
   expect(changed).toMatchObject({ plan: 'enterprise', perMinute: 10, perDay: 200 });
 });
 
-test('an invalid plan gets invalid_body with the name of the field', async () => {
+test('an invalid plan is rejected with invalid_body, which names the field', async () => {
   const { id } = await create('Fixed');
   for (const [method, target, body, field] of [
     ['POST', '/accounts', { name: 'A', plan: 'enterprise' }, 'perMinute'],
@@ -99,7 +99,7 @@ test('the keys of a closed account are rejected from the next request on, until 
   expect(await status()).toBe(200);
 });
 
-test('the limits show the used quota of both windows and are free', async () => {
+test('reading the limits shows the quota used in both windows and costs nothing', async () => {
   const { account, key } = await app.tenant('pro');
   const limits = () => done<object>('GET', `/accounts/${account.id}/limits`);
   expect(await limits()).toEqual({
@@ -124,7 +124,7 @@ test.each(['', '/limits', '/usage'])('an unknown account gets 404: GET /accounts
 });
 
 describe('a list', () => {
-  test('with the name filter has accounts by prefix, ordered by name, page by page', async () => {
+  test('filtered by name returns accounts with the prefix, ordered by name, in pages', async () => {
     const made: Account[] = [];
     for (const name of ['Müller 3', 'MÜLLER 1', 'müller 2', 'Mueller', 'müller 2'])
       made.push(await create(name));
@@ -134,7 +134,7 @@ describe('a list', () => {
     expect(pages).toEqual([1, 1, 1, 1]);
   });
 
-  test('continues at its position after the last account of a page was renamed', async () => {
+  test('continues at its position after the last account of a page is renamed', async () => {
     for (const name of ['Page a', 'Page b', 'Page c']) await create(name);
     const first = await ask('GET', '/accounts?name=page&limit=1');
     const [{ id }] = first.body as [Account];
@@ -143,7 +143,7 @@ describe('a list', () => {
     expect((second.body as Account[]).map(({ name }) => name)).toEqual(['Page b']);
   });
 
-  test('with the state filter has only open or only closed accounts', async () => {
+  test('filtered by state returns only open or only closed accounts', async () => {
     const { id } = await create('Shut');
     await done<Account>('POST', `/accounts/${id}/close`);
     const idsOf = async (query: string) =>
@@ -154,7 +154,7 @@ describe('a list', () => {
     expect(all).toEqual(all.toSorted((one, other) => one - other));
   });
 
-  test('rejects a cursor of other filters or of another list', async () => {
+  test('rejects a cursor issued for other filters or another list', async () => {
     const cursorOf = async (target: string) => {
       const next = nextOf(await ask('GET', target));
       return new URLSearchParams(next?.split('?')[1]).get('cursor') ?? expect.unreachable();

@@ -10,7 +10,7 @@ const shared = await startTestApp();
 afterAll(() => shared[Symbol.asyncDispose]());
 const { token: sharedToken } = await addOperator(shared, 'admin');
 
-test('an admin can make, list and verify backups, and a viewer cannot make them', async () => {
+test('an admin can create, list and verify backups, and a viewer cannot create them', async () => {
   await using folder = await temporaryFolder();
   await using app = await startTestApp({ BACKUP_FOLDER: folder.path, BACKUP_KEEP: '7' });
   const { token, name: operator } = await addOperator(app, 'admin');
@@ -40,7 +40,7 @@ test('an admin can make, list and verify backups, and a viewer cannot make them'
   expect([missing.status, missing.code]).toEqual([404, 'backup_not_found']);
 });
 
-test('an admin downloads a backup, which is recorded; a viewer does not', async () => {
+test('only an admin can download a backup, and the download is recorded', async () => {
   await using folder = await temporaryFolder();
   await using app = await startTestApp({ BACKUP_FOLDER: folder.path });
   const { token } = await addOperator(app, 'admin');
@@ -69,7 +69,7 @@ test.each(['', '-x', '../x', 'a b', 'x'.repeat(41), 'ä'])('the label %j is reje
   expect([answer.status, answer.code]).toEqual([400, 'invalid_body']);
 });
 
-test('without a folder no backup is made, and the error names the setting', async () => {
+test('a backup without a configured folder fails with an error that names the setting', async () => {
   await using app = await startTestApp();
   const { token } = await addOperator(app, 'admin');
   const refused = await callAdmin(app, 'POST', '/backups', { token });

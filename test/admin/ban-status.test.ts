@@ -24,7 +24,7 @@ async function tenant() {
   return { keyId, send, exhaust };
 }
 
-test('refused requests without a pause are strikes, each for ten minutes', async () => {
+test('requests sent without a pause after a 429 are strikes that count for ten minutes', async () => {
   const { keyId, send, exhaust } = await tenant();
   expect(await statusOf(keyId)).toEqual(none);
   await exhaust();
@@ -61,7 +61,7 @@ test('a lifted ban no longer lengthens the next one', async () => {
   expect(await statusOf(keyId)).toEqual(none);
 });
 
-test('reading the status counts no request', async () => {
+test('reading the status does not count as a request', async () => {
   const { keyId, send } = await tenant();
   await send(2);
   for (let read = 0; read < 5; read++) await statusOf(keyId);

@@ -19,7 +19,7 @@ describe.each([
   ['an account', `/accounts/${account.id}`, { name: 'First' }, { name: 'Second' }],
   ['a key', `/keys/${keyId}`, { scopes: ['pets:read'] }, { scopes: ['orders:read'] }],
 ])('%s', (_what, target, first, second) => {
-  test('rejects the second of two changes that are based on the same state', async () => {
+  test('rejects the second of two changes based on the same state', async () => {
     await change(target, second);
     const tag = await read(target);
     const changed = await change(target, first, tag);
@@ -31,7 +31,7 @@ describe.each([
   });
 });
 
-test('the tag of a key stays the same while the key is used', async () => {
+test('using a key does not change its entity tag', async () => {
   const tag = await read(`/keys/${keyId}`);
   await callAdmin(app, 'PATCH', `/keys/${keyId}`, { token, body: { scopes: ['pets:read'] } });
   const before = await read(`/keys/${keyId}`);

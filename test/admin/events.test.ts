@@ -26,7 +26,7 @@ const units = {
   },
 } as const;
 
-test('operators read the same events as clients, and those of every account', async () => {
+test('operators read the same events as clients, for every account', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   expect((await get('/event-log')).body).toMatchObject({ lastId: 0, oldest: null, newest: null, perHour: 0 });
@@ -49,7 +49,7 @@ test('operators read the same events as clients, and those of every account', as
   expect((await get('/events?after=1&order=desc')).code).toBe('invalid_parameter');
 });
 
-test('a waiting page returns the next event, and metrics count it while it waits', async () => {
+test('a request that waits for events returns the next one, and metrics count it while it waits', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   const end = /after=(\d+)/.exec(linkOf(await get('/events?order=desc&limit=1')) ?? '')?.[1];
@@ -59,7 +59,7 @@ test('a waiting page returns the next event, and metrics count it while it waits
   expect(ids(await waiting)).toEqual([Number(end) + 1]);
 });
 
-test('the events per hour do not include the ids that restores skipped', async () => {
+test('the events per hour exclude ids that restores skipped', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   const addPets = async (count: number) => {

@@ -35,7 +35,7 @@ const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(ope
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
 const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
 
-test('every change except verifying a backup needs an admin, and every read a viewer', () => {
+test('every change except verifying a backup requires an admin, and every read a viewer', () => {
   const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
   expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
     'createSession',
@@ -90,7 +90,7 @@ test.each(protectedOnes.map((operation, turn) => [operation.operationId, operati
 describe.each(adminsOnly)('$operationId', (operation) => {
   const { method } = operation;
 
-  test('gets 403 for a viewer, by token and by session', async () => {
+  test('is rejected for a viewer with 403, by token and by session', async () => {
     const target = targetOf(operation);
     const headers = fromConsole(app);
     const answers = [
@@ -166,7 +166,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
     }
   });
 
-  test('is not served on the port for clients', async () => {
+  test('is not served on the client port', async () => {
     for (const key of [admin.token, app.key]) {
       const headers = { Authorization: `Bearer ${key}`, ...headersOf(adminSession) };
       const response = await fetch(app.url + adminBasePath + target, { headers });
@@ -203,7 +203,7 @@ test('every response forbids framing, sniffing, caching and content from other o
   }
 });
 
-test('names that look like scripts are returned as JSON that no browser executes', async () => {
+test('names that look like scripts are returned as JSON, which no browser executes', async () => {
   const name = '</script><script>alert(1)</script>';
   const body = { name, categoryId: 1 };
   const made = await callAdmin(app, 'POST', '/pets', { token: admin.token, body });
@@ -214,7 +214,7 @@ test('names that look like scripts are returned as JSON that no browser executes
   expect(headers.get('x-content-type-options')).toBe('nosniff');
 });
 
-test('the port for clients serves neither metrics nor the console', async () => {
+test('the client port serves neither metrics nor the console', async () => {
   for (const path of ['/metrics', '/admin', '/admin/', '/assets/index.js', '/admin/v1/openapi.json']) {
     expect((await fetch(app.url + path, { headers: headersOf(adminSession) })).status).toBe(404);
   }

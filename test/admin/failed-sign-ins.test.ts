@@ -28,7 +28,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 describe.each(Object.keys(guesses))('a client that guesses %s', (kind) => {
   const guess = guesses[kind] ?? expect.unreachable();
 
-  test('gets ten attempts per minute, then 429 with Retry-After', async () => {
+  test('may attempt ten sign-ins per minute, and then gets 429 with Retry-After', async () => {
     app.clock.advance(60);
     for (let count = 0; count < 10; count++) {
       expect((await guess(app, '192.0.2.1')).code).toBe('sign_in_failed');
@@ -61,7 +61,7 @@ describe('the body of a sign-in', () => {
     expect((await send(body)).code).toBe('too_many_sign_ins');
   });
 
-  test('may have 1,024 bytes', async () => {
+  test('is limited to 1,024 bytes', async () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const body = JSON.stringify({ token }).padEnd(1_024);
@@ -97,7 +97,7 @@ test('valid tokens, codes and sessions from a limited network are accepted', asy
   expect((await callAdmin(app, 'GET', '/session', { headers, session })).status).toBe(200);
 });
 
-test('X-Forwarded-For gives no additional attempts without a trusted proxy', async () => {
+test('X-Forwarded-For grants no additional attempts without a trusted proxy', async () => {
   await using app = await startTestApp();
   for (let count = 0; count < 10; count++)
     await callAdmin(app, 'GET', '/session', { headers: from(`192.0.2.${count}`), token: wrongToken() });
@@ -108,7 +108,7 @@ test('X-Forwarded-For gives no additional attempts without a trusted proxy', asy
   expect(code).toBe('too_many_sign_ins');
 });
 
-test('the log has the address of each failure, a bounded number of lines, and no credentials', async () => {
+test('the log contains the address of each failure, a bounded number of lines, and no credentials', async () => {
   const { log, lines } = keptLog();
   await using app = await startTestApp(behindProxy, log);
   const sent = Array.from({ length: 12 }, wrongToken);

@@ -35,7 +35,7 @@ interface Step {
 const history = (query: string) => done<Step[]>('GET', `/usage/history?${query}`);
 
 describe('the history', () => {
-  test('has requests by outcome, and their latency, by step', async () => {
+  test('returns requests by outcome, and their latency, for each interval', async () => {
     const at = now() - 9 * dayMs;
     await record(at, 'ok', 90, 1);
     await record(at, 'pet_not_found', 5, 1);
@@ -53,7 +53,7 @@ describe('the history', () => {
     expect((await history(`${range}&step=6h`)).map(({ from }) => from)).toEqual([iso(begin(6 * hourMs, at))]);
   });
 
-  test('is of the last hour by default, and begins with a whole step', async () => {
+  test('defaults to the last hour, and starts at a whole interval', async () => {
     await using other = await openDesk();
     const at = other.app.clock.now();
     await record(at - 2 * hourMs, 'ok', 1, 1, other.app);
@@ -65,7 +65,7 @@ describe('the history', () => {
     expect(await counts(`step=1h&since=${inStep}`)).toEqual([1, 2]);
   });
 
-  test('ends with the last 1,000 steps of a longer time', async () => {
+  test('returns only the last 1,000 intervals of a longer period', async () => {
     const at = now() - 1_003 * minuteMs;
     await record(at, 'ok', 50, 1);
     const from = `step=1m&since=${iso(at - dayMs)}`;
@@ -75,7 +75,7 @@ describe('the history', () => {
     );
   });
 
-  test('and requests by operation survive a restart', async () => {
+  test('survives a restart, as do the requests by operation', async () => {
     await using other = await openDesk();
     await other.app.call('GET', '/pets');
     await other.app.restart();
@@ -86,7 +86,7 @@ describe('the history', () => {
   });
 });
 
-test('requests are summed by operation and outcome, the most first, over hours as over minutes', async () => {
+test('requests are summed by operation and outcome, most frequent first, over hours as over minutes', async () => {
   await using other = await openDesk();
   for (let times = 0; times < 3; times++) await other.app.call('GET', '/pets');
   await other.app.call('GET', '/pets/99');
@@ -103,7 +103,7 @@ test('requests are summed by operation and outcome, the most first, over hours a
   expect(await other.done<object[]>('GET', `/usage/operations?since=${since}`)).toEqual(operations);
 });
 
-test('a key has its requests by day and operation', async () => {
+test('the requests of a key are listed by day and operation', async () => {
   const { key, keyId } = await app.tenant('pro');
   await app.call('GET', '/pets', { key });
   await app.call('GET', '/pets?limit=0', { key });
@@ -120,7 +120,7 @@ test('a key has its requests by day and operation', async () => {
 describe('failed requests', () => {
   const failed = (query: string) => done<object[]>('GET', `/usage/failed-requests?${query}`);
 
-  test('have the id, operation, status and code, the newest first', async () => {
+  test('are listed newest first, with their id, operation, status and code', async () => {
     const { account, key, keyId } = await app.tenant('pro');
     const call = (path: string, id: string) =>
       app.call('GET', path, { key, headers: { 'X-Request-Id': id } });
@@ -140,14 +140,14 @@ describe('failed requests', () => {
     expect(await failed(`keyId=${keyId}&limit=1`)).toEqual([second as object]);
   });
 
-  test('without a valid key have none, and their operation is none where no path matches', async () => {
+  test('show no key if it was invalid, and no operation if no path matches', async () => {
     await app.call('GET', '/nowhere', { key: null, headers: { 'X-Request-Id': 'without-a-key' } });
     expect(await failed('requestId=without-a-key')).toMatchObject([
       { operation: 'none', status: 401, code: 'missing_api_key', keyId: null, accountId: null },
     ]);
   });
 
-  test('of a key that keeps failing displace only its own', async () => {
+  test('of one key never displace those of other keys', async () => {
     const [quiet, loud] = [await app.tenant('pro'), await app.tenant('pro')];
     await app.call('GET', '/pets/99', { key: quiet.key });
     for (let times = 0; times < 30; times++) await app.call('GET', '/pets/99', { key: loud.key });

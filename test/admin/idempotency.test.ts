@@ -52,7 +52,7 @@ describe('a key issued with an Idempotency-Key', () => {
     expect(asClient.status).toBe(200);
   });
 
-  test('is returned again in another session of the operator and after a restart', async () => {
+  test('is returned again in another session of the operator, and after a restart', async () => {
     const key = makeKey();
     const first = await issue({ key });
     await app.restart();
@@ -66,7 +66,7 @@ describe('a key issued with an Idempotency-Key', () => {
     expect(again.text).toBe(first.text);
   });
 
-  test('is not returned to another operator with the same Idempotency-Key, who gets a different key', async () => {
+  test('is not returned to another operator who sends the same Idempotency-Key', async () => {
     const key = makeKey();
     const first = await issue({ key });
     const others = await issue({ key, token: other.token });
@@ -74,7 +74,7 @@ describe('a key issued with an Idempotency-Key', () => {
     expect((others.body as { key: string }).key).not.toBe((first.body as { key: string }).key);
   });
 
-  test('is stored neither in clear text nor with its Idempotency-Key', async () => {
+  test('is stored neither in plain text nor next to its Idempotency-Key', async () => {
     const key = makeKey();
     const { key: secret } = (await issue({ key })).body as { key: string };
     expect(stored()).not.toContain(secret.slice(4, 36));
@@ -82,7 +82,7 @@ describe('a key issued with an Idempotency-Key', () => {
     expect(stored()).toContain('sealed');
   });
 
-  test('is stored for a day', async () => {
+  test('is stored for 24 hours', async () => {
     const key = makeKey();
     const first = await issue({ key });
     app.clock.advance(86_400);
@@ -93,7 +93,7 @@ describe('a key issued with an Idempotency-Key', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('needs at least 32 characters, because it decrypts the stored secret', async () => {
+  test('must have at least 32 characters, because it decrypts the stored secret', async () => {
     const { status, code, text } = await issue({ key: 'x'.repeat(31) });
     expect([status, code]).toEqual([400, 'invalid_parameter']);
     expect(text).toContain('at least 32 characters');
@@ -132,7 +132,7 @@ describe('an Idempotency-Key', () => {
     ['reopenAccount', `/accounts/${account.id}/reopen`, undefined],
     ['createOperator', '/operators', { name: 'gina', role: 'viewer' }],
     ['createPet', '/pets', { name: 'Big', categoryId: 9_007_199_254_740_991 }],
-  ])('makes %s one change', async (_what, target, body) => {
+  ])('makes %s a single change', async (_what, target, body) => {
     const key = makeKey();
     const first = await post(target, { key, body });
     const recorded = await entries();
@@ -141,7 +141,7 @@ describe('an Idempotency-Key', () => {
     expect(await entries()).toBe(recorded);
   });
 
-  test('returns a rotated key and a rotated token again', async () => {
+  test('returns a rotated key or token again', async () => {
     const { id } = (await issue({})).body as { id: number };
     const made = await post('/operators', { body: { name: 'hugo', role: 'viewer' } });
     for (const target of [`/keys/${id}/rotate`, `/operators/${(made.body as { id: number }).id}/rotate`]) {

@@ -37,7 +37,7 @@ const header = 'name,categoryId,status\n';
 const rows = (count: number, name: string) =>
   Array.from({ length: count }, (_, index) => `${name} ${index},1,sold\n`).join('');
 
-test('every row is imported once or reported with its line and reason', async () => {
+test('every row is either imported once or reported with its line and reason', async () => {
   const before = await animals();
   const file = `${header}${rows(2_500, 'once')}bad,x,sold\n"a\nb",1,sold\n,1,sold\n`;
   const { rejects, rejectsFile: _, ...counts } = await imported(file);
@@ -79,7 +79,7 @@ test('an interrupted import resumes at its position and reports the total', asyn
   expect(await animals()).toBe(before + 1_199);
 });
 
-test('NDJSON is imported, and a file with ids only with newIds', async () => {
+test('NDJSON is imported, but a file with ids only with newIds', async () => {
   const file = '{"id":7,"name":"A","categoryId":1}\n{"id":8,"name":"B","categoryId":1}\n';
   const type = 'application/x-ndjson';
   expect(await imported(file, '?format=ndjson', type)).toMatchObject({ added: 0, rejected: 2 });
@@ -169,13 +169,13 @@ describe('an import that has ended', () => {
     expect(await desk.done<object>('GET', `/imports/${listed?.id}`)).toEqual({ ...listed, report });
   });
 
-  test('is listed with the reason of its failure', async () => {
+  test('is listed with the reason for its failure', async () => {
     await send('name,age\nA,1\n');
     const [listed] = await desk.done<object[]>('GET', '/imports');
     expect(listed).toMatchObject({ state: 'failed', error: expect.stringContaining('header row') });
   });
 
-  test('is no longer listed after twenty others', async () => {
+  test('is no longer listed after 20 more imports', async () => {
     await imported(`${header}first,1,sold\n`);
     const [first] = await desk.done<{ id: number }[]>('GET', '/imports');
     for (let count = 0; count < 20; count++) await imported(`${header}first,1,sold\n`);
@@ -188,7 +188,7 @@ describe('a preview', () => {
   const preview = (file: string, query = '', type = 'text/csv') =>
     desk.ask('POST', `/pets/import/preview${query}`, file, { headers: { 'Content-Type': type } });
 
-  test('has the columns and first rows as parsed by an import, and adds nothing', async () => {
+  test('shows the columns and first rows as an import would parse them, and adds nothing', async () => {
     const before = await animals();
     const file = 'status,name,categoryId\nsold,"A, B",9223372036854775807\nsold,C,dog\n';
     const { status, body } = await preview(file);
@@ -211,13 +211,13 @@ describe('a preview', () => {
     expect(await animals()).toBe(before);
   });
 
-  test('rejects files that an import would reject, and more than 65,536 bytes', async () => {
+  test('rejects files that an import would reject, and those above 65,536 bytes', async () => {
     expect((await preview('name,age\n')).code).toBe('import_invalid');
     expect((await preview(header.padEnd(65_537))).code).toBe('body_too_large');
   });
 });
 
-test('an invalid file gets 422, and none of its rows is imported', async () => {
+test('an invalid file is rejected with 422, and none of its rows are imported', async () => {
   const before = await animals();
   for (const file of ['', 'name,age\nA,1\n', 'A,1,sold\n']) {
     const { status, code } = await send(file);
@@ -226,7 +226,7 @@ test('an invalid file gets 422, and none of its rows is imported', async () => {
   expect(await animals()).toBe(before);
 });
 
-test('the audit log has the start and the outcome of an import', async () => {
+test('the audit log records the start and the outcome of an import', async () => {
   await imported(header + rows(3_000, 'logged'), '?fileName=logged.csv');
   const [ended, begun] = await desk.done<object[]>('GET', '/audit?limit=2');
   const what = { operation: 'importPets', actor: `operator:${desk.operator.name}`, before: null };
@@ -243,7 +243,7 @@ test('all rejected rows are counted, and the first 10,000 are returned', async (
   expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);
 });
 
-test('an upload that cannot be stored gets a 503 that names the temporary folder and the remedy', async () => {
+test('an upload that cannot be stored fails with a 503 that names the temporary folder and the remedy', async () => {
   const { TMPDIR } = process.env;
   // A file, below which no folder can be made.
   process.env.TMPDIR = import.meta.path;

@@ -9,7 +9,7 @@ import { likelyFreePort } from '../support/server-process.ts';
 
 const adminOf = (environment: Record<string, string>) => readConfig(environment).admin;
 
-test('the admin API listens on the port after that of the service, on this machine only', () => {
+test("the admin API listens on the port after the service's, and only on this machine", () => {
   expect(adminOf({})).toMatchObject({ host: '127.0.0.1', port: 3_001 });
   expect(adminOf({ PORT: '8080', HOST: '0.0.0.0' })).toMatchObject({ host: '127.0.0.1', port: 8_081 });
   expect(adminOf({ PORT: '0' })).toMatchObject({ port: 0 });
@@ -18,7 +18,7 @@ test('the admin API listens on the port after that of the service, on this machi
   expect(adminOf({ ADMIN_PORT: 'off' })).toBeUndefined();
 });
 
-test('it does not listen for other machines without ADMIN_ORIGIN, and the message has the reason and the remedy', () => {
+test('it does not listen for other machines without ADMIN_ORIGIN, and the message states the reason and the remedy', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'admin.internal']) {
     expect(() => readConfig({ ADMIN_HOST: host })).toThrow(
       new RegExp(
@@ -33,7 +33,7 @@ test('it does not listen for other machines without ADMIN_ORIGIN, and the messag
     expect(adminOf({ ADMIN_HOST: host })).toBeDefined();
 });
 
-test('it does not share the port of the service', () => {
+test("the admin API does not share the service's port", () => {
   expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must be another port');
 });
 

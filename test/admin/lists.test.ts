@@ -32,7 +32,7 @@ beforeAll(async () => {
   await done('POST', '/orders/2/cancel');
 });
 
-test('animals are listed newest first, page by page, with every filter', async () => {
+test('animals are listed newest first, in pages, with every filter', async () => {
   expect((await list('/pets?order=desc&limit=3')).pages).toEqual([3, 3, 1]);
   expect(await idsOf('/pets?order=desc&limit=3')).toEqual([7, 6, 5, 4, 3, 2, 1]);
   expect(await idsOf('/pets?order=asc&limit=3')).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -42,7 +42,7 @@ test('animals are listed newest first, page by page, with every filter', async (
   expect(await idsOf('/pets?order=desc&id=1,7,4,99&limit=2')).toEqual([7, 4, 1]);
 });
 
-test('orders are listed newest first, and by when they were placed', async () => {
+test('orders are listed newest first, and can be filtered by the time they were placed', async () => {
   const range = (from: number, to: number) =>
     `since=${instantOf(firstAt + from * hour)}&until=${instantOf(firstAt + to * hour)}`;
   expect(await idsOf('/orders?order=desc&limit=4')).toEqual([6, 5, 4, 3, 2, 1]);
@@ -55,7 +55,7 @@ test('orders are listed newest first, and by when they were placed', async () =>
   expect(await idsOf(`/orders?since=${instantOf(firstAt + 4.5 * hour)}`)).toEqual([6]);
 });
 
-test('accounts are listed by name, by requests today and by last use, with their use', async () => {
+test("accounts are listed with their usage, by name, by today's requests or by last use", async () => {
   const made: { accountId: number; keyId: number }[] = [];
   for (const name of ['zebra', 'Ant', 'mole']) {
     const { id: accountId } = await done<Named>('POST', '/accounts', { name, plan: 'pro' });
@@ -99,7 +99,7 @@ test('accounts are listed by name, by requests today and by last use, with their
   expect([...all].sort()).toEqual((await idsOf('/accounts?sort=id')).sort());
 });
 
-test('keys are listed newest first, and by their state', async () => {
+test('keys are listed newest first, and can be filtered by state', async () => {
   const { id: accountId } = await done<Named>('POST', '/accounts', { name: 'keys', plan: 'pro' });
   const made: number[] = [];
   for (let index = 0; index < 5; index++) {
@@ -115,7 +115,7 @@ test('keys are listed newest first, and by their state', async () => {
   expect(await idsOf(`${of}&state=expired`)).toEqual([]);
 });
 
-test('the totals count accounts, keys and orders, also by status', async () => {
+test('the totals count accounts, keys and orders, in all and by status', async () => {
   const before = await done<{ accounts: number; closedAccounts: number; keys: number }>('GET', '/totals');
   const { id } = await done<Named>('POST', '/accounts', { name: 'one more', plan: 'pro' });
   await done('POST', `/accounts/${id}/keys`, { name: 'one more' });
@@ -129,7 +129,7 @@ test('the totals count accounts, keys and orders, also by status', async () => {
   });
 });
 
-test('categories in use are listed with their counts, those with and without a name alone', async () => {
+test('categories in use are listed with their counts, and can be filtered by whether they have a name', async () => {
   await done('PUT', '/categories/1', { name: 'Odd' });
   const inUse = async (query: string) => {
     const answer = await callAdmin(app, 'GET', `/categories/in-use${query}`, { token: desk.operator.token });
@@ -143,7 +143,7 @@ test('categories in use are listed with their counts, those with and without a n
   expect(await inUse('?limit=1')).toEqual([even]);
 });
 
-test('the audit log is filtered by what was done', async () => {
+test('the audit log can be filtered by action', async () => {
   const { items } = await list<{ operation: string }>('/audit?operation=cancelOrder&limit=1');
   expect(items.map(({ operation }) => operation)).toEqual(['cancelOrder']);
   const actor = encodeURIComponent(`operator:${desk.operator.name}`);

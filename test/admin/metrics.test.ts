@@ -72,7 +72,7 @@ const names = new Set(
 );
 
 describe('/metrics', () => {
-  test('is read by an independent parser, each metric with its type, its help and its samples', async () => {
+  test('can be read by an independent parser, each metric with its type, help and samples', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const text = await scraped(app);
@@ -91,7 +91,7 @@ describe('/metrics', () => {
     expect(samplesIn(text).size).toBe(samples.length);
   });
 
-  test('counts responses and their durations', async () => {
+  test('counts responses and records their durations', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const samples = samplesIn(await scraped(app));
@@ -118,7 +118,7 @@ describe('/metrics', () => {
     expect(samples.get('animal_store_trouble{part="dataFile"}')).toBe(0);
   });
 
-  test('never decreases, and has a number of samples independent of keys, paths and addresses', async () => {
+  test('never decreases, and has as many samples whatever the keys, paths and addresses', async () => {
     await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
     await useInEveryWay(app);
     const before = samplesIn(await scraped(app));
@@ -146,7 +146,7 @@ describe('/metrics', () => {
     expect(text).not.toContain('animal_store_');
   });
 
-  test('escapes labels and help texts according to the format', () => {
+  test('escapes labels and help texts as the format requires', () => {
     const samples = [{ labels: { name: 'a"b\\c\nd' }, value: Number.POSITIVE_INFINITY }];
     const text = metricsText([{ name: 'm', type: 'gauge', help: 'One \\ two\nthree.', samples }]);
     expect(text).toBe('# HELP m One \\\\ two\\nthree.\n# TYPE m gauge\nm{name="a\\"b\\\\c\\nd"} +Inf\n');
@@ -154,7 +154,7 @@ describe('/metrics', () => {
 });
 
 describe('names of metrics', () => {
-  test('have the quantity and unit that Prometheus recommends', () => {
+  test('contain the quantity and unit, as Prometheus recommends', () => {
     for (const { name, type } of all) {
       expect(name).toMatch(/^animal_store_[a-z]+(?:_[a-z]+)*$/);
       expect(name.endsWith('_total')).toBe(type === 'counter');
@@ -215,7 +215,7 @@ describe.each(made)('$what', ({ what, expressions }) => {
     }
   });
 
-  test('has closed brackets and quotes', () => {
+  test('closes all brackets and quotes', () => {
     for (const expression of expressions) {
       const bare = expression.replace(/"[^"]*"/g, '');
       expect(bare).not.toContain('"');
@@ -247,7 +247,7 @@ test('every alert has a summary and a remedy', () => {
   }
 });
 
-test('docs/monitoring.md has every metric with its type and help', () => {
+test('docs/monitoring.md lists every metric with its type and help', () => {
   const rows = [...file('docs/monitoring.md').matchAll(/^\| `(animal_store_\w+)` \| (\w+) \| (.+) \|$/gm)];
   expect(rows.map(([, name, type, help]) => [name, type, help])).toEqual(
     all.map(({ name, type, help }) => [name, type, help]),

@@ -16,7 +16,7 @@ const create = (name: string, role = 'viewer') => done<Issued>('POST', '/operato
 const statusOf = async (token: string) => (await callAdmin(app, 'GET', '/accounts', { token })).status;
 const now = () => new Date(app.clock.now()).toISOString();
 
-test('a new token is valid and appears in no other response', async () => {
+test('a new token is valid and appears only in the response that creates it', async () => {
   const { token, ...made } = await create('anna', 'admin');
   expect(isWellFormedKey(token, 'token')).toBe(true);
   const { id } = made;
@@ -30,7 +30,7 @@ test('a new token is valid and appears in no other response', async () => {
   }
 });
 
-test('names of active operators are unique, and that of a revoked one can be reused', async () => {
+test('names of active operators are unique, and the name of a revoked one can be reused', async () => {
   const { id } = await create('ben');
   const again = await ask('POST', '/operators', { name: 'ben', role: 'admin' });
   expect([again.status, again.code]).toEqual([409, 'name_taken']);
@@ -38,7 +38,7 @@ test('names of active operators are unique, and that of a revoked one can be reu
   expect((await create('ben')).id).not.toBe(id);
 });
 
-test('replacing a token and revoking an operator end the token immediately and permanently', async () => {
+test('replacing a token or revoking its operator invalidates the token immediately and permanently', async () => {
   const first = await create('carl');
   const second = await done<Issued>('POST', `/operators/${first.id}/rotate`);
   expect([await statusOf(first.token), await statusOf(second.token)]).toEqual([401, 200]);

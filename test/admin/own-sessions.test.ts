@@ -15,7 +15,7 @@ const ask = (method: string, target: string, session: TestSession) =>
   callAdmin(app, method, target, { session, headers: fromConsole(app) });
 const listed = async (session: TestSession) => (await ask('GET', '/sessions', session)).body as Own[];
 
-test('an operator sees and ends their own sessions, and no others', async () => {
+test('operators can see and end their own sessions, but no others', async () => {
   const [anna, ben] = [await addOperator(app, 'viewer'), await addOperator(app, 'admin')];
   const [here, there] = [await signIn(app, anna.token), await signIn(app, anna.token)];
   const other = await signIn(app, ben.token);

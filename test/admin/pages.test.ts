@@ -41,7 +41,7 @@ describe('the console', () => {
     expect(bytes.byteLength).toBeLessThan(150_000);
   });
 
-  test('serves no other file of the machine', async () => {
+  test('serves no other files from the machine', async () => {
     const paths = [
       '/assets/../../package.json',
       '/assets/..%2f..%2fpackage.json',
@@ -87,9 +87,12 @@ test('the OpenAPI document needs no credentials', async () => {
   });
 });
 
-test.each(['/', '/metrics', '/assets/x.js', '/admin/v1/openapi.json'])('%s is only read', async (path) => {
-  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-    const { status, headers } = await callAdmin(app, method, `root:${path}`);
-    expect([method, status, headers.get('allow')]).toEqual([method, 405, 'GET, HEAD']);
-  }
-});
+test.each(['/', '/metrics', '/assets/x.js', '/admin/v1/openapi.json'])(
+  '%s accepts only reads',
+  async (path) => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const { status, headers } = await callAdmin(app, method, `root:${path}`);
+      expect([method, status, headers.get('allow')]).toEqual([method, 405, 'GET, HEAD']);
+    }
+  },
+);

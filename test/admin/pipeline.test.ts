@@ -28,7 +28,7 @@ describe('421 host_unknown', () => {
     'admin.example.com.evil.example',
     'localhost.evil.example',
     'x',
-  ])('for %s, on every path', async (host) => {
+  ])('is sent for %s, on every path', async (host) => {
     for (const path of [
       '/admin/v1/session',
       '/',
@@ -48,7 +48,7 @@ describe('421 host_unknown', () => {
     '[::1]:1',
     '10.0.0.7:3001',
     'admin.example.com',
-  ])('not for %s, which is an address, this machine or the one that is set', async (host) => {
+  ])('is not sent for %s, which is an address, this machine or the configured host', async (host) => {
     expect((await ask(host)).status).toBe(200);
   });
 });
@@ -156,7 +156,7 @@ describe('a client operation called by an operator', async () => {
     return { ...answer, id: (answer.body as { id: number }).id };
   };
 
-  test('is recorded for the operator, with the state before and after', async () => {
+  test('is recorded with the operator and the state before and after', async () => {
     const { id, headers } = await add();
     expect(headers.get('location')).toBe(`/admin/v1/pets/${id}`);
     const { text } = await callAdmin(local, 'PATCH', `/pets/${id}`, { token, body: { name: 'Ozzy II' } });
@@ -165,7 +165,7 @@ describe('a client operation called by an operator', async () => {
     expect(first).toMatchObject({ operation: 'createPet', before: null, after: last?.before });
   });
 
-  test('counts for no account, and links its pages under the admin API', async () => {
+  test('counts against no account, and links to its pages under the admin API', async () => {
     await add();
     await add();
     const { headers } = await callAdmin(local, 'GET', '/pets?limit=1', { token });
@@ -174,7 +174,7 @@ describe('a client operation called by an operator', async () => {
   });
 });
 
-test('HEAD has the headers of GET without a body', async () => {
+test('HEAD returns the headers of GET without a body', async () => {
   const { token } = await addOperator(local, 'viewer');
   for (const target of ['/session', '/pets', 'root:/admin/v1/openapi.json']) {
     const get = await callAdmin(local, 'GET', target, { token });

@@ -32,7 +32,7 @@ async function search(text: string): Promise<string[]> {
   return (await found(text)).map(({ kind, id, matched, state }) => `${kind} ${id} ${matched} ${state}`);
 }
 
-test('a part of a name finds accounts, keys, animals, categories and operators', async () => {
+test('part of a name finds accounts, keys, animals, categories and operators', async () => {
   expect(await search('SEATTLE')).toEqual([
     `account ${account.id} name open`,
     `animal ${pet.id} name pending`,
@@ -42,7 +42,7 @@ test('a part of a name finds accounts, keys, animals, categories and operators',
   expect(await search(operator.name)).toEqual([`operator ${operator.id} name admin`]);
 });
 
-test('an id finds one object of each kind, and of one kind alone if it is named', async () => {
+test('an id finds one object of each kind, or only of the kind that is named', async () => {
   expect(await search('77')).toEqual(['category 77 id null']);
   expect(await search(`key:${keyId}`)).toEqual([`key ${keyId} id live`]);
   expect(await search(`order #${order.id}`)).toEqual([`order ${order.id} id placed`]);
@@ -56,7 +56,7 @@ test('the last four characters of a key find it', async () => {
   expect(await search(key.slice(-4))).toContain(`key ${keyId} lastFour live`);
 });
 
-test('the beginning of a reference finds its orders', async () => {
+test('the beginning of a reference finds the orders with it', async () => {
   expect(await search('cart-10')).toEqual([`order ${order.id} reference placed`]);
 });
 
@@ -69,7 +69,7 @@ test('the request id of an import finds it', async () => {
   ]);
 });
 
-test('no more than five objects of a kind are returned, the names that begin with the text first', async () => {
+test('at most five objects of each kind are returned, names that begin with the text first', async () => {
   for (const name of ['my cat', 'my cats', 'my catfish', 'our cat', 'her cat', 'cat', 'catty']) {
     await done('POST', '/accounts', { name, plan: 'free' });
   }
@@ -82,7 +82,7 @@ test('no more than five objects of a kind are returned, the names that begin wit
   ]);
 });
 
-test.each(['', '?text=', '?text=%20'])('/search%s is refused with 400', async (query) => {
+test.each(['', '?text=', '?text=%20'])('/search%s is rejected with 400', async (query) => {
   expect((await ask('GET', `/search${query}`)).code).toBe('invalid_parameter');
 });
 

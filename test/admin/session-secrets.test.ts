@@ -12,7 +12,7 @@ const statusWith = async (session: Awaited<ReturnType<typeof signIn>>) =>
   (await callAdmin(app, 'GET', '/session', { session })).status;
 
 describe('a session needs both of its secrets', () => {
-  test('refuses the cookie alone, which browsers send to every port of the host', async () => {
+  test('rejects the cookie alone, which browsers send to every port of the host', async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
     const other = await signIn(app, token);
@@ -28,13 +28,13 @@ describe('a session needs both of its secrets', () => {
     expect(await statusWith(session)).toBe(200);
   });
 
-  test('refuses the secret of the page alone', async () => {
+  test("rejects the page's secret alone", async () => {
     const { secret } = await signIn(app, (await addOperator(app, 'admin')).token);
     const { code } = await callAdmin(app, 'GET', '/session', { headers: { 'X-Session-Secret': secret } });
     expect(code).toBe('sign_in_required');
   });
 
-  test('shows the secret of the page only in the response to the sign-in', async () => {
+  test("returns the page's secret only in the response to the sign-in", async () => {
     const session = await signIn(app, (await addOperator(app, 'admin')).token);
     const { text } = await callAdmin(app, 'GET', '/session', { session });
     expect(text).not.toContain('asp_');
@@ -56,7 +56,7 @@ describe('a session needs both of its secrets', () => {
 });
 
 describe('the cookie', () => {
-  test('is inaccessible to scripts and other sites, and its name has the port without TLS', async () => {
+  test('is inaccessible to scripts and other sites, and without TLS its name contains the port', async () => {
     const { token } = await addOperator(app, 'viewer');
     const { headers } = await callAdmin(app, 'POST', '/session', { body: { token } });
     const { port } = new URL(adminUrl(app));

@@ -56,7 +56,7 @@ describe('a session', () => {
     expect(await statusWith(session)).toBe(401);
   });
 
-  test('records its use at most once a minute', async () => {
+  test('records when it was last used, at most once a minute', async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
     const usedAt = async () => (await app.app.admin.storage.sessions.find(storedAs(session)))?.usedAt;
@@ -84,7 +84,7 @@ describe('a session', () => {
     expect([await statusWith(session), await statusWith(other)]).toEqual([401, 200]);
   });
 
-  test('ends when its operator is revoked or gets a new token', async () => {
+  test('ends when its operator is revoked or receives a new token', async () => {
     const { storage } = app.app.admin;
     const revoked = await addOperator(app, 'admin');
     const rotated = await addOperator(app, 'admin');
@@ -98,7 +98,7 @@ describe('a session', () => {
     }
   });
 
-  test('is not created for a token that is replaced at the same time', async () => {
+  test('is not created from a token that is being replaced', async () => {
     const { storage } = app.app.admin;
     const { id, name } = await addOperator(app, 'admin');
     const at = app.clock.now();
@@ -115,7 +115,7 @@ describe('a session', () => {
     expect(await storage.sessions.find(session.fingerprint)).toBeUndefined();
   });
 
-  test('of a revoked operator ends, even if it was created at the same time', async () => {
+  test('ends with its operator, even if it is created while the operator is being revoked', async () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
     const session = await signIn(own, token);
@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(await statusWith(session, own)).toBe(401);
   });
 
-  test('is new with each sign-in, which ignores planted secrets and ends the previous session', async () => {
+  test('is new for each sign-in, which ignores planted secrets and ends the previous session', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
       cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
@@ -165,7 +165,7 @@ describe('the code of a console link', () => {
   const redeem = (code: string) => callAdmin(app, 'POST', '/session', { body: { code } });
   const make = () => app.app.console?.makeCode() ?? '';
 
-  test('creates one session, with the role admin and the name of the user who started the service', async () => {
+  test('creates one session, with the admin role and the name of the user who started the service', async () => {
     const code = make();
     expect(code).toMatch(/^[\w-]{32}$/);
     const answer = await redeem(code);
@@ -192,14 +192,14 @@ describe('the code of a console link', () => {
     expect((await redeem(second)).code).toBe('sign_in_failed');
   });
 
-  test('is invalid after a newer code', async () => {
+  test('becomes invalid when a newer code is issued', async () => {
     const former = make();
     const code = make();
     expect((await redeem(former)).code).toBe('sign_in_failed');
     expect((await redeem(code)).status).toBe(201);
   });
 
-  test('is not accepted before its creation, nor in part', async () => {
+  test('is rejected before its creation, and if it is incomplete', async () => {
     await using own = await startTestApp();
     const wrong = async (code: string) => (await callAdmin(own, 'POST', '/session', { body: { code } })).code;
     expect(await wrong('')).toBe('sign_in_failed');
@@ -212,7 +212,7 @@ describe('the code of a console link', () => {
   });
 });
 
-test('a sign-in needs either a token or a code', async () => {
+test('a sign-in requires either a token or a code', async () => {
   for (const body of [{}, { token: 'a', code: 'b' }, { token: 7 }, { token: 'a', name: 'b' }]) {
     const { status, code } = await callAdmin(app, 'POST', '/session', { body });
     expect([status, code]).toEqual([400, 'invalid_body']);
@@ -233,7 +233,7 @@ test('the token of an operator identifies the caller and does not expire', async
   expect(body).toEqual({ operator: `operator:${name}`, role: 'viewer', expiresAt: null });
 });
 
-test('changes after a sign-in by link are recorded with the user who started the service', async () => {
+test('changes made after a sign-in by link are recorded under the user who started the service', async () => {
   const { log, lines } = keptLog();
   await using own = await startTestApp({}, log);
   const code = own.app.console?.makeCode() ?? '';

@@ -34,7 +34,7 @@ function inChunks(text: string, length: number): ReadableStream<Uint8Array> {
 describe('a file', () => {
   const type = { 'Content-Type': 'text/csv' };
 
-  test('is received completely, in one part or in chunks of any length', async () => {
+  test('is received completely, whether sent at once or in chunks of any length', async () => {
     const bodies = [csv, inChunks(csv.replace('Ozzy', 'Rex'), 1), inChunks(csv.replace('Ozzy', 'Bo'), 7)];
     for (const body of bodies) {
       const { status, body: report } = await callAdmin(app, 'POST', '/pets/import?newIds=true', {
@@ -46,14 +46,14 @@ describe('a file', () => {
     }
   });
 
-  test('is rejected with another type or compressed', async () => {
+  test('is rejected if it has another type or is compressed', async () => {
     for (const headers of [{ 'Content-Type': 'application/json' }, { ...type, 'Content-Encoding': 'gzip' }]) {
       const { code } = await callAdmin(app, 'POST', '/pets/import', { token, headers, body: csv });
       expect(code).toBe('unsupported_media_type');
     }
   });
 
-  test('with too large a Content-Length is rejected before it is received', async () => {
+  test('is rejected before it is received if its Content-Length is too large', async () => {
     const head =
       `POST /admin/v1/pets/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n` +
       `Content-Type: text/csv\r\nContent-Length: ${maxUploadBytes + 1}\r\nConnection: close\r\n\r\n`;
@@ -61,7 +61,7 @@ describe('a file', () => {
     expect([response?.status, JSON.parse(response?.body ?? '{}').code]).toEqual([413, 'body_too_large']);
   });
 
-  test('without permission is rejected, and the connection serves the next request', async () => {
+  test('is rejected without permission, and the connection serves the next request', async () => {
     const { code } = await callAdmin(app, 'POST', '/pets/import', {
       token: viewer.token,
       headers: type,
@@ -95,7 +95,7 @@ test('an aborted upload is not logged as an error', async () => {
 describe('lines', () => {
   const get = new Request('http://localhost/');
 
-  test('are not read any further when the client disconnects', async () => {
+  test('are no longer read once the client disconnects', async () => {
     let hasEnded = false;
     async function* endless() {
       try {
@@ -111,7 +111,7 @@ describe('lines', () => {
     expect(hasEnded).toBe(true);
   });
 
-  test('get an error if they fail immediately, and break off if they fail later', async () => {
+  test('return an error if they fail at the start, and are cut off if they fail later', async () => {
     async function* failing(after: number) {
       for (let line = 0; line < after; line++) yield '{}';
       throw new Error('gone');

@@ -30,7 +30,7 @@ async function asOperator(app: TestApp) {
 const laterSeconds = 10;
 
 describe('getOverview', () => {
-  test('has every complete second since the start, with outcomes and durations of requests', async () => {
+  test('returns every complete second since the start, with the outcomes and durations of requests', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     await app.call('POST', '/pets', { body: newPet() });
@@ -71,7 +71,7 @@ describe('getOverview', () => {
 describe('concerns', () => {
   const whats = (concerns: readonly Concern[]) => concerns.map(({ what }) => what);
 
-  test('report failures of the last minute and end with them', async () => {
+  test('report failures of the last minute, and disappear when the failures stop', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     const { counter } = app.app.watch;
@@ -201,7 +201,7 @@ describe('updateLogging', () => {
     expect(await operator.logging()).toEqual({ level: 'warn', requests: 'off' });
   });
 
-  test('is rejected for viewers and for unknown values', async () => {
+  test('rejects viewers and unknown values', async () => {
     await using app = await startTestApp();
     const viewer = await addOperator(app, 'viewer');
     const admin = await addOperator(app, 'admin');
@@ -214,7 +214,7 @@ describe('updateLogging', () => {
 });
 
 describe('usage', () => {
-  test('has the keys with the most requests, with the names of key and account', async () => {
+  test('lists the keys with the most requests, with the names of the key and the account', async () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const { counter } = app.app.watch;

@@ -40,7 +40,7 @@ const latestEntries = (id: number) => done<Entry[]>('GET', `/audit?object=webhoo
 const idsAt = ({ requests }: Receiver) =>
   requests.map((request) => /^webhook-id: (.*)\r$/im.exec(request)?.[1]);
 
-test('the outcome of a test event has no body of the response, and the test is recorded', async () => {
+test('the result of a test event excludes the response body, and the test is recorded', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('418 Teapot', 'the address of a customer');
   const { id, secret } = await subscribe(owner, receiver);
@@ -59,7 +59,7 @@ test('the outcome of a test event has no body of the response, and the test is r
   }
 });
 
-test('a test event that reaches no receiver has an error, also of a disabled webhook', async () => {
+test('a test event that reaches no receiver reports an error, even for a disabled webhook', async () => {
   const owner = await buyerOf(app);
   const receiver = await answering('200 OK');
   const { id } = await subscribe(owner, receiver);
@@ -71,7 +71,7 @@ test('a test event that reaches no receiver has an error, also of a disabled web
   });
 });
 
-test('events after an id are sent again, once per Idempotency-Key', async () => {
+test('events after an id are redelivered once per Idempotency-Key', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('200 OK');
   const { id, secret } = await subscribe(owner, receiver);
@@ -97,7 +97,7 @@ test('events after an id are sent again, once per Idempotency-Key', async () => 
   ]);
 });
 
-test('a delivery is sent again as a new one, which is recorded', async () => {
+test('redelivering creates a new delivery, which is recorded', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('200 OK');
   const { id } = await subscribe(owner, receiver);

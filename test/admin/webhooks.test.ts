@@ -38,7 +38,7 @@ const newest = async (type: string) => {
   return event;
 };
 
-test('the list has the webhooks of all accounts, page by page, and its filters combine', async () => {
+test('the webhooks of all accounts are listed in pages, and the filters can be combined', async () => {
   expect(await idsOf('/webhooks?limit=2')).toEqual([first.id, second.id, third.id]);
   await enable(third.id);
   await disable(second.id);
@@ -50,7 +50,7 @@ test('the list has the webhooks of all accounts, page by page, and its filters c
   expect(await idsOf('/webhooks?state=disabled')).toEqual([]);
 });
 
-test('deliveries have their attempts, and are listed newest first and by status', async () => {
+test('deliveries are listed newest first with their attempts, and can be filtered by status', async () => {
   const [id, now] = [BigInt(first.id), app.clock.now()];
   await addDeliveries(app.config.databaseUrl, [
     failedDelivery(id, 41n, now),
@@ -65,7 +65,7 @@ test('deliveries have their attempts, and are listed newest first and by status'
   expect((await ask('GET', '/webhooks/99/deliveries')).code).toBe('webhook_not_found');
 });
 
-test('the account of a disabled webhook gets exactly one event with the reason', async () => {
+test('disabling a webhook creates exactly one event for its account, with the reason', async () => {
   const reason = 'The receiver is "down".';
   const disabled = { id: third.id, accountId: ben.account.id, accountName: 'buyer', enabled: false };
   expect(await disable(third.id, reason)).toMatchObject({ ...disabled, disabledReason: reason });
@@ -84,7 +84,7 @@ test('enabling a webhook removes the reason', async () => {
   expect([shown.enabled, shown.disabledReason]).toEqual([true, undefined]);
 });
 
-test('changes are in the audit log of the account, once per Idempotency-Key', async () => {
+test("changes appear in the account's audit log once per Idempotency-Key", async () => {
   const body = { reason: 'Maintenance.' };
   const { token } = desk.operator;
   const headers = { 'Idempotency-Key': 'a-key-of-this-request-alone-0123456789' };
@@ -100,7 +100,7 @@ test('changes are in the audit log of the account, once per Idempotency-Key', as
   ]);
 });
 
-test('no response and no record has a secret, not even a sealed one', async () => {
+test('no response or record contains a secret, not even a sealed one', async () => {
   const rows = await app.operator.store.webhooks.list();
   const secrets = [first, second, third, ...rows].map(({ secret }) => secret);
   for (const target of ['/webhooks', `/webhooks/${first.id}`, '/audit?limit=100', '/events?limit=100']) {

@@ -27,7 +27,7 @@ function minuteLater(app: TestApp): TestApp {
 }
 
 describe('an address', () => {
-  test('has a limit of failures per minute, after which invalid keys get 429 and valid ones are admitted', async () => {
+  test('has a limit of failures per minute, after which invalid keys get 429 and valid keys are admitted', async () => {
     await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '4' });
     const reset = app.clock.seconds + 60;
     for (const [remaining, key] of [
@@ -56,7 +56,7 @@ describe('an address', () => {
     expect(await left(app)).toBe(3);
   });
 
-  test('keeps its failures, and gets no Reset in the past, when the clock is set back', async () => {
+  test('keeps its failures, and never gets a Reset in the past, when the clock is set back', async () => {
     const app = minuteLater(direct);
     expect(await left(app)).toBe(599);
     app.clock.step(-3_600);
@@ -86,21 +86,24 @@ describe('X-Forwarded-For', () => {
     ['::FFFF:CB00:7101', '::ffff:203.0.113.1'],
     ['[::ffff:cb00:7101]:80', '203.0.113.1'],
     ['2001:db8:1:2::1%eth0', '2001:db8:1:2::1'],
-  ])('counts every spelling of an address, and a /64 of IPv6, as one: %s and %s', async (one, same) => {
-    const app = minuteLater(proxied);
-    expect([await left(app, one), await left(app, same), await left(app)]).toEqual([599, 598, 599]);
-  });
+  ])(
+    'counts every spelling of an address, and every address of an IPv6 /64, as one: %s and %s',
+    async (one, same) => {
+      const app = minuteLater(proxied);
+      expect([await left(app, one), await left(app, same), await left(app)]).toEqual([599, 598, 599]);
+    },
+  );
 
   test.each([
     ['203.0.113.1', '203.0.113.2'],
     ['2001:db8:1:2::1', '2001:db8:1:3::1'],
     ['::1', '0:0:0:1::1'],
-  ])('counts other addresses apart: %s and %s', async (one, other) => {
+  ])('counts other addresses separately: %s and %s', async (one, other) => {
     const app = minuteLater(proxied);
     expect([await left(app, one), await left(app, other)]).toEqual([599, 599]);
   });
 
-  test('is read from its right end and only through trusted proxies, so that clients cannot forge it', async () => {
+  test('is read from the right and only through trusted proxies, so that clients cannot forge it', async () => {
     const app = minuteLater(proxied);
     expect(await left(app, '203.0.113.1')).toBe(599);
     expect(await left(app, '203.0.113.1, 10.1.2.3')).toBe(598);
@@ -111,7 +114,7 @@ describe('X-Forwarded-For', () => {
     expect(await left(app, '198.51.100.7')).toBe(599);
   });
 
-  test('with an invalid address uses the last valid one', async () => {
+  test('falls back to the last valid address if one is invalid', async () => {
     const app = minuteLater(proxied);
     let expected = 600;
     for (const junk of [

@@ -35,17 +35,17 @@ describe('201', () => {
     'application/json;charset="UTF-8"',
     'application/json ; profile="x"; charset=utf-8',
     'application/json;',
-  ])('for the media type %s', async (type) => {
+  ])('is returned for the media type %s', async (type) => {
     expect((await send({ type, body: newPet() })).status).toBe(201);
   });
 
-  test('for a body of 16384 bytes, with its length and in chunks', async () => {
+  test('is returned for a body of 16384 bytes, with Content-Length or in chunks', async () => {
     expect(maxBodyBytes).toBe(16_384);
     expect((await send({ body: bodyOf(maxBodyBytes) })).status).toBe(201);
     expect((await send({ body: chunked(bodyOf(maxBodyBytes)) })).status).toBe(201);
   });
 
-  test('for the coding identity', async () => {
+  test('is returned for the content coding identity', async () => {
     for (const coding of ['identity', 'Identity', '']) {
       expect((await send({ body: newPet(), headers: { 'Content-Encoding': coding } })).status).toBe(201);
     }
@@ -64,13 +64,13 @@ describe('400', () => {
     expect(answer.error.message).toContain('missing');
   });
 
-  test('invalid_json, naming UTF-8, when the body has another encoding', async () => {
+  test('invalid_json names UTF-8 if the body has another encoding', async () => {
     const body = Uint8Array.of(...utf8('{"name":"'), 0xff, ...utf8('","categoryId":1}'));
     const { error } = await send({ body });
     expect([error.code, error.message]).toEqual(['invalid_json', expect.stringContaining('UTF-8')]);
   });
 
-  test('invalid_json, naming the depth, for JSON that is nested too deep', async () => {
+  test('invalid_json names the maximum depth if the JSON is nested too deeply', async () => {
     for (const depth of [maxJsonDepth + 1, 8_000]) {
       const answer = await send({ body: '['.repeat(depth) + ']'.repeat(depth) });
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_json' });
@@ -116,7 +116,7 @@ describe('400 invalid_body', () => {
     await messageFor(body, names);
   });
 
-  test('reports a repeated member without validating its values, together with mistakes in the query', async () => {
+  test('reports a duplicate member without validating its values, together with mistakes in the query', async () => {
     const body = '{"name":"","name":"Ozzy","categoryId":1}';
     const { error } = await app.call('POST', '/pets?dry=1', { body });
     expect(error.details).toEqual([
@@ -127,14 +127,14 @@ describe('400 invalid_body', () => {
 });
 
 describe('413 body_too_large', () => {
-  test('for 16385 bytes, by their declared length and in chunks', async () => {
+  test('is returned for 16385 bytes, declared or in chunks', async () => {
     const body = bodyOf(maxBodyBytes + 1);
     for (const options of [{ body }, { body: chunked(body) }, { body: chunked(body, 20_000) }]) {
       expect((await send(options)).error).toMatchObject({ status: 413, code: 'body_too_large' });
     }
   });
 
-  test('for many megabytes, after which the service continues', async () => {
+  test('is returned for many megabytes, and the service keeps working', async () => {
     expect((await send({ body: bodyOf(8_000_000) })).error.code).toBe('body_too_large');
     expect((await send({ body: newPet() })).status).toBe(201);
   });
@@ -153,7 +153,7 @@ describe('415 unsupported_media_type', () => {
 
   const compressed = { body: Bun.gzipSync(utf8(newPet())) };
   test.each(['gzip', 'GZIP', 'br', 'gzip, identity', 'x'])(
-    'for a body compressed by %s, with the accepted coding (RFC 9110 sections 8.4 and 12.5.3)',
+    'is returned for a body compressed with %s, and names the accepted coding (RFC 9110 sections 8.4 and 12.5.3)',
     async (coding) => {
       const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
       expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });
@@ -163,7 +163,7 @@ describe('415 unsupported_media_type', () => {
     },
   );
 
-  test('lists media type and coding at once', async () => {
+  test('lists mistakes in the media type and the coding together', async () => {
     const headers = { 'Content-Encoding': 'gzip' };
     const answer = await send({ ...compressed, type: 'text/plain', headers });
     expect(faulty(answer)).toEqual(['header:Content-Type', 'header:Content-Encoding']);

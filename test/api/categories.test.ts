@@ -12,7 +12,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const put = (id: number | string, more: CallOptions = {}, to = app) =>
   to.call('PUT', `/categories/${id}`, { body: '{"name":"Dogs"}', ...more });
 
-test('any int64 can be an id, and the list starts at the lowest', async () => {
+test('any int64 can be an id, and the list starts with the lowest', async () => {
   await using fresh = await startTestApp();
   const ids = ['-9223372036854775808', '-12', '0', '9223372036854775807'];
   for (const id of ids.toReversed()) {
@@ -29,7 +29,7 @@ test('any int64 can be an id, and the list starts at the lowest', async () => {
   expect(seen).toEqual(ids.map((id) => `[{"id":${id},"name":"Dogs"}]`));
 });
 
-test('animals keep their category whether it has a name or not', async () => {
+test('animals keep their category whether or not it has a name', async () => {
   const { text } = await app.call('POST', '/pets', { body: newPet('Ozzy', '20') });
   expect((await app.call('GET', '/categories/20')).error.code).toBe('category_not_found');
   await put(20);
@@ -51,7 +51,7 @@ test('one of 20 concurrent requests with If-None-Match: * creates the category, 
   expect((await app.call('GET', '/categories/30')).text).toBe(won[0]?.text ?? '');
 });
 
-test('If-Match on a missing category gets 412 and creates none', async () => {
+test('If-Match on a missing category gets 412 and does not create it', async () => {
   for (const tags of ['*', '"any"']) {
     expect((await put(40, { headers: { 'If-Match': tags } })).error.code).toBe('precondition_failed');
   }

@@ -14,7 +14,7 @@ const corsNames = (headers: Headers) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('a preflight of a configured origin', () => {
-  test('gets 204 without a credential on any path, and allows the methods and headers of the operations', async () => {
+  test('gets 204 without credentials on any path, and allows the methods and headers of the operations', async () => {
     for (const path of ['/pets', '/pets/1', '/elsewhere']) {
       const answer = await app.call('OPTIONS', path, { key: null, headers: { Origin: shop, ...ask } });
       expect(answer.status).toBe(204);
@@ -46,14 +46,14 @@ describe('an OPTIONS request that is not a preflight of a configured origin', ()
     ['the origin null', { Origin: 'null', ...ask }],
     ['no origin', ask],
     ['no Access-Control-Request-Method', { Origin: shop }],
-  ])('needs a credential: %s', async (_, headers: Record<string, string>) => {
+  ])('requires a credential: %s', async (_, headers: Record<string, string>) => {
     expect((await app.call('OPTIONS', '/pets', { key: null, headers })).status).toBe(401);
     expect((await app.call('OPTIONS', '/pets', { headers })).status).toBe(405);
   });
 });
 
 describe('a response', () => {
-  test('and all its headers can be read by a page of a configured origin, with any status', async () => {
+  test('can be read with all its headers by a page of a configured origin, whatever its status', async () => {
     for (const origin of [shop, 'http://localhost:5173']) {
       const headers = { Origin: origin };
       const answers = [
@@ -78,7 +78,7 @@ describe('a response', () => {
     }
   });
 
-  test('has no CORS headers for other origins, and Vary tells caches that it depends on the origin', async () => {
+  test('has no CORS headers for other origins, and its Vary header names Origin', async () => {
     for (const headers of [{ Origin: 'https://evil.example' }, { Origin: 'null' }, {}]) {
       const answer = await app.call('GET', '/pets', { headers });
       expect(answer.status).toBe(200);

@@ -14,7 +14,7 @@ async function left(key: string): Promise<number> {
 }
 
 describe('a request does not count', () => {
-  test('when its credential is invalid, not even for the account of a revoked or mistyped key', async () => {
+  test('if its credential is invalid, not even against the account of a revoked or mistyped key', async () => {
     const { key, account } = await app.tenant('free');
     const revoked = await app.app.admin.keys.create(account.id, 'revoked');
     await app.operator.keys.revoke(revoked.id);
@@ -23,7 +23,7 @@ describe('a request does not count', () => {
     expect(await left(key)).toBe(59);
   });
 
-  test('when the store is unavailable (503)', async () => {
+  test('if the store is unavailable (503)', async () => {
     const { key } = await app.tenant('free');
     expect(await left(key)).toBe(59);
     const other = new Database(app.config.databaseUrl.replace('sqlite:', ''));
@@ -41,7 +41,7 @@ describe('a request does not count', () => {
 });
 
 describe('limits are counted per account', () => {
-  test('a rotated key continues the counts of the old one, which stays valid for its grace period', async () => {
+  test('a new key shares the counts of the rotated one, which stays valid for its grace period', async () => {
     const { key, keyId } = await app.tenant('free');
     expect(await left(key)).toBe(59);
     const successor = await app.operator.keys.rotate(keyId, 30_000);
@@ -56,7 +56,7 @@ describe('limits are counted per account', () => {
 });
 
 describe('a change by an operator applies to the next request', () => {
-  test('of the plan, up and down, and keeps the used quota', async () => {
+  test('to a higher or lower plan keeps the used quota', async () => {
     const { key, account } = await app.tenant('free');
     expect(await left(key)).toBe(59);
     await app.operator.accounts.update(account.id, { plan: 'pro' });

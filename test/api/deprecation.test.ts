@@ -7,12 +7,12 @@ const app = await startTestApp();
 await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
-test('a query without parameters is valid', async () => {
+test('an empty query string is valid', async () => {
   for (const query of ['?', '?&']) expect((await app.call('GET', `/pets/2${query}`)).status).toBe(200);
 });
 
 describe('a deprecated operation', () => {
-  test('is announced with a 429, too', async () => {
+  test('is announced in a 429 as well', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1 });
     await app.call('GET', '/pets', { key });
     const answer = await app.call('GET', '/pets/1', { key });
@@ -21,7 +21,7 @@ describe('a deprecated operation', () => {
     expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
   });
 
-  test('links absolutely when a public address is configured', async () => {
+  test('has absolute links if a public address is configured', async () => {
     await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
     expect(linksOf(await known.call('GET', '/pets/1'))).toEqual({
       'successor-version': 'https://animals.example.com/v1/pets',
@@ -32,7 +32,7 @@ describe('a deprecated operation', () => {
 });
 
 describe('410 operation_removed', () => {
-  test('from the sunset on, to the millisecond, for every id', async () => {
+  test('is returned from the millisecond of the sunset, for every id', async () => {
     await using old = await startTestApp();
     await addPets(old, 1);
     old.clock.set(Date.parse('2030-12-05T00:00:00Z') - 1);
@@ -48,7 +48,7 @@ describe('410 operation_removed', () => {
     expect((await old.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('from the instant in GET_PET_SUNSET, which Sunset states', async () => {
+  test('is returned from the instant in GET_PET_SUNSET, which the Sunset header shows', async () => {
     await using early = await startTestApp({ GET_PET_SUNSET: '2027-01-15T10:00:01Z' });
     await addPets(early, 1);
     const before = await early.call('GET', '/pets/1');

@@ -51,7 +51,7 @@ async function end(app: TestApp): Promise<string> {
 }
 
 describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
-  test('changes that EVENTS=off leaves without events are noticed by every reader, whenever it began', async () => {
+  test('every reader notices changes that EVENTS=off left without events, whenever it started', async () => {
     await using store = await makeStore();
     const running = (EVENTS: 'on' | 'off') => startTestApp({ ...store.settings, EVENTS });
     const readers: string[] = [];
@@ -80,7 +80,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await read(on, String(Number(newest) - 1))).toHaveLength(2);
   });
 
-  test('a restart with events leaves no gap', async () => {
+  test('a restart with events enabled leaves no gap', async () => {
     await using store = await makeStore();
     await using first = await startTestApp(store.settings);
     await add(first);

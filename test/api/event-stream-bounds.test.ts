@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-test('10 streams of an account: the next is 429 too_many_streams, until one ends', async () => {
+test('an account may have 10 streams, and the next gets 429 too_many_streams until one ends', async () => {
   const { account, key } = await app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
   const { key: second } = await app.app.admin.keys.create(account.id, 'second', undefined, ['events:read']);
   await using stack = new AsyncDisposableStack();
@@ -26,7 +26,7 @@ test('10 streams of an account: the next is 429 too_many_streams, until one ends
   await using _again = await EventSource.open(app.url, { key: second });
 });
 
-test('a reader that is 1 MiB behind is disconnected, and others get every event', async () => {
+test('a reader that is 1 MiB behind is disconnected, and all others receive every event', async () => {
   await using own = await startTestApp();
   using slow = await unread(own, '');
   await using reader = await EventSource.open(own.url, own);
@@ -43,7 +43,7 @@ test('a reader that is 1 MiB behind is disconnected, and others get every event'
   expect(written * largeName.length).toBeLessThan(32 * 1_048_576);
 });
 
-test('a reader that catches up is sent as much as it takes, and not disconnected', async () => {
+test('a reader that catches up receives events at its own pace and is not disconnected', async () => {
   await using own = await startTestApp();
   for (let round = 0; round < 15; round++) await addLarge(own, 100);
   using slow = await unread(own, '?after=0');

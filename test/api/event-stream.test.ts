@@ -33,7 +33,7 @@ async function newestId(): Promise<number> {
 const wealthy = () => app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
 
 describe('the response', () => {
-  test('has the headers of a stream, those of limits, and counts one request', async () => {
+  test('has the headers of a stream and the limits, and counts as one request', async () => {
     const { key } = await wealthy();
     await using source = await open('', { key });
     const { headers, retry } = source;
@@ -45,7 +45,7 @@ describe('the response', () => {
     expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(998);
   });
 
-  test('sends each event with its id, type and the bytes of the feed', async () => {
+  test('sends each event with its id, its type and the same bytes as the feed', async () => {
     await using source = await open();
     await addPet();
     await app.call('PUT', '/categories/5', { body: '{"name":"Dogs \u2028 \\" and cats"}' });
@@ -71,7 +71,7 @@ describe('the response', () => {
 });
 
 describe('the position', () => {
-  test('is the next event by default, after= otherwise, and Last-Event-ID before both', async () => {
+  test('defaults to the next event, and Last-Event-ID takes precedence over after', async () => {
     await addPet();
     const end = await newestId();
     await using next = await open();
@@ -91,7 +91,7 @@ describe('the position', () => {
   });
 
   test.each(['x', '1.0', '9223372036854775808', '1, 2'])(
-    '400 for an invalid Last-Event-ID: %s',
+    'is rejected with 400 for an invalid Last-Event-ID: %s',
     async (id) => {
       const { status, error } = await app.call('GET', '/events/stream?after=y', {
         headers: { 'Last-Event-ID': id },
@@ -104,12 +104,12 @@ describe('the position', () => {
     },
   );
 
-  test('410 events_expired for an event that does not exist', async () => {
+  test('is rejected with 410 events_expired for an event that does not exist', async () => {
     const answer = await app.call('GET', `/events/stream?after=${(await newestId()) + 1}`);
     expect([answer.status, answer.error.code]).toEqual([410, 'events_expired']);
   });
 
-  test('is resumed without a gap or a duplicate, during writes', async () => {
+  test('can be resumed during writes without gaps or duplicates', async () => {
     const from = await newestId();
     const seen: number[] = [];
     let isWriting = true;
@@ -140,7 +140,7 @@ describe('the position', () => {
 });
 
 describe('types', () => {
-  test('are those selected and readable by the key', async () => {
+  test('are those that are selected and that the key may read', async () => {
     const { account } = await wealthy();
     const scopes = ['events:read', 'pets:read'] as const;
     const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);
@@ -162,7 +162,7 @@ describe('types', () => {
 });
 
 describe('the end', () => {
-  test.each(keyLossNames)('comes when %s, and only for the affected streams', async (what) => {
+  test.each(keyLossNames)('is sent when %s, and only to the affected streams', async (what) => {
     const losing = await losingKey(app, what);
     await using source = await open('', losing);
     await using others = await open('', await wealthy());
@@ -173,7 +173,7 @@ describe('the end', () => {
     expect(source.events).toEqual([]);
   });
 
-  test('does not come when a key loses a scope that the stream does not need', async () => {
+  test('is not sent when a key loses a scope that the stream does not need', async () => {
     const { key, keyId } = await wealthy();
     await using source = await open('?type=pet.*', { key });
     await using all = await open('', { key });
@@ -183,7 +183,7 @@ describe('the end', () => {
     await until(() => source.events.length === 1);
   });
 
-  test('comes immediately when the service stops, and the stream can be resumed without a gap', async () => {
+  test('is sent immediately when the service stops, and the stream can be resumed without a gap', async () => {
     await using own = await startTestApp();
     const first = await open('', { key: own.key, of: own });
     await addPet(own);
@@ -197,7 +197,7 @@ describe('the end', () => {
     expect([...first.ids, ...second.ids]).toEqual([1, 2]);
   });
 
-  test('comes where events are missing, and a new stream gets 410', async () => {
+  test('is sent where events are missing, and a new stream gets 410', async () => {
     await using own = await startTestApp();
     await using source = await open('', { key: own.key, of: own });
     await addPet(own);

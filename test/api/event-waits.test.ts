@@ -21,7 +21,7 @@ async function waiting(of: TestApp, key: string, query = '') {
 }
 
 describe('a request that waits', () => {
-  test.each(keyLossNames)('gets the error of a new request when %s', async (what) => {
+  test.each(keyLossNames)('gets the error that a new request would get when %s', async (what) => {
     const losing = await losingKey(app, what);
     const { answer } = await waiting(app, losing.key, '&type=order.*');
     await keyLosses[what](app, losing);
@@ -32,7 +32,7 @@ describe('a request that waits', () => {
       expect(headers.get(name)).toBe(again.headers.get(name));
   });
 
-  test('continues to wait when its key loses a scope that it does not need', async () => {
+  test('keeps waiting when its key loses a scope that it does not need', async () => {
     await using own = await startTestApp();
     const losing = await losingKey(own, 'its key loses the scope of a type');
     const { answer } = await waiting(own, losing.key);
@@ -46,7 +46,7 @@ describe('a request that waits', () => {
 });
 
 describe('when the service drains', () => {
-  test('a waiting request gets its response immediately, and later ones within a second', async () => {
+  test('a waiting request is answered immediately, and later requests within a second', async () => {
     const own = await startTestApp({ DRAIN_SECONDS: '2' });
     const { answer } = await waiting(own, own.key);
     const stopping = own[Symbol.asyncDispose]();

@@ -32,7 +32,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
       }
     });
 
-    test('has the same ETag for the same body with any key of the account', async () => {
+    test('returns the same ETag for the same body with any key of the account', async () => {
       const { account, key: own } = await app.tenant('free');
       const { key } = await app.operator.keys.create(account.id, 'other', undefined, scopes);
       const sample = await sampleOf(app, operation, own);

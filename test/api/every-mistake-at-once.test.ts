@@ -17,7 +17,7 @@ describe.each(withBody)('$operationId', (operation) => {
   const target = `${path.replace(/\{\w+\}/, '1')}?x=1`;
   const others = ['query:x', ...(header === undefined ? [] : [`header:${header}`])];
 
-  test('lists the mistakes of query and header beside invalid JSON', async () => {
+  test('lists mistakes in query and headers along with invalid JSON', async () => {
     const answer = await app.call(method, target, { headers, body: '{bad' });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', [...others, 'body:']]);
     expect(answer.error.message).toContain('x is unknown');
@@ -25,7 +25,7 @@ describe.each(withBody)('$operationId', (operation) => {
   });
 
   if (body?.optional !== true) {
-    test('lists them beside a missing body', async () => {
+    test('lists them along with a missing body', async () => {
       const answer = await app.call(method, target, { headers, body: '' });
       expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', [...others, 'body:']]);
       expect(answer.error.message).toContain('the body is missing. Send a JSON object');

@@ -66,14 +66,14 @@ for (const operation of allOperations) {
       },
     );
 
-    test('takes the scheme in any case', async () => {
+    test('accepts the scheme in any case', async () => {
       for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
         const headers = { Authorization: `${scheme} ${app.key}` };
         expect((await sendNew(app, operation, { key: null, headers })).status).toBeLessThan(300);
       }
     });
 
-    test('400 invalid_parameter for a parameter it does not know, naming it', async () => {
+    test('400 invalid_parameter names an unknown parameter', async () => {
       const sample = await sampleOf(app, operation);
       const answer = await send(app, { ...sample, target: `${sample.target}?stauts=sold&verbose` });
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
@@ -89,7 +89,7 @@ for (const operation of allOperations) {
       }
     });
 
-    test('500 internal_error also when callers cannot be looked up, with what their address has left', async () => {
+    test('500 internal_error if callers cannot be looked up shows the limits of their address', async () => {
       const { app: broken, of } = withoutKeys;
       const { sample, key } = of(operation);
       const answer = await send(broken, sample, { key });
@@ -164,7 +164,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
 });
 
 describe.each(allOperations.filter(({ free }) => free))('$operationId', (operation) => {
-  test('is free and works when the quota is used up', async () => {
+  test('is free and works when the quota is exhausted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
     expect((await sendNew(app, operation, { key })).number('X-RateLimit-Remaining')).toBe(1);
     expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(0);
@@ -176,7 +176,7 @@ describe.each(allOperations.filter(({ free }) => free))('$operationId', (operati
 describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
   const { scope } = operation;
 
-  test('needs only its scope', async () => {
+  test('requires only its scope', async () => {
     const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
     const { key } = await app.app.admin.keys.create(account.id, 'only one', undefined, scope && [scope]);
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
@@ -184,7 +184,7 @@ describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (opera
 });
 
 describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
-  test('HEAD has the headers of GET without a body, with any status', async () => {
+  test('HEAD returns the headers of GET without a body, whatever the status', async () => {
     const { target } = await sampleOf(app, operation);
     const calls = [
       { target, key: app.key },

@@ -20,7 +20,7 @@ const spend = (of: TestApp, key: string) => of.call('GET', '/pets', { key });
 const at = (of: TestApp, seconds: number) => new Date((of.clock.seconds + seconds) * 1_000).toISOString();
 
 describe('200', () => {
-  test('is the plan with both windows, members in the order of the contract', async () => {
+  test('contains the plan and both windows, with members in the order of the contract', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
     expect((await look(app, key)).text).toBe(
@@ -42,7 +42,7 @@ describe('200', () => {
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
   });
 
-  test('opens no window: a window opens with the first request that counts', async () => {
+  test('opens no window, because a window opens with the first request that counts', async () => {
     const { key } = await app.tenant('free');
     expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
     app.clock.advance(30);
@@ -53,7 +53,7 @@ describe('200', () => {
     expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 30));
   });
 
-  test('shows a window that ended as a new one', async () => {
+  test('shows a window that has ended as a new one', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
     app.clock.advance(60);
@@ -62,7 +62,7 @@ describe('200', () => {
     expect(day.resetAt).toBe(at(app, 86_400 - 60));
   });
 
-  test('while a window is exhausted has nothing remaining and the end of the window', async () => {
+  test('shows nothing remaining and the end of the window while a window is exhausted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
     for (let sent = 0; sent < 2; sent++) await spend(app, key);
     expect((await spend(app, key)).error.code).toBe('rate_limit_exceeded');
@@ -81,7 +81,7 @@ describe('200', () => {
 describe('a ban', () => {
   const scarce = { perMinute: 1, perDay: 1_000 };
 
-  test('is shown with its end and not prolonged', async () => {
+  test('is shown with its end, and is not extended', async () => {
     await using strict = await startTestApp({ BAN_STRIKES: '1' });
     const { key, account } = await strict.tenant('enterprise', scarce);
     const other = await strict.operator.keys.create(account.id, 'other');
@@ -103,7 +103,7 @@ describe('a ban', () => {
 });
 
 describe('other statuses', () => {
-  test('401 without a valid key, which counts against the address, and 429 when that is exhausted', async () => {
+  test('401 without a valid key counts against the address, and 429 follows once its limit is reached', async () => {
     await using strict = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '3' });
     const wrong = makeKey(randomBytes);
     expect((await strict.call('GET', '/rate-limit', { key: null })).error.code).toBe('missing_api_key');

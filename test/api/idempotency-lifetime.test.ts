@@ -27,7 +27,7 @@ describe('an answer is kept for 24 hours', () => {
     }
   });
 
-  test('through restarts', async () => {
+  test('across restarts', async () => {
     const own = await buyerOf(app);
     const petId = await own.addPet();
     const first = await own.place(petId, under('same'));

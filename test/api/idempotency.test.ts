@@ -16,7 +16,7 @@ const petsIn = async (of: Buyer) => {
 };
 
 describe('a replay', () => {
-  test('is the first response, even after the order was delivered and its animal deleted', async () => {
+  test('repeats the first response, even after the order has been delivered and its animal deleted', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     const first = await buyer.place(petId, under(key));
@@ -45,7 +45,7 @@ describe('a replay', () => {
     expect(again.number('X-RateLimit-Remaining')).toBe(first.number('X-RateLimit-Remaining') - 1);
   });
 
-  test('works with another key of the same account, which may have rotated its key', async () => {
+  test('works with another key of the same account, which may have rotated keys', async () => {
     const key = freshKey();
     const body = newPet('Rotated');
     const first = await buyer.call('POST', '/pets', under(key, { body }));
@@ -77,7 +77,7 @@ test('of many concurrent requests with one key and two bodies, one is performed 
 });
 
 describe('422 idempotency_key_reused', () => {
-  test('for a body of the same meaning in other bytes', async () => {
+  test('is returned for an equivalent body with different bytes', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     await buyer.place(petId, under(key));
@@ -88,7 +88,7 @@ describe('422 idempotency_key_reused', () => {
 });
 
 describe('a key', () => {
-  test('of another account is a different key', async () => {
+  test('is separate for each account', async () => {
     const other = await buyerOf(app);
     const key = freshKey();
     const answers = [
@@ -109,7 +109,7 @@ describe('a key', () => {
     expect(answers.map(isReplayed)).toEqual([null, 'true', null]);
   });
 
-  test('is ignored by GET, PATCH, PUT and DELETE, malformed or not', async () => {
+  test('is ignored by GET, PATCH, PUT and DELETE, even if malformed', async () => {
     for (const key of ['two words', '', freshKey()]) {
       const petId = await buyer.addPet();
       for (const name of ['One', 'Two']) {

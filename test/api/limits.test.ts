@@ -27,7 +27,7 @@ const limitsOf = (answer: Answer | undefined) => ({
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);
 
 describe('a plan', () => {
-  test('free admits its 60 requests of a minute and not one more', async () => {
+  test('free admits 60 requests per minute and not one more', async () => {
     const { key } = await app.tenant('free');
     const reset = app.clock.seconds + 60;
     for (let remaining = 59; remaining >= 0; remaining--) {
@@ -71,7 +71,7 @@ describe('a plan', () => {
 
 describe('a change of the date while the service runs', () => {
   test.each([-200_000, -1, 3_600])(
-    'by %i s keeps all counts and puts no Reset in the past',
+    'by %i s keeps all counts and never puts a Reset in the past',
     async (seconds) => {
       const { key } = await app.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
       expect(statuses(await burst(key, 2))).toEqual([200, 200]);
@@ -86,7 +86,7 @@ describe('a change of the date while the service runs', () => {
     },
   );
 
-  test('applies to expiry and removal from then on', async () => {
+  test('applies to expiry and removal from that moment', async () => {
     await using dated = await startTestApp({ GET_PET_SUNSET: '2027-01-15T12:00:00Z' });
     const { account } = await dated.tenant('free');
     const { key } = await dated.app.admin.keys.create(account.id, 'short', 3_600_000);

@@ -20,7 +20,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
 const list = async (query: string) => (await app.call('GET', `/pets?${query}`)).json;
 
-test('a list has 20 animals by ascending id by default', async () => {
+test('a list returns 20 animals by ascending id by default', async () => {
   expect((await app.call('GET', '/pets')).json).toEqual(pets.slice(0, 20));
 });
 
@@ -28,7 +28,7 @@ test('the links of the largest pages return every animal once', async () => {
   expect(await walk(app, '/pets?limit=100')).toEqual(pets);
 });
 
-test('a list shows animals of another process with the next request', async () => {
+test('a list shows animals added by another process with the next request', async () => {
   await using fresh = await startTestApp();
   await fresh.call('POST', '/pets', { body: newPet() });
   for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
@@ -41,7 +41,7 @@ test('a list shows animals of another process with the next request', async () =
 });
 
 describe('pages', () => {
-  test('contain every animal that exists the whole time exactly once, while others are added and deleted', async () => {
+  test('contain every animal that exists throughout exactly once, while others are added and deleted', async () => {
     await using fresh = await startTestApp();
     const before = await addPets(fresh, 40, 'sold', 'pending');
     // After every page, remove the animal at the cursor and one after it.
@@ -60,7 +60,7 @@ describe('pages', () => {
     expect(ids).toEqual(expect.arrayContaining(idsOf(stayed)));
   });
 
-  test('are linked by absolute addresses when a public address is configured', async () => {
+  test('are linked with absolute URLs if a public address is configured', async () => {
     await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com/store/' });
     await addPets(known, 2);
     const { first, next } = linksOf(await known.call('GET', '/pets?limit=1'));
@@ -71,7 +71,7 @@ describe('pages', () => {
 });
 
 describe('the filter id', () => {
-  test('returns each animal once by ascending id, for ids in any order and repeated ones', async () => {
+  test('returns each animal once by ascending id, even if ids are unordered or repeated', async () => {
     expect(await list('id=9,3,9,5000,-1,0,9223372036854775807,3,1')).toEqual(
       [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id)),
     );

@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const rounds = 10;
 
 describe('concurrent requests', () => {
-  test('to order one animal result in one 201, and pet_not_available for the others', async () => {
+  test('to order one animal get one 201, and pet_not_available for the others', async () => {
     const other = await buyerOf(app);
     const petId = await buyer.addPet();
     const answers = await Promise.all(
@@ -56,7 +56,7 @@ describe('concurrent requests', () => {
   });
 });
 
-test('updatedAt never decreases, even after the date was set back', async () => {
+test('updatedAt never decreases, even after the date is set back', async () => {
   const order = await buyer.order();
   app.clock.step(-3_600);
   expect((await buyer.step(order.id, 'approve')).json).toMatchObject({ updatedAt: order.updatedAt });

@@ -33,7 +33,7 @@ function expectRefused(answer: Answer, scope: Scope): void {
 const scoped = allOperations.filter(({ scope }) => scope !== undefined);
 
 describe.each(scoped)('$operationId', (operation) => {
-  test('403 with all other scopes, and with none', async () => {
+  test('is rejected with 403 for a key with all other scopes, or with none', async () => {
     const sample = await sampleOf(app, operation);
     for (const buyer of [allBut.get(operation.scope as Scope), none]) {
       expectRefused(await send(app, sample, { key: buyer?.key ?? null }), operation.scope as Scope);
@@ -42,7 +42,7 @@ describe.each(scoped)('$operationId', (operation) => {
 });
 
 describe.each(scoped.filter(({ method }) => method === 'GET'))('$operationId', (operation) => {
-  test('403 even for a page that is cached for others', async () => {
+  test('is rejected with 403 even if the page is cached for other keys', async () => {
     const { target } = await sampleOf(app, operation);
     await owner.call('GET', target);
     expectRefused(await none.call('HEAD', target), operation.scope as Scope);
@@ -51,7 +51,7 @@ describe.each(scoped.filter(({ method }) => method === 'GET'))('$operationId', (
   });
 });
 
-test('the rate limit needs no scope', async () => {
+test('reading the rate limit requires no scope', async () => {
   expect((await none.call('GET', '/rate-limit')).status).toBe(200);
 });
 
@@ -77,13 +77,13 @@ describe('the scopes of a key', () => {
     expect(await may(app, key)).toEqual([...defaultScopes]);
   });
 
-  test('are all of them for the first key of a new store', async () => {
+  test('are all scopes for the first key of a new store', async () => {
     await using fresh = await startTestApp();
     const made = fresh.app.firstKey;
     expect(await may(fresh, made?.key ?? '')).toEqual([...allScopes]);
   });
 
-  test('are changed by any process from the next request on', async () => {
+  test('can be changed by any process from the next request on', async () => {
     const own = await buyerOf(app, []);
     for (const given of [['orders:read'], [], allScopes, ['pets:write', 'pets:read']] as Scope[][]) {
       for (const { keys } of [app.operator, app.app.admin]) {
@@ -93,7 +93,7 @@ describe('the scopes of a key', () => {
     }
   });
 
-  test('are the same for both keys after a rotation', async () => {
+  test('stay the same when the key is rotated', async () => {
     const own = await buyerOf(app, ['orders:read', 'pets:write']);
     const successor = await app.operator.keys.rotate(own.keyId, 60_000);
     expect(successor.scopes).toEqual(['pets:write', 'orders:read']);
@@ -105,7 +105,7 @@ describe('the scopes of a key', () => {
     expect(await may(app, successor.key)).toEqual(['pets:write', 'orders:read']);
   });
 
-  test('of a store without scopes are the default ones', async () => {
+  test('are the default ones in a store from before scopes', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await writeOldStore(path, join(folder.path, 'store.limits.db'));

@@ -59,7 +59,7 @@ describe('a webhook of another account', () => {
     expect([after.text, after.header('ETag')]).toEqual([before.text, before.header('ETag')]);
   });
 
-  test('is in no list, even if its owner just read the same page', async () => {
+  test('appears in no list, even if its owner has just read the same page', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const { id } = await created(owner);
     for (let round = 0; round < 2; round++) {
@@ -68,7 +68,7 @@ describe('a webhook of another account', () => {
     }
   });
 
-  test('is not the response to an Idempotency-Key that its owner used', async () => {
+  test('is not returned for an Idempotency-Key that its owner used', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const options = { ...bodyOf({ url }), ...under(freshKey()) };
     const first = (await owner.call('POST', '/webhooks', options)).json as Shown;
@@ -94,12 +94,12 @@ describe('the types', () => {
       ['pet.*', 'order.*', 'category.*', 'webhook.*'],
     ],
   ];
-  test.each(groups)('default to all types that a key with the scopes %p may read', async (scopes, types) => {
+  test.each(groups)('default to all types that a key with scopes %p may read', async (scopes, types) => {
     const owner = await buyerOf(app, [...scopes, 'webhooks:write']);
     expect((await created(owner)).types).toEqual(types);
   });
 
-  test('that a key may not read are rejected with 403, which names them and the missing scopes', async () => {
+  test('are rejected with 403 if the key may not read them, which names them and the missing scopes', async () => {
     const owner = await buyerOf(app, ['webhooks:write']);
     const { id } = await created(owner);
     const members = bodyOf({ url, types: ['webhook.*', 'order.placed', 'category.*'] });
@@ -118,7 +118,7 @@ describe('the types', () => {
   });
 
   test.each([[['pet.created', 'pets.*']], [['pet.*', 'Pet.*']], [['pet.*', 7]]])(
-    'that do not exist are rejected with 400: %p',
+    'are rejected with 400 if they do not exist: %p',
     async (types) => {
       const answer = await create(await buyerOf(app), { types });
       expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:types.1']]);
@@ -141,7 +141,7 @@ describe('the URL', () => {
     expect(answer.error.message).toContain(message);
   });
 
-  test('that leads to a private address is rejected with 400, but a repeated request gets its first response', async () => {
+  test('is rejected with 400 if it leads to a private address, but a repeated request gets its first response', async () => {
     const owner = await buyerOf(app);
     const options = { ...bodyOf({ url }), ...under(freshKey()) };
     const first = await owner.call('POST', '/webhooks', options);
@@ -167,7 +167,7 @@ describe('the URL', () => {
 });
 
 describe('a disabled webhook', () => {
-  test('gets no redelivered events until it is enabled', async () => {
+  test('receives no redelivered events until it is enabled', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner);
     const enable = (enabled: boolean) => owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled }));
@@ -180,7 +180,7 @@ describe('a disabled webhook', () => {
 });
 
 describe('the secret', () => {
-  test('has 32 random bytes, and is in the response to its creation only', async () => {
+  test('has 32 random bytes, and appears only in the response to its creation', async () => {
     const owner = await buyerOf(app);
     const first = await create(owner);
     const { id, secret } = first.json as Shown;
@@ -205,7 +205,7 @@ describe('the secret', () => {
     expect((await owner.call('DELETE', target, { headers })).status).toBe(204);
   });
 
-  test('changes with a rotation, and the old one is valid for 24 hours', async () => {
+  test('changes when it is rotated, and the old one stays valid for 24 hours', async () => {
     const owner = await buyerOf(app);
     const { id, secret: former } = await created(owner);
     const { secret } = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
@@ -227,7 +227,7 @@ test('a webhook begins with the first event after its creation', async () => {
 });
 
 describe('a change', () => {
-  test('of the description to null removes it, and an empty change has no effect', async () => {
+  test('that sets the description to null removes it, and an empty change has no effect', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner, { description: 'Stock' });
     const read = await owner.call('GET', `/webhooks/${id}`);

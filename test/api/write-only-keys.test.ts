@@ -64,7 +64,7 @@ test.each(shown)('$operationId returns the result to a key that may read it', as
   expect(answer.text).toContain(secret);
 });
 
-test('a repeated response has no body either', async () => {
+test('a repeated response also has no body', async () => {
   const approve = changes.find(({ operationId }) => operationId === 'approveOrder') as Row;
   const [target] = await changeOf(approve);
   const once = { headers: { 'Idempotency-Key': 'once' } };

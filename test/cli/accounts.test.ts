@@ -13,7 +13,7 @@ interface Account {
   readonly closedAt: string | null;
 }
 
-test('accounts create --json reports the account with its id, quota and instant', async () => {
+test('accounts create --json prints the account with its id, quota and creation time', async () => {
   const before = Date.now();
   const account = await place.json<Account>('accounts', 'create', '--name', 'Søren & Co', '--plan', 'pro');
   expect(Object.keys(account)).toEqual([
@@ -31,7 +31,7 @@ test('accounts create --json reports the account with its id, quota and instant'
   expect(Date.parse(account.createdAt)).toBeGreaterThanOrEqual(before - 1_000);
 });
 
-test('an enterprise account brings its own limits, and set-plan changes them', async () => {
+test('an enterprise account is created with custom limits, and set-plan changes them', async () => {
   const quota = ['--per-minute', '5000', '--per-day', '1000000'];
   const made = await place.json<Account>(
     'accounts',
@@ -65,7 +65,7 @@ test('accounts show prints the limits of an account', async () => {
   expect(stdout).toMatch(/^Account \d+ \(Told\), plan free: 60 requests per minute, 1,000 per day\.\n$/);
 });
 
-test('an unknown account cannot be changed', async () => {
+test('changing an unknown account fails', async () => {
   const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,

@@ -61,7 +61,7 @@ function runIn({ folder, path }: Workplace, command: readonly string[]): Promise
 }
 
 describe('backup', () => {
-  test('prints its contents and time, and is recorded in the audit log', async () => {
+  test('prints the contents and time of the backup, and is recorded in the audit log', async () => {
     await using place = await newShop();
     await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
     await place.output('import', 'pets.csv');
@@ -75,7 +75,7 @@ describe('backup', () => {
     ]);
   });
 
-  test('replaces only backups, and only with --replace', async () => {
+  test('overwrites only backups, and only with --replace', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('made.backup'));
     expect(await place.failure(1, 'backup', 'made.backup')).toContain('Use --replace');
@@ -107,7 +107,7 @@ describe('backup', () => {
     expect(await place.files()).not.toContain('made.backup');
   });
 
-  test('deletes the files of a killed backup', async () => {
+  test('deletes the files left by a killed backup', async () => {
     await using place = await newShop();
     // No process has this number.
     await place.write('made.backup.4194999.partial', 'half');
@@ -139,7 +139,7 @@ describe('backup', () => {
     ]);
   });
 
-  test('is rejected as a store by the service', async () => {
+  test('creates a file that the service refuses to use as its store', async () => {
     await using place = await backedUpShop();
     const { exitCode, stderr } = await place.run(['pets', 'list'], {
       environment: { DATABASE_URL: 'sqlite:made.backup' },
@@ -152,7 +152,7 @@ describe('backup', () => {
 });
 
 describe('backup verify', () => {
-  test('of an intact one prints its time and contents, as text and as JSON', async () => {
+  test('prints the time and contents of an intact backup, as text and as JSON', async () => {
     await using place = await newShop();
     const made = await place.json<{ createdAt: string; bytes: number }>('backup', 'made.backup');
     const said = await place.output('backup', 'verify', 'made.backup');
@@ -168,7 +168,7 @@ describe('backup verify', () => {
     });
   });
 
-  test('of a damaged one fails, with text and with JSON', async () => {
+  test('fails for a damaged backup, with text and with JSON', async () => {
     await using place = await backedUpShop();
     change(place.path('made.backup'), "UPDATE accounts SET name = 'x'");
     expect(await place.failure(1, 'backup', 'verify', 'made.backup')).toContain('is damaged');
@@ -176,7 +176,7 @@ describe('backup verify', () => {
     expect(error).toMatchObject({ error: { message: expect.stringContaining('is damaged') } });
   });
 
-  test('without a file reads the store, whether or not it is being served', async () => {
+  test('verifies the store if no file is given, whether or not it is being served', async () => {
     await using place = await newShop();
     expect(await place.output('backup', 'verify')).toContain('Read all of the store');
     await using _service = await place.serve();
@@ -185,7 +185,7 @@ describe('backup verify', () => {
 });
 
 describe('restore', () => {
-  test('to another path creates a store there, in a new folder', async () => {
+  test('creates a store at another path, in a new folder', async () => {
     await using place = await backedUpShop();
     expect(await place.output('restore', 'made.backup', '--to', 'drill/copy.db')).toContain('To serve it: ');
     expect(statSync(place.path('drill/copy.db')).mode & 0o777).toBe(0o600);
@@ -195,7 +195,7 @@ describe('restore', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('replaces only stores, and only with --replace', async () => {
+  test('overwrites only stores, and only with --replace', async () => {
     await using place = await backedUpShop();
     expect(await place.failure(1, 'restore', 'made.backup')).toContain('Use --replace');
     await place.write('letter', 'Dear animals');
@@ -212,7 +212,7 @@ describe('restore', () => {
     await place.output('restore', 'made.backup', '--replace');
   });
 
-  test('of a damaged, newer, foreign or missing file changes nothing', async () => {
+  test('changes nothing if the file is damaged, newer, foreign or missing', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('store.db'));
     copyFileSync(place.path('made.backup'), place.path('damaged.backup'));
@@ -236,7 +236,7 @@ describe('restore', () => {
     expect(existsSync(place.path('store.db.restoring'))).toBe(false);
   });
 
-  test('restores a damaged store', async () => {
+  test('replaces a damaged store', async () => {
     await using place = await backedUpShop();
     const bytes = readFileSync(place.path('store.db'));
     bytes.fill(0xa5, 100);

@@ -28,7 +28,7 @@ const call = (key: string, method = 'GET', target = '/pets', options: CallOption
   answerOf(service.url, method, target, { key, ...options });
 const statusOf = async (key: string) => (await call(key)).status;
 
-test('a created key is admitted with the next request, and a revoked one is rejected', async () => {
+test('a new key is accepted and a revoked key is rejected from the next request on', async () => {
   const { id, key } = await newKey('--plan', 'pro');
   expect(await statusOf(key)).toBe(200);
   await place.json('keys', 'revoke', String(id));
@@ -72,7 +72,7 @@ test('a ban is listed with its key, account, end and level, and a lift applies t
   expect((await place.run(['bans', 'list'])).stdout).toBe('No keys are banned.\n');
 });
 
-test('int64 is exact from an import through the API and back to an export', async () => {
+test('int64 values stay exact from an import through the API to an export', async () => {
   const { key } = await newKey(...ample);
   const edges = ['9223372036854775807', '-9223372036854775808', '9007199254740993'];
   await Bun.write(
@@ -92,7 +92,7 @@ test('int64 is exact from an import through the API and back to an export', asyn
   for (const edge of edges) expect(stdout).toContain(`Edge,${edge},available\n`);
 });
 
-test('during an import, the service answers every creation, and no animal is lost', async () => {
+test('the service answers every create request during an import, and no animal is lost', async () => {
   const { key } = await newKey(...ample);
   const count = 6_000;
   const rows = Array.from({ length: count }, (_, row) => `imported ${row},1,pending\n`);

@@ -23,7 +23,7 @@ test('categories have any int64 as their id, exactly, and are listed by ascendin
   );
 });
 
-test('set renames, show shows, and after remove the animals keep their category', async () => {
+test('set renames a category, show prints it, and remove leaves the animals in it', async () => {
   await place.write('pets.csv', 'name,categoryId\nOzzy,7\n');
   await place.json('import', 'pets.csv');
   await place.json('categories', 'set', '7', 'Dogs');

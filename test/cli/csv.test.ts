@@ -35,7 +35,7 @@ const anyPets = fc.array(anyPet, { maxLength: 20 });
 const anyChunk = fc.integer({ min: 1, max: 64 });
 
 describe('a file written by export', () => {
-  test('is read by import in chunks of any size', () => {
+  test('is read by import in chunks of any size without a difference', () => {
     always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
@@ -62,7 +62,7 @@ const anyField = fc.string({
   maxLength: 8,
 });
 
-test('CSV quoted in any valid way is read as another reader of CSV reads it', () => {
+test('CSV quoted in any valid way is read as by another CSV reader', () => {
   const quoted = fc.tuple(anyField, fc.boolean()).map(([text, isQuoted]) => ({
     text,
     csv: isQuoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,
@@ -104,7 +104,7 @@ describe('for any bytes', () => {
     ['CSV', 'name,categoryId\n', () => new CsvReader()],
     ['NDJSON', '', () => new NdjsonReader()],
   ] as const) {
-    test(`${name}: every line that is not blank belongs to exactly one row, which is an animal or has a reason`, () => {
+    test(`${name}: every line that is not blank belongs to exactly one row, which is either an animal or rejected with a reason`, () => {
       always(fc.tuple(anyBytes, anyChunk), ([bytes, chunk]) => {
         const content = Buffer.concat([Buffer.from(head), bytes]);
         const records = read(newReader(), content, chunk);

@@ -71,14 +71,14 @@ function commandsOf(command: Command, words: readonly string[] = []): string[] {
   });
 }
 
-test('every operation of the admin API has a command, or a reason why there is none', async () => {
+test('every operation of the admin API has a command, or a stated reason for having none', async () => {
   const ids = new Set([...derived.map(([id]) => id), ...Object.keys(otherDoors)]);
   expect([...ids].sort()).toEqual(Object.keys(adminOperations).sort());
   const commands = commandsOf(await programOf({}));
   expect(doors.filter(([, command]) => !commands.includes(command))).toEqual([]);
 });
 
-test('an operation has either derived commands or others', () => {
+test('an operation has either derived commands or handwritten ones', () => {
   expect(derived.filter(([id]) => Object.hasOwn(otherDoors, id))).toEqual([]);
 });
 
@@ -193,7 +193,7 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
   },
 );
 
-test('the log has no key, no token and no fingerprint of one', async () => {
+test('the log contains no key, no token and no fingerprint of either', async () => {
   const secrets = done
     .map(({ answer }) => answer as { readonly key?: string; readonly token?: string })
     .flatMap(({ key, token }) => [key, token])

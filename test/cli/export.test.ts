@@ -55,7 +55,7 @@ async function filledWorkplace(): Promise<Workplace> {
 
 const textAt = (place: Workplace, name: string) => readFile(place.path(name), 'utf8');
 
-test('export → import → export is identical to the byte, within and between both formats', async () => {
+test('export → import → export is byte-identical, within and between both formats', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('names.ndjson'), ndjson);
   expect(await place.json<ImportReport>('import', 'names.ndjson')).toMatchObject({
@@ -74,7 +74,7 @@ test('export → import → export is identical to the byte, within and between 
   expect(await textAt(other, 'two.ndjson')).toBe(ndjson);
 });
 
-test('the report has the count, and only a complete file gets its name', async () => {
+test('the report shows the count, and only a complete file gets its final name', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr, exitCode } = await place.run(['export', 'count.csv']);
   expect({ stdout, stderr, exitCode }).toEqual({
@@ -88,7 +88,7 @@ test('the report has the count, and only a complete file gets its name', async (
   expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
 });
 
-test('an existing file is overwritten only with --force, and a link remains a link', async () => {
+test('an existing file is overwritten only with --force, and a link stays a link', async () => {
   await using place = await filledWorkplace();
   await Bun.write(place.path('there.csv'), 'precious');
   expect(await place.failure(1, 'export', 'there.csv')).toBe(
@@ -136,14 +136,14 @@ test('--escape-formulas prevents spreadsheets from running names, and without it
   expect(json).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('applies to CSV only') });
 });
 
-test('standard output has only animals, and the report goes to standard error', async () => {
+test('only animals are written to standard output, and the report goes to standard error', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr } = await place.run(['export', '-', '--format', 'ndjson', '--json']);
   expect(stdout).toBe(ndjson);
   expect(JSON.parse(stderr)).toEqual({ file: '-', exported: names.length });
 });
 
-test('a reader that closes the pipe ends an export without an error', async () => {
+test('an export exits without an error when its reader closes the pipe', async () => {
   await using place = await newWorkplace();
   const many = Array.from({ length: 10_000 }, (_, row) => `many ${row},1,sold\n`);
   await Bun.write(place.path('many.csv'), `name,categoryId,status\n${many.join('')}`);

@@ -16,7 +16,7 @@ async function filledWorkplace(): Promise<Workplace> {
   return place;
 }
 
-test('export --ids has the exact ids in both formats', async () => {
+test('export --ids writes exact ids in both formats', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   expect(await textAt(place, 'ids.csv')).toBe(
@@ -45,7 +45,7 @@ test('export supports the filters of the API, alone and combined', async () => {
   expect(report).toEqual({ file: 'some.csv', exported: 1 });
 });
 
-test('a file with ids is imported only with --new-ids, which the error names', async () => {
+test('a file with ids is imported only with --new-ids, as the error says', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   await place.json('export', 'ids.ndjson', '--ids');
@@ -79,7 +79,7 @@ test('import adds only matching rows and counts the others as skipped', async ()
   expect(again).toMatchObject({ status: 'already-complete', added: 0 });
 });
 
-test('imports of overlapping parts are rejected, and those of separate parts are not', async () => {
+test('imports of overlapping parts of a file are rejected, and those of separate parts are not', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', csv);
   await place.json('import', 'pets.csv', '--status', 'sold');

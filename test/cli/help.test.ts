@@ -69,7 +69,7 @@ test('--help and --version succeed, and a missing or unknown command is a usage 
   );
 });
 
-test('help names a command of any depth', async () => {
+test('help accepts a command at any depth', async () => {
   for (const words of [['keys'], ['keys', 'create'], ['backup', 'verify']]) {
     expect(await place.run(['help', ...words])).toEqual(await place.run([...words, '--help']));
   }
@@ -115,7 +115,7 @@ test('copy reads addresses from the environment, and errors about them show no p
   }
 });
 
-test('a command with invalid settings lists all of them, exits with 2 and creates no store', async () => {
+test('a command with invalid settings lists all mistakes, exits with 2 and creates no store', async () => {
   const environment = { PORT: 'many', DATABASE_URL: 'mysql://x' };
   for (const args of [['serve'], ['keys', 'list'], ['openapi']]) {
     const { exitCode, stdout, stderr } = await place.run(args, { environment });

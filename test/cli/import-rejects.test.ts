@@ -4,7 +4,7 @@ import { type ImportReport as Report, sharedWorkplace } from '../support/cli.ts'
 
 const place = await sharedWorkplace();
 
-test('rejected CSV rows are written unchanged, and are imported after a correction', async () => {
+test('rejected CSV rows are written unchanged, and can be imported after they are corrected', async () => {
   const name = await place.write('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
   const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
   expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
@@ -26,7 +26,7 @@ test('rejected CSV rows are written unchanged, and are imported after a correcti
   ]);
 });
 
-test('the audit log names the file of an import and counts its rows', async () => {
+test('the audit log records the file of an import and its number of rows', async () => {
   const name = await place.write('logged.csv', 'name,categoryId\nA,1\n,1\n');
   await place.json<Report>('import', name);
   const { stdout } = await place.run(['audit', 'list', '--limit', '1']);
@@ -56,7 +56,7 @@ test('rejected NDJSON rows are written unchanged, each with one line and reason'
   expect(third.split('\n')[0]).toBe('{"line":2,"reason":"name is required; categoryId is required"}');
 });
 
-test('an existing file is not overwritten, and the imported file never', async () => {
+test('an existing file is overwritten only on request, and the imported file never', async () => {
   const name = await place.write('mine.csv', 'name,categoryId\n,1\n');
   expect(
     await place.failure(1, 'import', name, '--rejects', await place.write('other.csv', 'precious')),
@@ -71,7 +71,7 @@ test('an existing file is not overwritten, and the imported file never', async (
   );
 });
 
-test('an unwritable file of rejected rows stops the import before rows are added', async () => {
+test('an unwritable file for rejected rows stops the import before any row is added', async () => {
   const name = await place.write('nowhere.csv', 'name,categoryId\nNowhere,1\n');
   expect(await place.failure(1, 'import', name, '--rejects', 'nowhere/rejects.csv')).toBe(
     'animal-store: Cannot write nowhere/rejects.csv: ENOENT: no such file or directory.\n',

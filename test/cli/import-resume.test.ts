@@ -116,7 +116,7 @@ test('an interrupted import of standard input names the line for --from-line', a
   await expectAllOnce(place);
 });
 
-test('two imports of the same file at once add no row twice', async () => {
+test('two concurrent imports of the same file add no row twice', async () => {
   await using place = await filledWorkplace();
   const results = await Promise.all([
     ended(place.start(['import', 'pets.csv'])),

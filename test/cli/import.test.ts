@@ -4,7 +4,7 @@ import { newWorkplace, type ImportReport as Report, sharedWorkplace } from '../s
 const place = await sharedWorkplace();
 
 describe('CSV', () => {
-  test('adds the valid rows in order and reports the others with line and reason', async () => {
+  test('adds the valid rows in order, and reports the others with line and reason', async () => {
     const name = await place.write(
       'mixed.csv',
       'status,name,categoryId\nsold,Ólafur,1\n,"Georgia ""George""",2\n,,3\nlost,\\,4\npending,Rex,x\n,Rex\n,  Rex ,-5\n',
@@ -27,7 +27,7 @@ describe('CSV', () => {
     ]);
   });
 
-  test('--json is one line with the ids, the lines and the counts', async () => {
+  test('--json prints one line with the ids, the lines and the counts', async () => {
     const name = await place.write('shape.csv', 'name,categoryId\nA,1\n,1\nB,1\n');
     const report = await place.json<Report>('import', name);
     expect(report).toEqual({
@@ -122,16 +122,19 @@ describe('CSV', () => {
     ['a column twice', 'name,name,categoryId\nA,B,1\n', ['"name" is repeated']],
     ['no header at all', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
     ['nothing at all', '', ['is empty', 'name,categoryId,status']],
-  ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
-    // In a new store, because another test may have imported the same bytes.
-    await using place = await newWorkplace();
-    const { exitCode, stdout, stderr } = await place.run([
-      'import',
-      await place.write(`${what}.csv`, content),
-    ]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    for (const message of messages) expect(stderr).toContain(message);
-  });
+  ])(
+    'a header row with %s is rejected with an error that names it, and nothing is added',
+    async (what, content, messages) => {
+      // In a new store, because another test may have imported the same bytes.
+      await using place = await newWorkplace();
+      const { exitCode, stdout, stderr } = await place.run([
+        'import',
+        await place.write(`${what}.csv`, content),
+      ]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+      for (const message of messages) expect(stderr).toContain(message);
+    },
+  );
 
   test('the first 20 rejected rows are shown with the number of the others', async () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
@@ -143,7 +146,7 @@ describe('CSV', () => {
 });
 
 describe('NDJSON', () => {
-  test('reads JSON as the API does, int64 exact, and rejects what the API rejects', async () => {
+  test('is read as the API reads JSON, with exact int64, and rejected where the API rejects it', async () => {
     const name = await place.write(
       'pets.ndjson',
       [
@@ -193,7 +196,7 @@ describe('NDJSON', () => {
 });
 
 describe('repeated imports', () => {
-  test('a completely imported file adds nothing under any name, except with --again', async () => {
+  test('importing a complete file again adds nothing, even under another name, unless --again is set', async () => {
     const content = 'name,categoryId\nOnce,1\n,1\n';
     await place.json('import', await place.write('once.csv', content));
     const second = await place.json<Report>('import', await place.write('renamed.csv', content));
@@ -243,7 +246,7 @@ describe('repeated imports', () => {
     }
   });
 
-  test('an imported part does not count as the whole file, and its rows are not added twice', async () => {
+  test('importing a part does not count as importing the whole file, and adds no row twice', async () => {
     const name = await place.write('part.csv', 'name,categoryId\nPartA,1\nPartB,1\nPartC,1\n');
     const part = ['import', name, '--from-line', '4'];
     expect(await place.json<Report>(...part)).toMatchObject({ status: 'complete', added: 1, firstLine: 4 });
@@ -259,7 +262,7 @@ describe('repeated imports', () => {
     expect((await place.json<Report>('import', name)).status).toBe('already-complete');
   });
 
-  test('--from-line on the first row is the whole file', async () => {
+  test('--from-line with the first row imports the whole file', async () => {
     const name = await place.write('first.csv', 'name,categoryId\nFirst,1\n');
     expect((await place.json<Report>('import', name, '--from-line', '2')).added).toBe(1);
     expect((await place.json<Report>('import', name)).status).toBe('already-complete');

@@ -37,7 +37,7 @@ test('keys create --plan creates an account for the key, and --account uses an e
   expect(await listed(first.id)).toMatchObject({ name: 'website', state: 'live', expiresAt: null });
 });
 
-test('keys create warns that the key of a closed account is inactive until that is reopened', async () => {
+test('keys create warns that the key of a closed account is inactive until the account is reopened', async () => {
   const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'pro');
   await place.json('accounts', 'close', String(accountId));
   const { stdout } = await place.run(['keys', 'create', '--account', String(accountId)]);
@@ -77,7 +77,7 @@ test('--expires-in accepts seconds, minutes, hours and days', async () => {
   expect(lifetimes).toEqual(Object.values(durations).map((seconds) => seconds * 1_000));
 });
 
-test('keys rotate prints the new key like create, and the old one stays active for the grace period', async () => {
+test('keys rotate prints the new key, and the old one stays active for the grace period', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'rotated');
   const from = Date.now();
   const successor = await place.json<Issued>('keys', 'rotate', String(old.id), '--grace', '15m');
@@ -91,7 +91,7 @@ test('keys rotate prints the new key like create, and the old one stays active f
   expect(await listed(successor.id)).toMatchObject({ name: 'rotated', state: 'live', expiresAt: null });
 });
 
-test.each(['0', '0s'])('keys rotate --grace %s ends the old key now', async (grace) => {
+test.each(['0', '0s'])('keys rotate --grace %s revokes the old key immediately', async (grace) => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'free');
   const { stdout } = await place.run(['keys', 'rotate', String(old.id), '--grace', grace]);
   expect(stdout).toMatch(
@@ -100,7 +100,7 @@ test.each(['0', '0s'])('keys rotate --grace %s ends the old key now', async (gra
   expect((await listed(old.id))?.state).toBe('expired');
 });
 
-test('without --grace the old key has 24 hours', async () => {
+test('without --grace the old key stays active for 24 hours', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'free');
   const from = Date.now();
   await place.json('keys', 'rotate', String(old.id), '--expires-in', '90d');
@@ -175,7 +175,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['a negative grace', ['keys', 'rotate', '1', '--grace=-1s'], /30s, 15m, 24h or 90d/],
 ];
 test.concurrent.each(wrongUses)(
-  '%s is a usage error, and the message has the correct form',
+  '%s is a usage error, and the message shows the correct form',
   async (_mistake, args, message) => {
     expect(await place.failure(2, ...args)).toMatch(message);
   },
@@ -200,7 +200,7 @@ describe('--scopes', () => {
     );
   });
 
-  test('are those named, in any order; all is all of them; and the list shows them', async () => {
+  test('accepts scopes in any order, and all for every scope, and the list shows them', async () => {
     const { id, scopes } = await create('--scopes', 'orders:write,pets:read');
     expect(scopes).toEqual(['pets:read', 'orders:write']);
     expect((await create('--scopes', 'all')).scopes).toEqual(all);

@@ -33,7 +33,7 @@ test('a cancelled order releases its animal', async () => {
   expect(await orders('place', petId)).toMatchObject({ status: 'placed' });
 });
 
-test('a violation of the rules fails with the message of the API and exit code 1, and changes nothing', async () => {
+test("a violation of the rules fails with the API's message and exit code 1, and changes nothing", async () => {
   const petId = await newPet();
   const { id } = await orders('place', petId);
   const refusals: [args: string[], message: string][] = [

@@ -41,7 +41,7 @@ test('pets list --json is one line with exact integers', async () => {
   expect(await text('pets', 'list', '--category', '77')).toBe('[]\n');
 });
 
-test('the filters of pets list are those of the API, and combine', async () => {
+test('pets list has the filters of the API, which can be combined', async () => {
   expect(await idsIn('--status', 'available')).toEqual([2, 3]);
   expect(await idsIn('--category', '3')).toEqual([3, 4]);
   expect(await idsIn('--category', '3', '--status', 'pending')).toEqual([4]);
@@ -50,7 +50,7 @@ test('the filters of pets list are those of the API, and combine', async () => {
   expect(await idsIn('--category', '3', '--after', '3')).toEqual([4]);
 });
 
-test('a list of several pages has each animal once, in order', async () => {
+test('a list of several pages shows each animal once, in order', async () => {
   await using other = await newWorkplace();
   const rows = Array.from({ length: 205 }, (_, n) => `Ozzy ${n},${n % 2},\n`);
   await other.write('pets.csv', `name,categoryId,status\n${rows.join('')}`);

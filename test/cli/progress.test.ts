@@ -67,7 +67,7 @@ test('the rate excludes the progress of earlier runs', () => {
   expect(shown()).toEndWith('110 rows  100/s  9 s left');
 });
 
-test('without a known total there is a count and a rate, and no bar', () => {
+test('without a known total, a count and a rate are shown, and no bar', () => {
   const { shown, clock, ...place } = stage();
   using progress = new Progress('rows', undefined, { visible: true, ...place });
   progress.update(1, 1);

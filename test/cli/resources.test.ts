@@ -55,7 +55,7 @@ test.each([
   expect(`--${word} <${placeholder}>`).toBe(flags);
 });
 
-test('descriptions are those of the schemas, without the rules that error messages have', () => {
+test('descriptions come from the schemas, without the rules that error messages explain', () => {
   expect(memberOf('orders list', 'petId').description).toBe('only orders for this animal');
   expect(memberOf('orders place', 'petId').description).toBe('id of the ordered animal');
   expect(memberOf('accounts create', 'name').description).toBe('name of the account');
@@ -112,7 +112,7 @@ test('required members of a row are required', async () => {
   }
 });
 
-test('a change without members lists the members that can be changed', async () => {
+test('the error for a change without members lists those that can be changed', async () => {
   expect(await place.failure(2, 'pets', 'update', '1')).toBe(
     'animal-store: Nothing to change: specify --name, --category or --status.\n',
   );

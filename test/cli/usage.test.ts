@@ -39,7 +39,7 @@ test('usage lists the keys with the most requests, and the callers of deprecated
   expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +OK +4XX +429 +5XX +DEPRECATED +LAST USED\n/);
 });
 
-test('usage shows the requests of an account, a key and operations over time', async () => {
+test('usage shows the requests of an account, of a key and of operations over time', async () => {
   expect(await place.json<object[]>('usage', '--account', '1')).toMatchObject([counts]);
   expect(await place.json<object[]>('usage', '--key', '1', '--by', 'day')).toMatchObject([counts]);
   const codes = { ok: 5, invalid_parameter: 4 };
@@ -55,11 +55,11 @@ test('usage shows the requests of an account, a key and operations over time', a
   expect(await place.json<object[]>('usage', '--minutes')).toMatchObject([{ operation: 'listPets', codes }]);
 });
 
-test('keys show has the last use of a key and its requests today', async () => {
+test('keys show prints when a key was last used and how many requests it sent today', async () => {
   expect(await place.json<object>('keys', 'show', '1')).toMatchObject({ state: 'live', requestsToday: 14 });
 });
 
-test('limits show has the counts of the running service', async () => {
+test('limits show prints the counts of the running service', async () => {
   const { key, accountId } = await place.json<{ key: string; accountId: number }>(
     'keys',
     'create',

@@ -6,7 +6,7 @@ import { newWorkplace } from '../support/cli.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 import { response, startReceiver } from '../webhooks/receiver.ts';
 
-test('webhooks test sends a request and prints its outcome without the response', async () => {
+test('webhooks test sends a request and prints the result without the response', async () => {
   await using place = await newWorkplace();
   let status = '503 Busy';
   await using receiver = await startReceiver((socket) => socket.write(response(status, 'private')));
@@ -30,7 +30,7 @@ test('webhooks test sends a request and prints its outcome without the response'
   expect(blocked.stdout).toMatch(/^The URL .* for the networks in WEBHOOK_ALLOWED_NETWORKS \(\d+ ms\)\.\n$/);
 });
 
-test('webhooks redeliver reports the events to send, and rejects a disabled webhook', async () => {
+test('webhooks redeliver prints the number of events to send, and rejects a disabled webhook', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const url = `sqlite:${place.path('store.db')}`;

@@ -59,7 +59,7 @@ describe('a program under a strict compiler', () => {
     expect(reported).toEqual(expected);
   });
 
-  test('sees that getting one animal is deprecated', async () => {
+  test('reports that getting one animal is deprecated', async () => {
     const types = await Bun.file(
       join(project.folder, 'node_modules/@animal-store/client/dist/pets.d.ts'),
     ).text();
@@ -142,7 +142,7 @@ describe('the program, compiled', () => {
   );
 
   describe.skipIf(!hasTools)('with other versions', () => {
-    test('compiles with the most common TypeScript', async () => {
+    test('compiles with the most common TypeScript version', async () => {
       const options = { ...nodenext, ...dom, noEmit: true };
       expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });
     });

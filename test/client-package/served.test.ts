@@ -31,7 +31,7 @@ store.pets
   .then((pet) => console.log(pet?.name, pet?.categoryId === 7n));
 `;
 
-test('is installed from its address into an empty project, and runs in Node.js as ES module and CommonJS', async () => {
+test('can be installed from its URL into an empty project, and runs in Node.js as an ES module and as CommonJS', async () => {
   await Bun.write(join(folder.path, 'package.json'), '{ "name": "project", "private": true }');
   const install = ['npm', 'install', '--no-audit', '--no-fund', `${app.url}/client.tgz`];
   expect(await run(install, folder.path)).toMatchObject({ exitCode: 0 });

@@ -8,7 +8,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe('pace', () => {
-  test('avoids 429 after another program used part of the limit, and with many concurrent calls', async () => {
+  test('avoids 429 even if another program has used part of the limit, and with many concurrent calls', async () => {
     const { time, answers, store, othersSend } = await freeClientOf(app, { pace: true, maxWaitSeconds: 600 });
     await othersSend(25);
     await time.until(Promise.all(Array.from({ length: 200 }, () => store.inventory.get())));
@@ -17,7 +17,7 @@ describe('pace', () => {
     expect(time.now()).toBeLessThanOrEqual(4 * 60_000);
   });
 
-  test('prevents the ban of a program that is restarted repeatedly while the quota is used up', async () => {
+  test('prevents a ban of a program that is restarted repeatedly while the quota is exhausted', async () => {
     const { time, answers, client, othersSend } = await freeClientOf(app, { pace: true, maxWaitSeconds: 0 });
     await othersSend(60);
     for (let start = 0; start < 150; start++) {

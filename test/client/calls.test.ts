@@ -32,7 +32,7 @@ describe('a call', () => {
     }
   });
 
-  test('has the whole response with the remaining quota', async () => {
+  test('returns the whole response with the remaining quota on request', async () => {
     const { key } = await app.tenant('free');
     const answer = await new AnimalStore({ key, url: app.url }).pets.create(ozzy).withResponse();
     expect(answer).toMatchObject({ data: { name: 'Ozzy' }, status: 201 });
@@ -59,7 +59,7 @@ describe('a call', () => {
     expect(await store.pets.delete(data.id)).toBeUndefined();
   });
 
-  test('is performed once with an idempotency key, and each time without one', async () => {
+  test('is performed once with an idempotency key, and every time without one', async () => {
     const create = (idempotencyKey?: string) => store.pets.create(ozzy, { idempotencyKey }).withResponse();
     const [first, again] = [await create('cart-7'), await create('cart-7')];
     expect(again.data).toEqual(first.data);
@@ -92,7 +92,7 @@ describe('a call', () => {
     expect(stranger).toBeInstanceOf(AnimalStoreError);
   });
 
-  test('of the removed operation rejects with its successor', async () => {
+  test('to a removed operation rejects with an error that names its successor', async () => {
     await using later = await startTestApp();
     later.clock.set('2030-12-05T00:00:00Z');
     const error = await rejectionOf(new AnimalStore({ key: later.key, url: later.url }).pets.get(1));
@@ -100,14 +100,14 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'operation_removed', successor: '/v1/pets' });
   });
 
-  test('has the stack of its caller', async () => {
+  test('includes its caller in the stack trace of an error', async () => {
     async function theCaller() {
       return await store.orders.get(404);
     }
     expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
   });
 
-  test('whose response is read does not reject a second time', async () => {
+  test('rejects only once if its response is read', async () => {
     const rejected: unknown[] = [];
     const count = (error: unknown) => rejected.push(error);
     process.on('unhandledRejection', count);
@@ -138,7 +138,7 @@ describe('an option', () => {
     expect(urls).toEqual(['https://example.com/animals/v1/rate-limit']);
   });
 
-  test('that is invalid is rejected immediately, without the key in the message', () => {
+  test('is rejected immediately if it is invalid, without the key in the message', () => {
     const wrong = [
       { url: undefined },
       { url: '127.0.0.1:3000' },
@@ -167,7 +167,7 @@ describe('an option', () => {
     expect(() => new make(null)).toThrow(ArgumentError);
   });
 
-  test('sets headers of all or single requests, but none of those that the client sets', async () => {
+  test('can set headers of all requests or of one, but none that the client itself sets', async () => {
     const seen: Headers[] = [];
     const own = { authorization: 'Basic x', 'content-type': 'text/plain' };
     const store = new AnimalStore({
@@ -192,7 +192,7 @@ describe('an option', () => {
     });
   });
 
-  test('that is invalid for a call rejects before a request is sent', async () => {
+  test('rejects the call before a request is sent if it is invalid', async () => {
     const sent: unknown[] = [];
     const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
     const calls = [

@@ -44,7 +44,7 @@ function nextWait(): Promise<unknown> {
   return until(() => waits > before);
 }
 
-test('a page has typed events and the position after them, in both orders', async () => {
+test('a page contains typed events and the position after them, in both orders', async () => {
   const after = await end();
   const [pet] = await add(1);
   await store.categories.put(7n, { name: 'Dogs' });
@@ -63,14 +63,14 @@ test('a page has typed events and the position after them, in both orders', asyn
 });
 
 describe('following', () => {
-  test('begins after `after`, and yields each event of all pages once and in order', async () => {
+  test('starts after `after`, and yields each event of all pages once and in order', async () => {
     const after = await end();
     await add(250);
     expect(await take(250, { after })).toEqual(idsBehind(after, 250));
     expect(await take(1, { after: 0n })).toEqual([1n]);
   });
 
-  test('begins with the next event by default, which arrives while it waits', async () => {
+  test('starts with the next event by default', async () => {
     const after = await end();
     const waiting = nextWait();
     const first = take(1, {});
@@ -79,7 +79,7 @@ describe('following', () => {
     expect(await first).toEqual([after + 1n]);
   });
 
-  test('reports the position after the events of a page were handled, including those of other types', async () => {
+  test('reports its position after the events of a page have been handled, including skipped types', async () => {
     const after = await end();
     await add(2);
     const ending = new AbortController();

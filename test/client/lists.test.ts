@@ -21,7 +21,7 @@ test('a walk reads all pages, of a hundred items by default', async () => {
   expect(await store.pets.list({ limit: 90 }).toArray()).toEqual(pets);
 });
 
-test('the key is sent only to the address of the client, for any link', async () => {
+test('the key is sent only to the configured url, whatever the link', async () => {
   const links: (string | null)[] = [];
   const hosts = new Set<string>();
   for await (const { headers } of store.pets.list({ limit: 100 }).pages()) links.push(headers.get('link'));
@@ -65,7 +65,7 @@ test('pages have their headers, and the last one no next cursor', async () => {
   ]);
 });
 
-test('a walk continues at the cursor of another one', async () => {
+test('a walk can continue at the cursor of another one', async () => {
   const filter = { status: 'available', limit: 40 } as const;
   const first: Pet[] = [];
   let cursor: string | undefined;

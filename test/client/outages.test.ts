@@ -130,7 +130,7 @@ describe('an endless outage', () => {
     },
   );
 
-  test('ends after 10 s for a client that has never reached the service, and the error names the url', async () => {
+  test('ends retries after 10 s for a client that has never reached the service, and the error names the url', async () => {
     for (const failure of [failures['refused connections'], failures['unknown hosts']]) {
       const { time, store, begin } = clientIn(failure, 3_600);
       begin();
@@ -153,7 +153,7 @@ describe('an endless outage', () => {
     expect(new Set(errors.map(({ retryAfterSeconds }) => retryAfterSeconds))).toEqual(new Set([undefined]));
   });
 
-  test('counts the time of attempts that time out', async () => {
+  test('includes attempts that time out in the waiting time', async () => {
     let late: Failure = () => failed('ECONNRESET');
     const { time, store, sentAt } = await reachedClient((perform) => late(perform), 3_600);
     late = async () => {
@@ -164,7 +164,7 @@ describe('an endless outage', () => {
     expect(sentAt).toHaveLength(3);
   });
 
-  test('is not waited for with maxWaitSeconds or maxRetries of 0', async () => {
+  test('causes no wait if maxWaitSeconds or maxRetries is 0', async () => {
     for (const options of [{ maxWaitSeconds: 0 }, { maxRetries: 0 }]) {
       const { time, store } = await reachedClient(failures['the 502 of a proxy'], 3_600, options);
       const error = await time.until(rejectionOf(store.inventory.get()));
@@ -216,7 +216,7 @@ describe('DELETE', () => {
     expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
   });
 
-  test('with a refused connection was not sent, except in Bun, which may have sent it before', () => {
+  test('with a refused connection counts as not sent, except in Bun, which may have sent it before', () => {
     const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
     const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
     expect(isUncertain(error, 'DELETE')).toBe(true);

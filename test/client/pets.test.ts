@@ -11,7 +11,7 @@ const create = (name: string) => store.pets.create({ name, categoryId: 7 });
 const extended = ({ name }: Pet) => ({ name: `${name}+` });
 
 describe('pets.find', () => {
-  test('returns the animal, and undefined where there is none', async () => {
+  test('returns the animal, or undefined if it does not exist', async () => {
     const pet = await create('Ozzy');
     expect(await store.pets.find(pet.id)).toEqual(pet);
     expect(await store.pets.find(404_404)).toBeUndefined();
@@ -24,7 +24,7 @@ describe('pets.find', () => {
 });
 
 describe('pets.updateWith', () => {
-  test('loses no change of 20 concurrent callers', async () => {
+  test('loses no change when 20 callers run it concurrently', async () => {
     const { id } = await create('Ozzy');
     await Promise.all(Array.from({ length: 20 }, () => store.pets.updateWith(id, extended)));
     expect(await store.pets.find(id)).toMatchObject({ name: `Ozzy${'+'.repeat(20)}` });
@@ -38,7 +38,7 @@ describe('pets.updateWith', () => {
     expect(await store.pets.updateWith(id, () => undefined)).toMatchObject({ name: 'Rex' });
   });
 
-  test('rejects with what the change throws', async () => {
+  test('rejects with the error that the change throws', async () => {
     const { id } = await create('Ozzy');
     const mistake = new Error('not this one');
     const change = () => {

@@ -6,7 +6,7 @@ const limits = (remaining: number, resetSeconds = 50) => ({
   day: { limit: 1_000, remaining: 900, resetSeconds: 40_000 },
 });
 
-test('of responses out of order, the one with less remaining applies', () => {
+test('if responses arrive out of order, the one with less remaining applies', () => {
   const quota = new Quota();
   quota.update(limits(10), 0, 100);
   quota.update(limits(7), 200, 300);
@@ -17,7 +17,7 @@ test('of responses out of order, the one with less remaining applies', () => {
   expect(quota.left(400)).toBe(9);
 });
 
-test('the first reported end of a window applies, because seconds are rounded up', () => {
+test('the first reported reset time of a window applies, because seconds are rounded up', () => {
   const quota = new Quota();
   quota.update(limits(0, 50), 0, 100);
   quota.update(limits(0, 50), 0, 900);

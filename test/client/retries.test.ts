@@ -47,7 +47,7 @@ async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise
 }
 
 describe('a request whose response is lost', () => {
-  test('is performed once when it is a POST, with the first response', async () => {
+  test('is performed once if it is a POST, and resolves with the first response', async () => {
     const category = 1001n;
     const pet = await lost((store) => store.pets.create({ name: 'Ozzy', categoryId: category }));
     expect(await direct.pets.list({ categoryId: category }).toArray()).toEqual([pet]);
@@ -56,28 +56,28 @@ describe('a request whose response is lost', () => {
     expect(await lost((store) => store.orders.approve(order.id))).toMatchObject({ status: 'approved' });
   });
 
-  test('is retried when it is a GET or PUT', async () => {
+  test('is retried if it is a GET or PUT', async () => {
     expect(await lost((store) => store.categories.put(1002, { name: 'Dogs' }))).toMatchObject({
       name: 'Dogs',
     });
     expect(await lost((store) => store.categories.get(1002))).toMatchObject({ name: 'Dogs' });
   });
 
-  test('succeeds when it is a DELETE, although the retry gets 404', async () => {
+  test('succeeds if it is a DELETE, although the retry gets 404', async () => {
     const pet = await direct.pets.create(ozzy);
     expect(await lost((store) => store.pets.delete(pet.id))).toBeUndefined();
     expect(await direct.pets.list({ ids: [pet.id] }).toArray()).toEqual([]);
     expect(await rejectionOf(direct.pets.delete(pet.id))).toBeInstanceOf(NotFoundError);
   });
 
-  test('is not retried when it is a PATCH, which could undo later changes by others', async () => {
+  test('is not retried if it is a PATCH, which could undo later changes by others', async () => {
     const pet = await direct.pets.create(ozzy);
     const error = await rejectionOf(lost((store) => store.pets.update(pet.id, { name: 'Anna' })));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
   });
 
-  test('is retried when it is a PATCH with If-Match, which fails because the animal has changed', async () => {
+  test('is retried if it is a PATCH with If-Match, which fails because the animal has changed', async () => {
     const { data, etag } = await direct.pets.create(ozzy).withResponse();
     const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
     expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
@@ -86,7 +86,7 @@ describe('a request whose response is lost', () => {
 });
 
 describe('without a response', () => {
-  test('a request is retried as often as maxRetries allows, and the error has the reason', async () => {
+  test('a request is retried as often as maxRetries allows, and the error states the reason', async () => {
     const attempts: number[] = [];
     await proxy.cut();
     const store = clientOf({ onRequest: ({ attempt }) => attempts.push(attempt), maxRetries: 3 });
@@ -222,7 +222,7 @@ describe('a response', () => {
     });
   });
 
-  test('500 of a PATCH is not retried', async () => {
+  test('500 is not retried for a PATCH', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'));
     expect(await rejectionOf(store.pets.update(1, { name: 'Anna' }))).toBeInstanceOf(ServerError);
     expect(keys).toHaveLength(1);
@@ -234,14 +234,14 @@ describe('a response', () => {
     expect(keys).toHaveLength(2);
   });
 
-  test('that is incomplete is retried', async () => {
+  test('is retried if it is incomplete', async () => {
     const headers = { 'content-type': 'application/json' };
     const { store, keys } = behind(new Response('{"available":1,"pen', { headers }));
     expect(await store.inventory.get()).toHaveProperty('sold');
     expect(keys).toHaveLength(2);
   });
 
-  test('of another server is reported as such', async () => {
+  test('is reported as such if it comes from another server', async () => {
     const html = { headers: { 'content-type': 'text/html' } };
     const signIn = await rejectionOf(behind(new Response('<h1>Sign in</h1>', html)).store.inventory.get());
     expect(signIn).toMatchObject({ code: 'unexpected_response', status: 200, name: 'ServerError' });
@@ -256,7 +256,7 @@ describe('a response', () => {
     expect(String(gateway)).toContain('got a 502 from a proxy');
   });
 
-  test('of the wrong shape is not a success', async () => {
+  test('is not a success if it has the wrong shape', async () => {
     const json = (text: string) =>
       behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
     const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };
@@ -269,7 +269,7 @@ describe('a response', () => {
     expect(await json('[]').pets.list().toArray()).toEqual([]);
   });
 
-  test('with other data in details has none', async () => {
+  test('with unexpected data in details results in an error without details', async () => {
     const error = await rejectionOf(
       behind(
         Response.json({ code: 'invalid_body', message: 'no', status: 400, details: 'none' }, { status: 400 }),
@@ -278,7 +278,7 @@ describe('a response', () => {
     expect(error).toMatchObject({ code: 'invalid_body', details: [] });
   });
 
-  test('that redirects is an error, and the key is not sent to the target', async () => {
+  test('is an error if it redirects, and the key is not sent to the target', async () => {
     const seen: string[] = [];
     const elsewhere = Bun.serve({ port: 0, fetch: ({ url }) => new Response(String(seen.push(url))) });
     const old = Bun.serve({ port: 0, fetch: () => Response.redirect(elsewhere.url.href, 308) });

@@ -24,14 +24,14 @@ describe('429', () => {
     expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
   });
 
-  test('of one call delays all calls of the client, and none is sent during the wait', async () => {
+  test('delays all calls of the client, and none is sent during the wait', async () => {
     const { time, answers, store, othersSend } = await freeClient();
     await othersSend(60);
     await time.until(Promise.all(Array.from({ length: 50 }, () => store.inventory.get())));
     expect(answers).toEqual(['429 at 0', 'asked at 60', ...Array(50).fill('200 at 60')]);
   });
 
-  test('is avoided by a client that is the only user of its key, with any number of concurrent calls', async () => {
+  test('is avoided by a client that is the only user of its key, whatever the number of concurrent calls', async () => {
     const { time, answers, store } = await freeClient({ maxWaitSeconds: 600 });
     await time.until(Promise.all(Array.from({ length: 150 }, () => store.inventory.get())));
     const times = (count: number, what: string) => Array(count).fill(what);
@@ -42,7 +42,7 @@ describe('429', () => {
     ]);
   });
 
-  test('of a whole minute is waited out by default, even after slow responses', async () => {
+  test('is waited out for a whole minute by default, even after slow responses', async () => {
     const { time, answers, client } = await freeClient();
     const slow = async (url: string, init: RequestInit) => {
       await time.sleep(100);
@@ -55,7 +55,7 @@ describe('429', () => {
     expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
   });
 
-  test('longer than maxWaitSeconds is thrown immediately, and later calls are not sent', async () => {
+  test('is thrown immediately if the wait is longer than maxWaitSeconds, and later calls are not sent', async () => {
     const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
     await othersSend(60);
     const error = (await time.until(rejectionOf(store.inventory.get()))) as RateLimitError;
@@ -74,7 +74,7 @@ describe('429', () => {
     expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
   });
 
-  test('of the day is thrown immediately with the remaining time', async () => {
+  test('is thrown immediately with the remaining time if the daily quota is exhausted', async () => {
     const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 60 });
     for (let minute = 0; minute < 17; minute++) {
       await othersSend(59);
@@ -85,7 +85,7 @@ describe('429', () => {
     expect(time.now()).toBe(17 * 60_000);
   });
 
-  test('of a ban is a BannedError, and no request is sent until the ban is over', async () => {
+  test('is a BannedError if the key is banned, and no request is sent until the ban ends', async () => {
     const { time, answers, store, othersSend } = await freeClient();
     await othersSend(61);
     await time.until(time.sleep(1_000));
@@ -191,7 +191,7 @@ describe('waiting', () => {
     return { time, waits, store };
   };
 
-  test('supports a Retry-After with a date', async () => {
+  test('accepts a Retry-After with a date', async () => {
     const headers = { date: 'Fri, 15 Jan 2027 10:00:00 GMT', 'retry-after': 'Fri, 15 Jan 2027 10:00:07 GMT' };
     const { time, waits, store } = await proxied([{ status: 503, headers }]);
     await time.until(store.inventory.get());
@@ -211,7 +211,7 @@ describe('waiting', () => {
     expect(new Set(told.waits).size).toBe(4);
   });
 
-  test('supports the longest Retry-After', async () => {
+  test('accepts the longest Retry-After', async () => {
     const told = (seconds: number) =>
       new Response('', { status: 503, headers: { 'retry-after': `${seconds}` } });
     const time = new VirtualTime(app.clock);

@@ -29,7 +29,7 @@ function isRightToTheStandard(headers: Record<string, string>): boolean {
   }
 }
 
-test('a delivery signed by the library is an event with exact ids, for any form of headers and body', async () => {
+test('a delivery signed by the library is parsed with exact ids, for any type of headers and body', async () => {
   const headers = signed();
   const upper = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]),
@@ -53,7 +53,7 @@ test('during a rotation, each secret verifies a delivery with both signatures, a
   for (const each of secrets) expect(await verifyWebhook(secrets, signed(each), body)).toBeDefined();
 });
 
-test('time may differ by five minutes, before and after', async () => {
+test('the timestamp may differ by five minutes in both directions', async () => {
   for (const age of [-240, 240]) expect(await verifyWebhook(secret, signed(secret, age), body)).toBeDefined();
 });
 
@@ -86,7 +86,7 @@ test.each(Object.entries(wrong))('%s is a WebhookError, like in the library', as
   expect(error).toMatchObject({ code: 'webhook_rejected', status: undefined });
 });
 
-test('an invalid or missing secret is a mistake of the caller', async () => {
+test("an invalid or missing secret is reported as the caller's mistake", async () => {
   for (const each of ['', 'whsec_', 'whsec_%%', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])
     expect(await rejectionOf(verifyWebhook(each, signed(), body))).toBeInstanceOf(ArgumentError);
   expect(await rejectionOf(verifyWebhook([], signed(), body))).toBeInstanceOf(WebhookError);

@@ -44,7 +44,7 @@ describe('a cursor', () => {
     });
   });
 
-  test('is rejected with any other filters', () => {
+  test('is rejected with different filters', () => {
     always(fc.tuple(anyId, anyFilters, anyFilters), ([after, made, used]) => {
       fc.pre(made !== used);
       expect(refusal(writeCursor({ after, filters: made }), used)).toBe('invalid_cursor');
@@ -60,19 +60,19 @@ describe('a cursor', () => {
     });
   });
 
-  test('after an id that is not an int64 is rejected', () => {
+  test('is rejected if its id is not an int64', () => {
     for (const after of [2n ** 63n, -(2n ** 63n) - 1n, 9_999_999_999_999_999_999n]) {
       expect(refusal(writeCursor({ after, filters: '' }))).toBe('invalid_cursor');
     }
   });
 
-  test('before the lowest possible id is rejected', () => {
+  test('is rejected if it is before the lowest possible id', () => {
     for (const after of [0n, -1n]) {
       expect(() => readCursor(writeCursor({ after, filters: '' }), '', 1n)).toThrow();
     }
   });
 
-  test('in another encoding of the same bytes is rejected', () => {
+  test('is rejected in another encoding of the same bytes', () => {
     const cursor = writeCursor({ after: 12n, filters: 'sold' });
     for (const text of [`${cursor}=`, `${cursor} `, `${cursor}\n`, ` ${cursor}`]) {
       expect(refusal(text, 'sold')).toBe('invalid_cursor');
@@ -80,7 +80,7 @@ describe('a cursor', () => {
   });
 });
 
-test('filters with separators in their text differ from separate filters', () => {
+test('distinguishes filters whose text contains separators from separate filters', () => {
   const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
     filtersText('/accounts', query),
   );

@@ -79,7 +79,7 @@ test('the script is the published one, compressed for clients that accept it', a
 });
 
 test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
-  '%s responds to HEAD like to GET, without the body',
+  '%s responds to HEAD as to GET, without the body',
   async (path) => {
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)];
     expect(head.status).toBe(200);

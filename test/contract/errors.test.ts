@@ -15,7 +15,7 @@ describe.each([
       .map((section): [string, string] => [/^.*/.exec(section)?.[0] ?? '', section]),
   );
 
-  test('documents every code and no other', () => {
+  test('documents every code and no others', () => {
     const lacking = Object.keys(table).filter((code) => !sections.has(code));
     if (lacking.length > 0) throw new Error(`Add a section to ${path}: ${lacking.join(', ')}.`);
     expect([...sections.keys()].sort()).toEqual(Object.keys(table).sort());

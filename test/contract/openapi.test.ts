@@ -28,7 +28,7 @@ describe.each([
     expect(await redoclyProblems(served)).toEqual([]);
   });
 
-  test('has only examples that match their schema', () => {
+  test('contains only examples that match their schema', () => {
     expect(misfitsIn(JSON.parse(text))).toEqual([]);
   });
 });
@@ -73,7 +73,7 @@ describe.each([...allOperations])('$operationId', (operation) => {
 });
 
 describe('the admin document', () => {
-  test('has every operation with its role and possible statuses', () => {
+  test('contains every operation with its role and possible statuses', () => {
     const documented = Object.values(admin.paths).flatMap((methods) => Object.values(methods));
     expect(documented.map((one) => one?.operationId).sort()).toEqual(Object.keys(adminOperations).sort());
     for (const operation of allAdminOperations) {
@@ -94,7 +94,7 @@ describe('the admin document', () => {
     }
   });
 
-  test('shares the rows of clients except for descriptions and filters, and keeps an operation that is removed for clients', () => {
+  test('shares the client operations except for descriptions and filters, and keeps one that is removed for clients', () => {
     const rows: Readonly<Record<string, Operation>> = operations;
     for (const [id, row] of Object.entries<Operation>(adminOperations)) {
       const { deprecation: _, ...kept } = rows[id] ?? row;
@@ -105,14 +105,14 @@ describe('the admin document', () => {
     }
   });
 
-  test('has every admin error for some operation, and none that only clients get', () => {
+  test('lists every admin error for some operation, and none that only clients get', () => {
     const unused = Object.keys(adminErrors).filter((code) => !adminErrorCodes.includes(code as ErrorCode));
     expect(unused).toEqual([]);
     expect(Object.keys(adminErrors).filter((code) => code in clientErrors)).toEqual([]);
   });
 });
 
-test('no header that changes the effect of a request has an example, because the reference page would send it with every sample', () => {
+test('headers that change the effect of a request have no example, because the reference page would send it with every sample', () => {
   const { parameters } = (
     client as unknown as { components: { parameters: Record<string, HeaderParameter> } }
   ).components;

@@ -23,7 +23,7 @@ test('the service, the budget and the topology spread select the pods of the dep
   }
 });
 
-test('every port is one of the service, and none is that of the admin listener', () => {
+test('every port belongs to the service, and none to the admin listener', () => {
   const port = container.env.find(({ name }) => name === 'PORT')?.value;
   expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
   const { startupProbe, livenessProbe, readinessProbe } = container;
@@ -43,7 +43,7 @@ test('an instance is restarted when it is not alive, but not when it is not read
   expect(container.livenessProbe.httpGet.path).toBe('/livez');
 });
 
-test('its variables are settings without secrets', () => {
+test('its variables are settings, and none contains a secret', () => {
   const names = container.env.map(({ name }) => name);
   expect(Object.keys(settings)).toEqual(expect.arrayContaining(names));
   for (const secret of ['DATABASE_URL', 'REDIS_URL']) expect(names).not.toContain(secret);

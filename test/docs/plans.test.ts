@@ -25,10 +25,10 @@ const documents = projectFiles()
   .map(({ path, text }) => ({ path, found: plansIn(text) }))
   .filter(({ found }) => found.length > 0);
 
-test.each(documents)('the plans in $path are those of the service', ({ found }) => {
+test.each(documents)('the plans in $path match those of the service', ({ found }) => {
   expect(found).toEqual(expected);
 });
 
-test('the guide to rate limits has the plans', () => {
+test('the guide to rate limits lists the plans', () => {
   expect(documents.map(({ path }) => path)).toContain('docs/guides/rate-limits.md');
 });

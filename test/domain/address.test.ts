@@ -6,7 +6,7 @@ import { always } from '../support/property.ts';
 
 const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
 
-test('exactly the strings that the runtime accepts as addresses have a network', () => {
+test('only strings that the runtime accepts as addresses have a network', () => {
   const mapped = fc.ipV4().map((address) => `::ffff:${address}`);
   const zoned = fc.ipV6().map((address) => `${address}%eth0`);
   always(fc.oneof(fc.ipV4(), fc.ipV6(), mapped, zoned, fc.string()), (text) => {
@@ -31,7 +31,7 @@ test('addresses of one /64 are one network in all spellings, and no others are',
   });
 });
 
-test('an IPv4 address mapped into IPv6 is that IPv4 address', () => {
+test('an IPv4-mapped IPv6 address equals the IPv4 address', () => {
   always(fc.tuple(fc.ipV4(), fc.boolean()), ([address, hexadecimal]) => {
     const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
     const tail = hexadecimal ? `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}` : address;
@@ -47,7 +47,7 @@ test.each([
   ['::ffff:10.0.0.0/104', ['10.0.0.0', '10.255.255.255'], ['11.0.0.0', '::a00:1']],
   ['2001:db8::/33', ['2001:db8:7fff::1'], ['2001:db8:8000::', '2001:db7::1']],
   ['::/0', ['::1', '2001:db8::1'], ['10.0.0.1']],
-])('%s has %p and not %p', (text, within, without) => {
+])('%s contains %p but not %p', (text, within, without) => {
   const networks = [parseNetwork(text) ?? expect.unreachable()];
   for (const address of within) expect(isWithin(address, networks)).toBe(true);
   for (const address of without) expect(isWithin(address, networks)).toBe(false);

@@ -5,7 +5,7 @@ import { FakeMachine } from '../support/clock.ts';
 const start = new FakeMachine().clock.now();
 const hour = 3_600_000;
 
-test('both times start at the date of the system, in whole milliseconds', () => {
+test("both times start at the system's date, in whole milliseconds", () => {
   const { clock } = new FakeMachine();
   expect([clock.now(), clock.steady(), clock.aheadSeconds]).toEqual([start, start, 0]);
   const real = systemClock();
@@ -16,7 +16,7 @@ test('both times start at the date of the system, in whole milliseconds', () => 
 });
 
 test.each([-hour, -1_000, -900, 60, 1_000, hour])(
-  'a clock change of %d ms changes the date immediately, and steady time not at all',
+  'a clock change of %d ms changes the date immediately, and does not affect steady time',
   (stepMs) => {
     const machine = new FakeMachine();
     const { clock } = machine;
@@ -30,7 +30,7 @@ test.each([-hour, -1_000, -900, 60, 1_000, hour])(
   },
 );
 
-test('clock changes add up, and setting the date back to its old value leaves no difference', () => {
+test('clock changes add up, and restoring the date leaves no offset', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   for (const [stepMs, ahead] of [
@@ -44,7 +44,7 @@ test('clock changes add up, and setting the date back to its old value leaves no
   }
 });
 
-test('a steady time is never converted to too early a date', () => {
+test('steady time is never converted to a date that is too early', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.step(400);
@@ -69,7 +69,7 @@ test.each([3_000, hour, 30 * hour])(
   },
 );
 
-test('a date set after a suspension counts as elapsed time, not as a clock change', () => {
+test('a date that is set after a suspension counts as elapsed time, not as a clock change', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.suspend(hour);
@@ -102,7 +102,7 @@ function commonSteps(): DateSteps & { count: number; aheadMs: number } {
   };
 }
 
-test('a clock change noticed by several processes counts once, and steady time is the same in all', () => {
+test('a clock change that several processes notice counts once, and steady time is the same in all of them', () => {
   const steps = commonSteps();
   const machines = [new FakeMachine(), new FakeMachine(), new FakeMachine()];
   for (const { clock } of machines) clock.share?.(steps);

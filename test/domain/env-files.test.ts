@@ -35,7 +35,7 @@ describe('a .env file', () => {
     ['# comment\n  export DATABASE_URI = sqlite:x', 'DATABASE_URI', 'DATABASE_URL'],
     ['PORTT=80', 'PORTT', 'PORT'],
     ['port=80', 'port', 'PORT'],
-  ])('%p is refused with the setting that is meant', async (text, found, meant) => {
+  ])('%p is rejected with an error that names the intended setting', async (text, found, meant) => {
     expect(await mistakesIn(text)).toEqual([`.env sets ${found}, which is not a setting. Use ${meant}.`]);
   });
 

@@ -50,7 +50,7 @@ describe('an integer of int64', () => {
     );
   });
 
-  test('is exact at both bounds, and values beyond are rejected', () => {
+  test('is exact at both bounds, and larger values are rejected', () => {
     expect(parseJson('9223372036854775807')).toBe(int64Max);
     expect(parseJson('-9223372036854775808')).toBe(int64Min);
     for (const text of ['9223372036854775808', '-9223372036854775809', '1e19', '-1e19', '1e400', '-1e400']) {
@@ -93,14 +93,14 @@ function exact(value: unknown): unknown {
 }
 
 describe('JSON text', () => {
-  test('is parsed like by the standard parser, for any strings', () => {
+  test('is parsed as by the standard parser, for any strings', () => {
     always(fc.tuple(anyJson, fc.constantFrom(undefined, 1, '\t\n\r ')), ([value, space]) => {
       fc.pre(!JSON.stringify(value).includes('"__proto__"'));
       expect(parseJson(JSON.stringify(value, undefined, space))).toEqual(exact(value));
     });
   });
 
-  test('that the standard parser rejects is rejected', () => {
+  test('is rejected if the standard parser rejects it', () => {
     const broken = fc.tuple(anyJson, fc.nat(), fc.constantFrom('', ',', '}', ']', '"', '{', '0', 'x', '\\'));
     always(fc.oneof(fc.string(), broken.map(broke)), (text) => {
       fc.pre(!isStandard(text));
@@ -108,7 +108,7 @@ describe('JSON text', () => {
     });
   });
 
-  test('with a duplicate member is rejected at any depth and with any escapes', () => {
+  test('is rejected with a duplicate member at any depth and with any escapes', () => {
     const place = fc.tuple(fc.string(), fc.array(fc.constantFrom('array', 'object'), { maxLength: 30 }));
     always(fc.tuple(place, anyJson, anyJson, fc.boolean()), ([[name, wrappers], one, two, escaped]) => {
       fc.pre(name !== '__proto__');
@@ -122,7 +122,7 @@ describe('JSON text', () => {
     });
   });
 
-  test('with several duplicate members and __proto__ lists all of them', () => {
+  test('is rejected with an error that lists all duplicate members and __proto__', () => {
     const text = '{"a":1,"b":{"c":1,"c":2,"__proto__":3},"a":2,"a":3}';
     expect(() => parseJson(text)).toThrow(
       'c is given more than once; __proto__ is not allowed; a is given more than once',
@@ -133,7 +133,7 @@ describe('JSON text', () => {
     expect(parseJson('[{"a":1},{"a":{"a":2}}]')).toEqual([{ a: 1n }, { a: { a: 2n } }]);
   });
 
-  test('with a member __proto__ is rejected with any escapes', () => {
+  test('is rejected with a member __proto__, with any escapes', () => {
     for (const name of ['__proto__', '\\u005f_proto__', '\\u005F\\u005fproto\\u005f_']) {
       expect(() => parseJson(`{"name":"Ozzy","${name}":{}}`)).toThrow(MemberError);
     }
@@ -171,14 +171,14 @@ function clean(value: unknown): string {
   return JSON.stringify(value).replaceAll('__proto__', 'proto');
 }
 
-test('texts near the border of the fast parser of flat objects mean what the grammar says', async () => {
+test('texts near the limits of the fast parser for flat objects are parsed as the grammar says', async () => {
   await jsonTexts({ rounds: 10_000, seed: 20_301_205, progress: () => undefined });
 });
 
 /** Bytes that are invalid UTF-8 in most positions, including a surrogate, an overlong zero and a byte order mark. */
 const oddBytes = ['00', '7f', '80', 'bf', 'c3', 'e2', 'f0', 'f5', 'ff', 'eda080', 'c080', 'efbbbf'];
 
-test('a body whose bytes are not UTF-8 is refused, wherever they are', async () => {
+test('a body with invalid UTF-8 anywhere is rejected', async () => {
   const body = Buffer.from('{"a":1,"é😀":"ü"}');
   for (let at = 0; at <= body.length; at++) {
     for (const odd of oddBytes) {

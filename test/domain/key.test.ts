@@ -27,7 +27,7 @@ describe('a key', () => {
     });
   });
 
-  test('with any character changed is rejected', () => {
+  test('is rejected if any character is changed', () => {
     const typo = fc.tuple(anyKey, fc.nat(41), fc.constantFrom(...base62, '_', '-', ' ', 'é', '０'));
     always(
       typo,
@@ -39,7 +39,7 @@ describe('a key', () => {
     );
   });
 
-  test('with any two different neighbors exchanged is rejected', () => {
+  test('is rejected if any two different neighbors are swapped', () => {
     always(
       fc.tuple(anyKey, fc.nat(40)),
       ([key, at]) => {
@@ -51,7 +51,7 @@ describe('a key', () => {
     );
   });
 
-  test('with a missing or additional character is rejected', () => {
+  test('is rejected if a character is missing or added', () => {
     always(fc.tuple(anyKey, fc.nat(41), fc.constantFrom(...base62)), ([key, at, character]) => {
       expect(isWellFormedKey(key.slice(0, at) + key.slice(at + 1))).toBe(false);
       expect(isWellFormedKey(key.slice(0, at) + character + key.slice(at))).toBe(false);
@@ -73,7 +73,7 @@ describe('a key', () => {
     expect(makeKey(() => bytes.subarray(0, 32)).slice(4, 36)).toBe(base62.slice(0, 32));
   });
 
-  test('uses every random byte below 248 and no other', () => {
+  test('uses every random byte below 248 and no others', () => {
     const batches = [248, 255, 247].map((byte) => new Uint8Array(32).fill(byte));
     expect(makeKey(() => batches.shift() ?? new Uint8Array(32)).slice(4, 36)).toBe('z'.repeat(32));
   });

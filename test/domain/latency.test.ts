@@ -6,7 +6,7 @@ import { always } from '../support/property.ts';
 const median = (ms: number) => latencyQuantiles([[latencyBucketOf(ms), 1]], [0.5])[0] ?? 0;
 
 describe('the bucket of a latency', () => {
-  test('tells it to an eighth and a microsecond', () => {
+  test('is accurate to an eighth, or to a microsecond', () => {
     always(fc.double({ min: 0, max: 117_000, noNaN: true }), (ms) => {
       const bucket = latencyBucketOf(ms);
       expect(bucket).toBeGreaterThanOrEqual(0);
@@ -33,7 +33,7 @@ describe('quantiles', () => {
     expect(latencyQuantiles(counts, [0.25, 0.5, 0.75, 1])).toEqual([104, 112, 1_152, 1_280]);
   });
 
-  test('of no requests are null', () => {
+  test('are null without requests', () => {
     expect(latencyQuantiles([], [0.5, 0.99])).toEqual([null, null]);
   });
 });

@@ -36,11 +36,14 @@ describe('unchanged state', () => {
   test.each([
     ['daily_quota_exceeded', 'minute', { minute: [60, 1], day: [60, 3] }],
     ['rate_limit_exceeded', 'day', { minute: [10, 2], day: [86_400, 2] }],
-  ] as const)('is a window that ended: %s leaves the %s closed', (refusal, _ended, { minute, day }) => {
-    const window = ([age, count]: readonly [number, number]) => ({ openedAt: second - age, count });
-    const usage = { minute: window(minute), day: window(day) };
-    expect(decided(usage, noPenalty)).toMatchObject({ verdict: { refusal }, usage });
-  });
+  ] as const)(
+    'includes windows that have ended: %s leaves the %s closed',
+    (refusal, _ended, { minute, day }) => {
+      const window = ([age, count]: readonly [number, number]) => ({ openedAt: second - age, count });
+      const usage = { minute: window(minute), day: window(day) };
+      expect(decided(usage, noPenalty)).toMatchObject({ verdict: { refusal }, usage });
+    },
+  );
 
   test('is initially empty, without windows and penalties', () => {
     const never = { openedAt: 0, count: 0 };
@@ -84,7 +87,7 @@ describe('the edges of the rules', () => {
     expect(kept).toEqual({ minute: { openedAt: second, count: 1 }, day: { openedAt: second, count: 1 } });
   });
 
-  test('the allowance of an address is reset when its minute is over', () => {
+  test("an address's limit resets when its one-minute window ends", () => {
     const window = { openedAt: second, count: 5 };
     expect(peek(window, 5, startMs + 59_999)).toMatchObject({
       remaining: 0,
@@ -100,14 +103,14 @@ describe('the edges of the rules', () => {
     expect(refund(once, verdict, quota, startMs).usage).toEqual(once);
   });
 
-  test('a refund after the minute does not affect the next one', () => {
+  test('a refund after the end of a minute does not affect the next one', () => {
     const { verdict, usage } = decided(unused, noPenalty);
     const later = refund(usage, verdict, quota, startMs + 60_000).verdict;
     expect(later.minute).toMatchObject({ remaining: 2, resetAt: second + 120 });
     expect(later.day).toMatchObject({ remaining: 3, resetAt: second + daySeconds });
   });
 
-  test('the published rule of bans is the default', () => {
+  test('the documented ban rules are the default', () => {
     expect(defaultBanRules).toEqual({
       strikes: 100,
       withinSeconds: 600,

@@ -74,7 +74,7 @@ describe('the rules of limits', () => {
     expect(decisions).toBeGreaterThanOrEqual(50_000);
   });
 
-  test('never decrease a count or put a Reset in the past when the date is set back between two starts', () => {
+  test('never decrease a count or put a Reset in the past if the date is set back between two starts', () => {
     const anyStep = fc.record({
       pauseMs: anyPauseMs,
       backMs: fc.constantFrom(0, 0, 0, 1, 1_000, 30_000, 90_000_000),

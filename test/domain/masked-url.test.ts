@@ -56,7 +56,7 @@ describe('a masked URL', () => {
     });
   });
 
-  test('is shown by errors about settings', () => {
+  test('is shown in errors about settings', () => {
     const messageOf = (environment: Record<string, string>) => {
       try {
         readConfig(environment);

@@ -94,7 +94,7 @@ const anyBody = fc
   });
 
 describe('a new animal', () => {
-  test('is accepted or rejected by the rules, with every mistake', () => {
+  test('is accepted or rejected according to the rules, with every mistake listed', () => {
     const outcomes = { taken: 0, refused: 0 };
     always(
       anyBody,

@@ -5,7 +5,7 @@ const needsBoth =
   'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.';
 
 describe('a plan', () => {
-  test('has the limits of the specification, section 8', () => {
+  test('has the limits in section 8 of the specification', () => {
     expect(plans).toEqual({
       free: { perMinute: 60, perDay: 1_000 },
       pro: { perMinute: 300, perDay: 10_000 },
@@ -24,7 +24,7 @@ describe('a plan', () => {
     [1, 1],
     [7, 100],
     [maxQuota, maxQuota],
-  ])('enterprise takes %d a minute and %d a day', (perMinute, perDay) => {
+  ])('enterprise accepts %d per minute and %d per day', (perMinute, perDay) => {
     expect(quotaOf('enterprise', { perMinute, perDay })).toEqual({
       plan: 'enterprise',
       quota: { perMinute, perDay },
@@ -55,12 +55,12 @@ describe('a plan', () => {
     expect(() => quotaOf('enterprise', { perMinute: 100, perDay: 10 })).toThrow(message);
   });
 
-  test('that is unknown is reported with the valid ones', () => {
+  test('is rejected if it is unknown, with an error that lists the valid plans', () => {
     const message = 'Unknown plan "gold". Choose one of: free, pro, business, enterprise.';
     expect(() => quotaOf('gold')).toThrow(message);
   });
 
-  test('allows at most a number of requests that all counters represent exactly', () => {
+  test('never allows more requests than all counters can represent exactly', () => {
     expect(maxQuota).toBe(1_000_000_000_000);
   });
 });

@@ -9,7 +9,7 @@ test.each([
   ['nothing, beyond 16 bits', 'a\u{e0041}', 'a\\udb40\\udc41'],
   ['nothing between Latin letters, or twice', 'a\u200db م\u200c\u200cن', 'a\\u200db م\\u200c\\u200cن'],
   ['half a character', 'a\ud83d', 'a\\ud83d'],
-])('what changes %s is escaped', (_, text, shown) => {
+])('text that changes %s is escaped', (_, text, shown) => {
   expect(printable(text)).toBe(shown);
 });
 

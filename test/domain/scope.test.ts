@@ -16,17 +16,17 @@ describe('scopes as text', () => {
     });
   });
 
-  test('are a list according to RFC 6749, of printable words separated by single spaces', () => {
+  test('are a list of printable words separated by single spaces (RFC 6749)', () => {
     expect(scopesText(scopes)).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/);
     expect(scopesText([])).toBe('');
     expect(scopesOfText('')).toEqual([]);
   });
 
-  test('of a later version are omitted and allow nothing', () => {
+  test('of a later version are omitted and grant nothing', () => {
     expect(scopesOfText('stock:read pets:read stock:write')).toEqual(['pets:read']);
   });
 
-  test('of a similar spelling allow nothing', () => {
+  test('with a similar spelling grant nothing', () => {
     const near = [
       'pets',
       'pets:',

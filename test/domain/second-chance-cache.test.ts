@@ -9,11 +9,11 @@ function filled(most: number, entries: number): SecondChanceCache<number, { isRe
   return cache;
 }
 
-test('it never exceeds its size', () => {
+test('the cache never exceeds its maximum size', () => {
   for (const entries of [0, 1, 3, 4, 100]) expect(filled(3, entries).size).toBe(Math.min(3, entries));
 });
 
-test('an entry used between two rounds of the hand remains', () => {
+test('an entry that is used between two rounds of the hand stays cached', () => {
   const cache = filled(10, 10);
   for (let key = 10; key < 1_000; key++) {
     expect(cache.get(7)).toBeDefined();
@@ -38,7 +38,7 @@ test('an entry that is replaced or deleted is counted once', () => {
   expect([cache.size, cache.get(1)]).toEqual([1, undefined]);
 });
 
-test('one entry is evicted even if all were used', () => {
+test('one entry is evicted even if all have been used', () => {
   const cache = filled(3, 3);
   for (const key of [0, 1, 2]) cache.get(key);
   cache.set(3, held());

@@ -14,7 +14,7 @@ function command(folder: string, ...words: string[]) {
 
 // restore.test.ts kills the command, and the process that makes the file, at each of their calls.
 test.each([false, true])(
-  'a backup under load has every animal acknowledged before it began (the service is killed: %p)',
+  'a backup under load contains every animal acknowledged before it began (the service is killed: %p)',
   async (isKilled) => {
     await using folder = await temporaryFolder();
     await using elsewhere = await temporaryFolder();

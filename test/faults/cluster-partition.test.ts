@@ -49,7 +49,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   const answers = (client: ReturnType<typeof clientOf>, status: number) =>
     until(async () => (await client.get(list)).status === status);
 
-  test('cut off from Redis: what it acknowledges appears in pages that others have cached', async () => {
+  test('cut off from Redis: the changes it acknowledges appear in pages that others have cached', async () => {
     await using far = await distant();
     const { key } = await issueKey();
     await nearTo(key).get(list);
@@ -116,7 +116,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await there.get(list)).text).toContain('api_key_banned');
   });
 
-  test('cut off from PostgreSQL: it applies what Redis announces', async () => {
+  test('cut off from PostgreSQL: it applies changes announced through Redis', async () => {
     await using far = await distant();
     const { key, keyId } = await issueKey();
     const there = clientOf(far.url, key);
@@ -131,7 +131,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(there, 401);
   });
 
-  test('cut off from PostgreSQL: it learns from a third instance what one cut off from Redis did', async () => {
+  test('cut off from PostgreSQL: it learns from a third instance of changes made by one that is cut off from Redis', async () => {
     await using deaf = await distant();
     await using mute = await distant();
     const { key } = await issueKey();
@@ -147,7 +147,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await shows(there, 'relayed');
   });
 
-  test('a creation whose answer is lost is shown by every instance', async () => {
+  test('an animal whose create response was lost is shown by every instance', async () => {
     await using far = await distant({ POSTGRES_POOL_SIZE: '1' });
     const { key } = await issueKey();
     const clients = [nearTo(key), clientOf(far.url, key)];
@@ -169,7 +169,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     }
   });
 
-  test('applies a change of an operator whose settings name another Redis', async () => {
+  test('applies a change by an operator whose settings name another Redis', async () => {
     const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const { key, keyId } = await issueKey();
     expect((await nearTo(key).get(list)).status).toBe(200);
@@ -199,7 +199,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     );
   });
 
-  test('/readyz names the servers that do not answer, and sends them no query', async () => {
+  test('/readyz names the servers that do not respond, and sends them no query', async () => {
     // A query would wait longer than this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
     far.toPostgres.hold();

@@ -49,7 +49,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
       ),
     );
 
-  test('every operation is answered as the model expects in each of its ways', async () => {
+  test('every operation is answered as the model expects, in every case', async () => {
     if (servers === undefined) return;
     await using database = await makeDatabase();
     const url = await bouncerBefore(database.url);
@@ -66,7 +66,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: creations get 503, and nothing acknowledged is lost`, async () => {
+    test(`${name}: create requests get 503, and no acknowledged write is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);

@@ -31,7 +31,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
   const logged = () => instances.map(({ stderr }) => stderr());
 
   for (const [name, { begin, end, reason }] of Object.entries(database?.refusals() ?? {})) {
-    test(`because ${name}: requests get 503, log and health have the reason, and the service recovers`, async () => {
+    test(`because ${name}: requests get 503, the log and the health check report the reason, and the service recovers`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const clientAt = (number: number) => clients[number % 2] as Client;
@@ -68,7 +68,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
     });
   }
 
-  test('all but a few connections: each instance gets some of them, and serves with those', async () => {
+  test('all but a few connections: each instance gets some of them and uses only those', async () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));

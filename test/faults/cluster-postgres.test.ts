@@ -44,7 +44,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: creations get 503 while it is away, and nothing acknowledged is lost`, async () => {
+    test(`${name}: create requests get 503 while it is away, and no acknowledged write is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);
@@ -71,7 +71,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     });
   }
 
-  test('frozen: a page that is cached is still served, also to an account counted before', async () => {
+  test('frozen: a cached page is still served, including to accounts that were counted before', async () => {
     const { key } = await issueKey();
     const [client] = instances.map(({ url }) => clientOf(url, key)) as [Client];
     const before = await untilServed(() => client.get('/pets?limit=5'));
@@ -86,7 +86,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     await ready();
   });
 
-  test('killed (-9): metrics report it to tokens that were used before', async () => {
+  test('killed (-9): metrics report it to operators whose tokens were used before', async () => {
     await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
     const console = await consoleOf(instance);
     const read = async (token: string) => {

@@ -41,7 +41,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
     });
 
-    test(`${name}: each instance counts on from the last known state, and reconciles afterwards`, async () => {
+    test(`${name}: each instance keeps counting from the last known state, and reconciles afterwards`, async () => {
       const limit = 40;
       const clients = clientsOf((await issueKey({ perMinute: limit, perDay: limit })).key);
       const take = async (client: Client, times: number) => {

@@ -28,7 +28,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     return made;
   }
 
-  test('answer reads, which show on each instance what another one has acknowledged', async () => {
+  test('answer reads, which show on each instance the changes that another one has acknowledged', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const instances = [await instanceOf(shop, [standby.url]), await instanceOf(shop, [standby.url])] as const;
@@ -45,7 +45,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     for (const instance of instances) await untilUsed(instance, name);
   });
 
-  test('say before each answer whether they have the version, and follow the primary', async () => {
+  test('report before each answer whether they have the version, and follow the primary', async () => {
     await using standby = await replica();
     const added = await (await instanceOf(shop, [standby.url])).client.add('seen');
     const [state] = await runOn(
@@ -89,7 +89,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     for (const instance of instances) await untilUsed(instance, name);
   });
 
-  test('are not used for a resource while they lack a change of it, and used again when they have it', async () => {
+  test('are not used for a resource while they lack a change to it', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const writer = await instanceOf(shop, [standby.url]);
@@ -130,7 +130,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     ['killed (-9)', (one: OwnServer) => one.stop('SIGKILL'), (one: OwnServer) => one.start()],
     ['frozen', (one: OwnServer) => one.freeze(), (one: OwnServer) => one.thaw()],
   ] as const) {
-    test(`${event} under load, they fail no request`, async () => {
+    test(`${event} under load, they cause no failed request`, async () => {
       await using standby = await replica();
       const name = nameOf(standby);
       const reader = await instanceOf(shop, [standby.url]);
@@ -152,7 +152,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     });
   }
 
-  test('promoted, they are not used: their data are no longer those of the primary', async () => {
+  test("that were promoted are not used, because their data may differ from the primary's", async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const reader = await instanceOf(shop, [standby.url]);
@@ -167,7 +167,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.isUsed(name)).toBe(false);
   });
 
-  test('whose address leads to the primary, to another store or to nothing are named in the log, with the remedy', async () => {
+  test('with the address of the primary, of another store or of no server are named in the log, with the remedy', async () => {
     await using other = await startCluster({ instances: 1 });
     if (other === undefined) return;
     await using standby = await replica(other.postgres);
@@ -198,7 +198,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect((await reader.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
   });
 
-  test('of a former primary are not used, even if they have changes that the new primary lost', async () => {
+  test('of a former primary are not used, even if they contain changes that the new primary lost', async () => {
     await using failing = await startCluster({ instances: 0 });
     if (failing === undefined) return;
     await using next = await replica(failing.postgres);

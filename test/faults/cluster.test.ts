@@ -18,7 +18,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
   const statuses = (clients: Client[]) =>
     Promise.all(clients.map(async (client) => (await client.get('/pets')).status));
 
-  test('that start at once on an empty store make one first account, with one key', async () => {
+  test('that start together on an empty store create one first account, with one key', async () => {
     await Promise.all(instances.map((instance) => instance.logged('"msg":"serving"')));
     const withKey = () => instances.filter(({ firstKey }) => firstKey !== undefined).length;
     await until(() => withKey() > 0);
@@ -40,7 +40,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     }
   });
 
-  test('show an animal as soon as one of them acknowledged it', async () => {
+  test('show an animal as soon as one of them has acknowledged it', async () => {
     const clients = clientsOf((await issueKey()).key);
     for (let round = 0; round < 9; round++) {
       const pages = await Promise.all(clients.map((client) => client.get('/pets?limit=100')));
@@ -54,7 +54,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     }
   });
 
-  test('obey an operator on the very next request: revocation, plan, lifted ban', async () => {
+  test("apply an operator's change from the next request on: revocation, plan, lifted ban", async () => {
     const revoked = await issueKey();
     expect(await statuses(clientsOf(revoked.key))).toEqual([200, 200, 200]);
     await operator.keys.revoke(revoked.keyId);

@@ -18,7 +18,7 @@ const counter = (folder: string, worker: number, count: number, perDay: number) 
     `${perDay}`,
   ]);
 
-test('processes that count one account at once admit exactly its limit, and show each Remaining once', async () => {
+test('processes that count the same account concurrently admit exactly its limit, and show each Remaining once', async () => {
   await using folder = await temporaryFolder();
   await using _serving = openAlone(folder.path, systemClock());
   const limit = 30_000;
@@ -31,7 +31,7 @@ test('processes that count one account at once admit exactly its limit, and show
   );
 });
 
-test('a process that is killed leaves exact counts, and no lock that blocks the others', async () => {
+test('a killed process leaves exact counts, and no lock that blocks the others', async () => {
   await using folder = await temporaryFolder();
   const clock = systemClock();
   await using serving = openAlone(folder.path, clock);

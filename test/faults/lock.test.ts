@@ -5,7 +5,7 @@ import { lock } from '../support/lock.ts';
 import { ample, dataFileIn, issueKey, makeStore, startService } from '../support/process.ts';
 import { expectStored } from './disk.ts';
 
-test("another process's lock delays creations while it is held, but no read", async () => {
+test('a lock held by another process delays create requests, but no reads', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
@@ -30,7 +30,7 @@ test("another process's lock delays creations while it is held, but no read", as
   expectStored(folder.path, stored);
 });
 
-test('a service starts while another process holds the lock, because a start writes nothing', async () => {
+test('a service starts while another process holds the lock, because starting writes nothing', async () => {
   await using folder = await temporaryFolder();
   await makeStore(folder.path);
   const key = await issueKey(folder.path, 'pro');

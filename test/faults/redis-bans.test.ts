@@ -55,7 +55,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     return { bench, one: await bench.open(), other: await bench.open() };
   };
 
-  test('that Redis lost before PostgreSQL has it is put back by the instance that decided it', async () => {
+  test('that Redis lost before PostgreSQL received it is restored by the instance that decided it', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isBanned(other)).toBe(true);
   });
 
-  test('that PostgreSQL gets late is put back into a Redis that lost it, and listed', async () => {
+  test('that PostgreSQL receives late is restored to a Redis that lost it, and is listed', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -89,7 +89,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect((await other.store.limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
   });
 
-  test('of an instance that was killed is saved by another one, which finds it in Redis', async () => {
+  test('decided by a killed instance is saved by another one, which finds it in Redis', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -102,7 +102,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isBanned(other)).toBe(true);
   });
 
-  test('of an instance that was killed is saved by another one that refused a request for it', async () => {
+  test('decided by a killed instance is saved by another one that rejected a request because of it', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -116,7 +116,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isBanned(other), soonMs);
   });
 
-  test('that was decided while PostgreSQL is away is saved as soon as it is back', async () => {
+  test('decided while PostgreSQL is away is saved as soon as it is back', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await kill(other);
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isSaved(bench), soonMs);
   });
 
-  test('that was lifted is not saved by an instance that learns of it only then', async () => {
+  test('that was lifted is not saved by an instance that learns of it afterwards', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await take(one.store);
@@ -160,7 +160,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     return { bench, one, other };
   };
 
-  test('is done where Redis cannot be reached, and every instance applies it', async () => {
+  test('succeeds where Redis cannot be reached, and every instance applies it', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     await cutOff(one);
@@ -173,7 +173,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     expect(await other.store.limits.bans()).toEqual([]);
   });
 
-  test('is done if Redis does not answer', async () => {
+  test('succeeds if Redis does not respond', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     one.redis.holdAnswersTo(`${caller.keyId}:${caller.accountId}`);
@@ -195,7 +195,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => isAdmitted(other), soonMs);
   });
 
-  test('is reported as unknown when PostgreSQL does not answer, and all instances agree on the outcome', async () => {
+  test('is reported as unknown if PostgreSQL does not respond, and all instances agree on the outcome', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     const session = await bench.sql.reserve();
@@ -214,7 +214,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => isAdmitted(one), soonMs);
   });
 
-  test('ends no later ban of the key, on any instance', async () => {
+  test('does not end a later ban of the key on any instance', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);

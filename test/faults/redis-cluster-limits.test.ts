@@ -68,7 +68,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(await Promise.all(accountIds.map(admitted))).toEqual(accountIds.map(() => 5));
   });
 
-  test('a change that one instance has acknowledged shows at once on the other, for accounts of every shard', async () => {
+  test('a change acknowledged by one instance is visible immediately on the other, for accounts on every shard', async () => {
     await using bench = await open();
     const versionsFor = async ({ limits }: Storage, accountId: number) => {
       await take(bench.other.store, callerOf(accountId));
@@ -93,7 +93,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(await versions()).toBe(before + 1);
   });
 
-  test('bans of accounts of every shard are listed, lifted, and put back', async () => {
+  test('bans of accounts on every shard can be listed, lifted and restored', async () => {
     await using bench = await open();
     const banned = accountIds.slice(0, 24);
     const states = async () => Promise.all(banned.map((id) => take(bench.other.store, callerOf(id))));

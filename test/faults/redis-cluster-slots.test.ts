@@ -50,7 +50,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     await until(async () => (await own.ownerOf(slot)) === next);
   }
 
-  test('a slot that moves to another node: no request fails, and each is counted', async () => {
+  test('while a slot moves to another node, no request fails, and each is counted', async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     await using requests = load(bench, id);
@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     for (const { notices } of [bench.one, bench.other]) expect(notices.join()).not.toContain('MOVED');
   });
 
-  test('a slot that moves for longer than a second: its accounts are counted by each instance, and exactly afterwards', async () => {
+  test('while a slot moves for longer than a second, each instance counts its accounts, and the counts are exact afterwards', async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     const slot = slotOfAccount(id);
@@ -84,7 +84,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(notice).toContain(`degraded: Redis Cluster slot ${slot} unavailable: `);
   });
 
-  test('a change is announced to a shard whose slot is between two nodes, before it is acknowledged', async () => {
+  test('a change is announced to a shard whose slot is between two nodes before it is acknowledged', async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     await take(bench.one.store, callerOf(id));

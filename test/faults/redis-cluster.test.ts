@@ -34,7 +34,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
 
   const accountsOf = (node: RedisNode) => accountsOn(own, node);
 
-  test('a node that is killed: its accounts are counted by each instance, the others by Redis', async () => {
+  test('while a node is down, each instance counts its accounts, and Redis counts the others', async () => {
     await using bench = await open();
     const [, node, healthy] = own.primaries as [RedisNode, RedisNode, RedisNode];
     const [there] = (await accountsOf(node)) as [number];
@@ -69,7 +69,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect(bench.one.notices.at(-1)).toContain('available again');
   });
 
-  test('a lift while the node of the account is away ends the ban there as soon as it is back', async () => {
+  test("lifting a ban while the account's node is away takes effect there as soon as it is back", async () => {
     await using bench = await open();
     const [, node] = own.primaries as [RedisNode, RedisNode];
     const [id] = (await accountsOf(node)) as [number];
@@ -86,7 +86,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
   });
 
-  test('a replica that takes over in order: no request fails, and each is counted', async () => {
+  test('during a planned failover to a replica, no request fails, and each is counted', async () => {
     await using bench = await open();
     const [primary] = own.primaries as [RedisNode];
     const [replica] = own.replicas as [RedisNode];
@@ -104,7 +104,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     for (const { notices } of [bench.one, bench.other]) expect(notices.join()).not.toContain('MOVED');
   });
 
-  test('a replica that takes over from a node that was killed: its accounts are counted together again', async () => {
+  test('after a replica takes over from a killed node, its accounts are counted together again', async () => {
     await using bench = await open();
     const [primary] = own.primaries as [RedisNode];
     const [id] = (await accountsOf(primary)) as [number];
@@ -147,7 +147,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect((await take(instance.store, callerOf(2))).remaining).toBe(remaining - 1);
   });
 
-  test('the password of REDIS_URL is for all nodes, and each is connected under the host that it announces', async () => {
+  test('the password in REDIS_URL is used for all nodes, and each is connected under the host that it announces', async () => {
     const all = [...own.primaries, ...own.replicas];
     const announce = async (host: string, kind: string, password: string) => {
       for (const node of all) {

@@ -19,7 +19,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const bench = () => limitBench(there);
 
-  test('outlive a Redis that was emptied while PostgreSQL is slower than Redis may be', async () => {
+  test('survive an emptied Redis even if PostgreSQL is slower than Redis is allowed to be', async () => {
     await using place = await bench();
     {
       await using first = await place.open();
@@ -33,7 +33,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect([other.refusal, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
   });
 
-  test('are decided from what the instance knows while Redis lost them and PostgreSQL is silent', async () => {
+  test('are decided from the state the instance knows while Redis has lost them and PostgreSQL does not respond', async () => {
     await using place = await bench();
     // Includes the time to connect, which is longer on a busy machine.
     await using instance = await place.open({ statementTimeoutMs: 2_000 });
@@ -51,7 +51,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
 
-  test('how a caller stands is told by an instance that is cut off from Redis, with what it counted itself', async () => {
+  test('the standing of a caller is reported by an instance that is cut off from Redis, including its own counts', async () => {
     await using place = await bench();
     await using instance = await place.open();
     const { limits } = instance.store;
@@ -72,7 +72,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).remaining).toBe(44);
   });
 
-  test('how a caller stands is told of what Redis lost, and looking makes Redis know it', async () => {
+  test('the standing of a caller includes the counts that Redis lost, and reading it restores them', async () => {
     await using place = await bench();
     {
       await using first = await place.open();
@@ -85,7 +85,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(second.store)).refusal).toBe('api_key_banned');
   });
 
-  test('a ban made or lifted elsewhere counts on an instance that is cut off from Redis', async () => {
+  test('a ban that another instance decides or lifts applies on an instance that is cut off from Redis', async () => {
     await using place = await bench();
     await using cutOff = await place.open();
     await using other = await place.open();
@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(other.store)).remaining).toBe(40);
   });
 
-  test('are counted together by a slow process: it does not mistake a responsive Redis for one that is down', async () => {
+  test('are counted together by a slow process, which does not mistake a responsive Redis for one that is down', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
@@ -142,7 +142,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(instance.notices).toEqual([]);
   });
 
-  test('more requests than Redis can be asked are told to come again, and not counted alone', async () => {
+  test('requests beyond the capacity of Redis get Retry-After, and are not counted by the instance alone', async () => {
     await using place = await bench();
     await using instance = await place.open();
     const { limits } = instance.store;
@@ -163,7 +163,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(instance.notices).toEqual([]);
   });
 
-  test('of stores that share a Redis under one prefix are apart', async () => {
+  test('of stores that share a Redis and a prefix are separate', async () => {
     await using one = await there.makeSchema();
     await using other = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
@@ -175,7 +175,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(second)).remaining).toBe(49);
   });
 
-  test('a command under another prefix than the instances is refused, and told theirs', async () => {
+  test('a command with a different prefix than the instances is rejected with an error that names theirs', async () => {
     await using schema = await there.makeSchema();
     const open = (redisPrefix: string, serving: boolean) => {
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
@@ -187,7 +187,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await expect(open('mistyped:', false)).rejects.toThrow(`REDIS_PREFIX=${prefix}`);
   });
 
-  test('an instance under another prefix than the running ones is refused; once they stopped, it moves the store', async () => {
+  test('an instance with a different prefix than the running ones is rejected until they have stopped, and then moves the store', async () => {
     await using schema = await there.makeSchema();
     const clock = new FakeClock();
     const notices: string[] = [];
@@ -213,7 +213,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(notices).toEqual([expect.stringContaining('The store moves to this prefix')]);
   });
 
-  test('bans are listed and lifted also while Redis has lost them', async () => {
+  test('bans can be listed and lifted even if Redis has lost them', async () => {
     await using place = await bench();
     await using instance = await place.open();
     await ban(instance, place.clock);

@@ -21,7 +21,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   for (const [name, reply] of Object.entries(replies)) {
-    test(`with ${name} is a failure: the instance decides by its own counts, and asks Redis again later`, async () => {
+    test(`with ${name} counts as a failure: the instance decides by its own counts, and tries Redis again later`, async () => {
       await using bench = await limitBench(there);
       await using instance = await bench.open();
       expect((await take(instance.store)).remaining).toBe(49);
@@ -35,7 +35,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
     });
   }
 
-  test('about how a key stands is answered from what the instance knows', async () => {
+  test('about the standing of a key is replaced by the state the instance knows', async () => {
     await using bench = await limitBench(there);
     await using instance = await bench.open();
     await take(instance.store);

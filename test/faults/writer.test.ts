@@ -140,7 +140,7 @@ for (const [end, reason] of [
   ['it throws', / failed: /],
   ['it is gone', / has ended\./],
 ] as const) {
-  test(`the process ends with its writer thread (${end}), logs the reason and loses nothing acknowledged`, async () => {
+  test(`the process exits when its writer thread does (${end}), logs the reason and loses no acknowledged write`, async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(
       folder.path,

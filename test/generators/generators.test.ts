@@ -41,11 +41,11 @@ describe.skipIf(!(await packagesInstalled(folder, 'The client generators')))('a 
     expect(outcomes.get(name)).toMatchObject({ exitCode: 0 });
   });
 
-  test('has the errors of getPet as a narrowable union, and an optional status of new animals', async () => {
+  test('types the errors of getPet as a narrowable union, and the status of new animals as optional', async () => {
     expect(await run([join(root, 'node_modules/.bin/tsc'), '-p', folder])).toEqual(silent);
   });
 
-  test('of openapi-fetch with a lossless parser keeps int64 exact', async () => {
+  test('of openapi-fetch keeps int64 exact with a lossless parser', async () => {
     await using app = await startTestApp();
     const program = join(folder, 'programs/exact-integers.js');
     expect(await run([process.execPath, program, `${app.url}/v1`, app.key, `${int64Max}`])).toEqual({
