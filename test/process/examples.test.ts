@@ -6,14 +6,14 @@ import { start, startService } from '../support/process.ts';
 
 const day = [
   'Categories: Dogs, Cats',
-  'Arrived, each sent twice and added once: Ozzy, Pepper, Mia',
+  'Arrivals, each sent twice but added once: Ozzy, Pepper, Mia',
   'Two buyers of Ozzy: 201, 409 pet_not_available',
   'Deleting the reserved Ozzy: 409 pet_reserved',
   "The winner's order: delivered",
   'Delivering it again: 409 order_transition_not_allowed',
   "The other buyer's order of Pepper: cancelled",
   'Two clerks rename Mia: 200, 412 precondition_failed',
-  'Ozzy is brought back. Mia is sold over the counter.',
+  'Ozzy was returned. Mia was sold over the counter.',
   '  Ozzy: available',
   '  Pepper: available',
   '  Mia, the quiet one: sold',
