@@ -15,7 +15,7 @@ export interface Mistake {
   readonly message: string;
 }
 
-/** A failed operation. `message` tells the operator how to continue. */
+/** A failed operation. `message` explains to the operator how to continue. */
 export class Failure extends Error {
   readonly code: string;
   readonly mistakes: readonly Mistake[];
@@ -122,7 +122,9 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
       throw error;
     }
     readAgain();
-    const advice = attempt.isRepeatable ? 'Try again: the change is applied only once.' : 'Check before you try again.';
+    const advice = attempt.isRepeatable
+      ? 'Try again: the change is applied only once.'
+      : 'Check before you try again.';
     throw new Failure('outcome_unknown', `No response was received, so the outcome is unknown. ${advice}`);
   }
 }

@@ -104,7 +104,7 @@ export const oldestWords = { oldest: { text: 'Oldest first' } } as const;
 interface StepWords {
   /** Label of the button. */
   readonly act: string;
-  /** Past participle for the confirmation. */
+  /** Past tense for the confirmation. */
   readonly done: string;
   /** The consequences, as the confirmation dialog describes them. */
   readonly effect: string;
@@ -113,18 +113,18 @@ interface StepWords {
 export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
   approve: {
     act: 'Approve',
-    done: 'approved',
+    done: 'Approved',
     effect: 'The animal stays reserved until the order is delivered or cancelled.',
   },
-  deliver: { act: 'Deliver', done: 'delivered', effect: 'The animal is marked as sold.' },
+  deliver: { act: 'Deliver', done: 'Delivered', effect: 'The animal is marked as sold.' },
   cancel: {
     act: 'Cancel order',
-    done: 'cancelled',
+    done: 'Cancelled',
     effect: 'The animal becomes available to other buyers. A cancelled order cannot be reopened.',
   },
   return: {
     act: 'Return',
-    done: 'returned',
+    done: 'Returned',
     effect: 'The animal becomes available again if it is still marked as sold.',
   },
 };

@@ -16,7 +16,7 @@ import { webhookStateWord, webhookStateWords } from '../words.ts';
 
 type Query = InputOf<'GET /webhooks'>['query'];
 
-// Webhooks are also disabled by their accounts, and by the service.
+// Accounts and the service can disable webhooks too.
 const everyMs = 10_000;
 
 export function WebhooksPage() {
@@ -25,7 +25,7 @@ export function WebhooksPage() {
   const loaded = useLoaded(place.value.query.toString(), load, { everyMs });
   const [chosen, setChosen] = useState<WebhookAct>();
   return (
-    <Page title="Webhooks" about="Endpoints to which the events of accounts are sent.">
+    <Page title="Webhooks" about="Endpoints that receive the events of accounts.">
       <Filters>
         <TextFilter name="accountId" label="Account" placeholder="Any id" kind="digits" />
         <ChoiceFilter name="state" label="State" all="Any state" words={webhookStateWords} />

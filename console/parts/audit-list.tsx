@@ -1,4 +1,4 @@
-/** Entries of the audit log: operator, action, object and changes. */
+/** Entries of the audit log, with operator, action, object and changes. */
 import type { Entry } from '../contract.ts';
 import { instant } from '../format.ts';
 import { named } from '../text.ts';
@@ -34,7 +34,7 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
 /** The action and a summary of its changes. */
 function What({ operation, object, before, after }: Entry) {
   const [ahead, behind] = changeWords(operation);
-  // The names of other operations already describe the change.
+  // For other operations, the name already describes the change.
   const changed = operation.startsWith('update') ? changedNames({ before, after }) : [];
   return (
     <span class="what">
@@ -47,8 +47,8 @@ function What({ operation, object, before, after }: Entry) {
 }
 
 const actorKinds: Readonly<Record<string, string>> = {
-  cli: ' on the command line',
-  console: ' by a console link',
+  cli: ' (command line)',
+  console: ' (console link)',
 };
 
 function Actor({ actor }: Pick<Entry, 'actor'>) {

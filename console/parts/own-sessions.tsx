@@ -1,4 +1,4 @@
-/** Sessions of the signed-in operator. Each can be ended separately. */
+/** Lists the signed-in operator's sessions, each with a button to end it. */
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
@@ -48,7 +48,7 @@ function columnsOf(end: (session: Session) => unknown): readonly Column<Session>
     { title: 'Last used', show: ({ usedAt }) => <Time at={usedAt} /> },
     { title: 'Ends', show: ({ expiresAt }) => <Time at={expiresAt} isAhead /> },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (session) =>
         session.isCurrent ? null : (

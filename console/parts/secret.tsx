@@ -1,4 +1,4 @@
-/** A key or a token, which is shown only once. */
+/** Dialog that shows a new key or token, once only. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -25,7 +25,7 @@ export function Secret({ title, what, secret, onClose, children }: SecretProps) 
   return (
     <Dialog title={title} onClose={onClose} isFirm>
       <div class="effect">
-        <p>Copy the {what} now and store it in a safe place. It is not shown again.</p>
+        <p>Copy the {what} now and store it in a safe place. It will not be shown again.</p>
       </div>
       <div class="secret">
         <code>{secret}</code>
@@ -35,7 +35,8 @@ export function Secret({ title, what, secret, onClose, children }: SecretProps) 
       </div>
       <p class="hint" role="status">
         {copied === 'yes' && `Copied the ${what} to the clipboard.`}
-        {copied === 'failed' && `The browser does not allow copying here. Select the ${what} and copy it.`}
+        {copied === 'failed' &&
+          `The browser does not allow this page to copy. Select the ${what} and copy it manually.`}
       </p>
       {children}
       <footer>
