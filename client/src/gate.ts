@@ -1,13 +1,12 @@
 /**
  * Schedules all requests of a client. The service bans a key for 100 "strikes" within ten minutes. A strike
- * is a request that is rejected a second or more after the first 429 of an episode. Other processes may use
- * the same key, and this one does not see their 429 responses. Therefore this client:
- * - sends no request during a `Retry-After`, and none that would be rejected according to the last rate-limit
- *   headers;
- * - sends a single request after a second without a response, and the others once it has a response (or one
- *   more each second). If other clients exhausted the limit meanwhile, this costs a single strike however
- *   many calls are waiting;
- * - calls `GET /rate-limit` first for ten minutes after a 429. It is free and never a strike. A request
+ * is a request that is rejected a second or more after the first 429 of an episode. Other clients may use the
+ * same key, and their 429 responses are not visible here. Therefore this client:
+ * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
+ * - after a second without a response, sends a single request, and holds the others until it has a response
+ *   (or releases one more each second). If other clients have exhausted the limit since, this costs a single
+ *   strike, however many calls are waiting;
+ * - for ten minutes after a 429, calls `GET /rate-limit` first, which is free and never a strike. A request
  *   within a second of a response with remaining quota cannot be a strike, because any episode would have
  *   begun less than a second ago. A client therefore gets at most one strike in ten minutes.
  */

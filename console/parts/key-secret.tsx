@@ -15,7 +15,7 @@ export function KeySecret({ title, secret, onClose }: KeySecretProps) {
     <Secret title={title} what="key" secret={secret} onClose={onClose}>
       {data && (
         <div class="try-key">
-          <p>Try it with this request, which needs no scope and does not use up any quota:</p>
+          <p>Try it with this request, which needs no scope and uses no quota:</p>
           <pre>{`curl -H 'Authorization: Bearer ${secret}' ${data.apiUrl}/v1/rate-limit`}</pre>
         </div>
       )}

@@ -9,17 +9,17 @@ export function Plot(props: PlotProps) {
   const plot = useRef<uPlot>(undefined);
   const [at, setAt] = useState<number>();
   const time = at === undefined ? undefined : times[at];
-  const told = series.map(({ name, colour, values, summary }) => {
+  const entries = series.map(({ name, colour, values, summary }) => {
     return { name, colour, value: at === undefined ? summary : showValue(values[at], show) };
   });
-  const sentence = told.map(({ name, value }) => `${name}: ${value}`).join(', ');
+  const sentence = entries.map(({ name, value }) => `${name}: ${value}`).join(', ');
   // Identifies everything except the values. A change creates a new canvas, because colours are read only
   // once.
   const shape = [label, kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
   return (
     <figure class="plot">
       <figcaption class="legend">
-        {told.map(({ name, colour, value }) => (
+        {entries.map(({ name, colour, value }) => (
           <span key={name}>
             <i style={{ background: `var(${colour})` }} />
             {name} <strong>{value}</strong>
