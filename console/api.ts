@@ -15,7 +15,7 @@ export interface Mistake {
   readonly message: string;
 }
 
-/** A failed operation. `message` explains to the operator how to continue. */
+/** A failed operation. `message` explains what the operator can do. */
 export class Failure extends Error {
   readonly code: string;
   readonly mistakes: readonly Mistake[];
@@ -42,7 +42,7 @@ export interface AnyInput {
   readonly body?: unknown;
   /** The entity tag that the change depends on. */
   readonly ifMatch?: string | undefined;
-  /** Aborts the request, which then rejects with a `Failure` with the code `aborted`. */
+  /** Aborts the request, which then rejects with a `Failure` whose code is `aborted`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -94,7 +94,7 @@ export function addressOf(path: string, { params = {}, query = {} }: AnyInput = 
 
 interface Answer {
   readonly text: string;
-  /** Cursor of the next page. In a feed, the id after which the next page begins. */
+  /** Cursor of the next page. In a feed, the event id after which the next page begins. */
   readonly next: string | undefined;
   /** Entity tag of the response; empty if there is none. */
   readonly tag: string;
@@ -142,7 +142,7 @@ export async function responseOf(address: string, init: RequestInit): Promise<Re
   throw failureOf(response.status, response.headers.get('Retry-After'), await reached(response.text()));
 }
 
-/** Awaits a response and records whether the service was reachable. */
+/** Awaits a response, and records whether the service was reachable. */
 async function reached<T>(sent: Promise<T>): Promise<T> {
   try {
     const answer = await sent;

@@ -37,8 +37,8 @@ export function App() {
       )}
       {session.value === undefined && <SignInPage />}
       {session.value && (
-        // The key resets the page for another operator, who must not submit forms that the previous one left
-        // open.
+        // The key resets the page when another operator signs in, who must not submit forms left open by the
+        // previous one.
         <Shell key={session.value.operator}>
           <Shown />
         </Shell>

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 /** Whether the last call reached the service. */
 export const isConnected = signal(true);
 
-/** Increments whenever pages must reload, for example after a reconnect. */
+/** Incremented whenever pages must reload, for example after a reconnect. */
 export const timesHealed = signal(0);
 
 export function readAgain(): void {

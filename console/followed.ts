@@ -10,12 +10,12 @@ import { hasEnded } from './session-state.ts';
 /** Maximum number of events on the page. Older events are removed. */
 const mostShown = 200;
 const perPage = 50;
-/** Long-poll delay before the service returns an empty page. */
+/** Time after which a long poll returns an empty page. */
 const waitSeconds = 25;
 const retrySeconds = 5;
 
 export interface Followed {
-  /** Newest first. Undefined until loaded. */
+  /** Events, newest first; undefined until loaded. */
   readonly events: readonly StoredEvent[] | undefined;
   /** The error of the last read; undefined if it succeeded. */
   readonly failure: Failure | undefined;

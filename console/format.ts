@@ -9,7 +9,7 @@ const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeSt
 const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
 
-/** Highest count that the admin API reports, as in its contract. */
+/** Maximum that the admin API counts to, as specified in its contract. */
 const mostCounted = 10_000;
 
 export const grouped = (value: number | bigint): string => whole.format(value);
@@ -84,8 +84,8 @@ function unitOf(seconds: number): Unit {
 }
 
 /**
- * Relative time: `3 min. ago` or `in 3 min.` Within ten seconds, `isAhead` allows a future time. Otherwise
- * the time counts as past, because the service's clock may be ahead of the browser's.
+ * A relative time, such as `3 min. ago` or `in 3 min.` Less than ten seconds from now, only `isAhead` allows
+ * `in a moment`. Otherwise it is `just now`, because the service's clock may be ahead of the browser's.
  */
 export function fromNow(at: string, isAhead = false): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;

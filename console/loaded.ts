@@ -5,7 +5,7 @@ import { timesHealed } from './connection.ts';
 import { hasEnded } from './session-state.ts';
 
 export interface Loaded<T> {
-  /** The data that was read last. It stays available during a reload. */
+  /** The latest data. It stays available during a reload. */
   readonly data: T | undefined;
   /** The error of the last attempt; undefined if it succeeded. */
   readonly failure: Failure | undefined;
@@ -26,7 +26,10 @@ export interface LoadOptions {
   readonly everyMs?: number | undefined;
 }
 
-/** Loads data when `key` changes, after a reconnect, when `reload` is called, and at `everyMs` if set. */
+/**
+ * Loads data when `key` changes, after a reconnect, when `reload` is called, and every `everyMs` milliseconds
+ * if set.
+ */
 export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: LoadOptions = {}): Loaded<T> {
   const [state, setState] = useState<Read<T>>({ key });
   const [turn, setTurn] = useState(0);

@@ -9,7 +9,7 @@ import { watchSession } from './session.ts';
 import { watchTheme } from './theme.ts';
 import { watchUploads } from './upload.ts';
 
-// Otherwise, the browser would open a file dropped outside the drop area, and replace the console.
+// Stop the browser from replacing the console with a file that is dropped outside the drop area.
 for (const event of ['dragover', 'drop']) addEventListener(event, (dropped) => dropped.preventDefault());
 
 watchTheme();

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Session } from './contract.ts';
 
-/** The session of the signed-in operator. Null until known; undefined without a sign-in. */
+/** The session of the signed-in operator; null until known, undefined if not signed in. */
 export const session = signal<Session | undefined | null>(null);
 
 /** Whether the session ended while in use. The page stays unchanged until the next sign-in. */

@@ -36,7 +36,7 @@ async function findSession(): Promise<void> {
   try {
     begin(await call('GET /session'));
   } catch (error) {
-    // After a 401 the session is already undefined. Other errors leave its state unknown.
+    // A 401 has already set the session to undefined. Other errors leave its state unknown.
     if (session.peek() !== undefined) throw error;
   }
 }

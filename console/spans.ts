@@ -8,12 +8,12 @@ export type HistoryStep = AnswerOf<'GET /usage/history'>[number];
 
 interface Span {
   readonly text: string;
-  /** The span as used in headings. */
+  /** Name of the span in headings. */
   readonly last: string;
   readonly step: '1m' | '5m' | '1h' | '6h';
   readonly stepMs: number;
   readonly steps: number;
-  /** The duration of a step, as in `per minute`. */
+  /** Duration of a step, to follow `per`: `minute`. */
   readonly unit: string;
 }
 

@@ -12,7 +12,7 @@ export const showDate = writer(date);
 export const showDateAndClock = writer({ ...date, ...clock });
 export const showDateAndSecond = writer({ ...date, ...clock, second: '2-digit' });
 
-/** Formats a time, or the date if it is on another day than `before`. */
+/** Formats a time as the time of day, or as the date if it is not on the same day as `before`. */
 export function showClockOrDate(seconds: number, before: number | undefined): string {
   const isNewDay = before !== undefined && showDate(before) !== showDate(seconds);
   return isNewDay ? showDate(seconds) : showClock(seconds);

@@ -30,7 +30,7 @@ export interface Upload {
 
 export const uploads = signal<readonly Upload[]>([]);
 
-/** Makes the browser ask before it closes the tab, because that would stop its imports. */
+/** Makes the browser ask before closing the tab during an import, because closing it would stop the import. */
 export function watchUploads(): void {
   const ask = (event: Event) => event.preventDefault();
   effect(() => {
@@ -107,7 +107,7 @@ export async function previewOf(file: File, { newIds }: ImportOptions): Promise<
 const previewBytes = 65_536;
 const previewRows = 10;
 
-/** The beginning of the file, cut after a complete row if possible. */
+/** The beginning of the file, cut off after a complete row if possible. */
 async function headOf(file: File): Promise<Blob> {
   const start = file.slice(0, previewBytes);
   const lines = new RowCounter(formatOf(file));
@@ -136,7 +136,7 @@ class RowCounter {
   #isQuoted = false;
   #isEmpty = true;
   #offset = 0;
-  /** Offset after the last complete row. */
+  /** Offset of the end of the last complete row. */
   lastEnd = 0;
 
   constructor(format: Format) {

@@ -106,7 +106,7 @@ interface StepWords {
   readonly act: string;
   /** Past tense for the confirmation. */
   readonly done: string;
-  /** The consequences, as the confirmation dialog describes them. */
+  /** Consequences that the confirmation dialog describes. */
   readonly effect: string;
 }
 

@@ -24,7 +24,7 @@ const store = new AnimalStore({
 async function add(line: string, number: number): Promise<string> {
   const [name = '', category = ''] = line.split('\t');
   try {
-    // A line of a file always has the same key, so it is added only once even after a crash.
+    // Each line always has the same idempotency key, so it is added only once, even after a crash.
     const idempotencyKey = `${encodeURIComponent(basename(file ?? ''))}/${number}`;
     const pet = await store.pets.create({ name, categoryId: BigInt(category) }, { idempotencyKey });
     return `Added ${name} with the id ${pet.id}.`;

@@ -1,4 +1,4 @@
-/** The errors that calls reject with. Comparing `code` narrows an error to its class. */
+/** The errors that calls reject with. Comparing `code` narrows the type of an error to its class. */
 import type { ErrorCodes, ErrorDetail } from './contract.js';
 
 /** The fields of an error. */
@@ -116,7 +116,7 @@ export class PreconditionError extends Base<ErrorCodes[412], 412> {
 /** 429: the rate limit is exhausted, and resets later than `maxWaitSeconds` allows. */
 export class RateLimitError extends Base<Exclude<ErrorCodes[429], 'api_key_banned'>, 429> {
   override readonly name = 'RateLimitError';
-  /** Seconds left until a retry may succeed; undefined if the response had no `Retry-After`. */
+  /** Seconds left until a retry may succeed; undefined if no server has reported it. */
   readonly retryAfterSeconds: number | undefined;
   constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
@@ -127,7 +127,7 @@ export class RateLimitError extends Base<Exclude<ErrorCodes[429], 'api_key_banne
 /** 429: the key is banned temporarily, because its clients kept sending requests after a 429. */
 export class BannedError extends Base<'api_key_banned', 429> {
   override readonly name = 'BannedError';
-  /** Seconds left until a retry may succeed; undefined if the response had no `Retry-After`. */
+  /** Seconds left until a retry may succeed; undefined if no server has reported it. */
   readonly retryAfterSeconds: number | undefined;
   constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
@@ -138,7 +138,7 @@ export class BannedError extends Base<'api_key_banned', 429> {
 /** 503: the service is unavailable for longer than `maxWaitSeconds` allows. */
 export class UnavailableError extends Base<ErrorCodes[503], 503> {
   override readonly name = 'UnavailableError';
-  /** Seconds left until a retry may succeed; undefined if the response had no `Retry-After`. */
+  /** Seconds left until a retry may succeed; undefined if no server has reported it. */
   readonly retryAfterSeconds: number | undefined;
   constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);

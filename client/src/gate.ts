@@ -174,7 +174,8 @@ export class Gate {
    */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
-    // Without the minimum age, calls would be sent one at a time while responses are slow.
+    // The age also counts from the response. Otherwise, calls would be sent one at a time while responses are
+    // slow.
     return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }
 

@@ -29,6 +29,6 @@ export interface Hooks {
   readonly onRequest?: ((request: SentRequest) => void) | undefined;
   /** Called after each response. */
   readonly onResponse?: ((response: ReceivedResponse) => void) | undefined;
-  /** Called before the wait that precedes a retry. */
+  /** Called when a request has failed and will be retried, before the delay. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }

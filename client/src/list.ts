@@ -65,7 +65,7 @@ async function* pagesOf<Item>(
 }
 
 /**
- * The query parameters of the link to the next page; undefined if a list with cursors has no such link.
+ * The query parameters of the link to the next page; undefined after the last page of a list with cursors.
  * Ignores the link's host and path, because the service may know itself by a different address, and the key
  * must only be sent to the client's. Throws a ServerError if the link lacks the position.
  */

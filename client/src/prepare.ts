@@ -27,7 +27,7 @@ function prepare(request: Request, settings: Settings) {
     headers: headersOf(request, settings),
     body,
     timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
-    /** The service may delay the response, so its rate-limit headers may be outdated. */
+    /** Whether the service may delay the response, whose rate-limit headers may then be outdated. */
     isDelayed: delaySeconds > 0,
     /** Maximum total time to wait for limits and outages. */
     maxWaitMs: isPatient ? Number.POSITIVE_INFINITY : settings.maxWaitMs,

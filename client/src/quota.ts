@@ -54,7 +54,7 @@ export class Quota {
     return this.isKnown(now) && now - this.#updatedAt < Math.max(withinMs - this.#tookMs, minMs);
   }
 
-  /** Number of requests known to remain in both windows. */
+  /** Number of requests known to remain: the lower number of both windows. */
   left(now: number): number {
     const open = [this.#minute, this.#day].filter((window) => window !== undefined && now < window.resetAt);
     return Math.min(...open.map((window) => window?.remaining ?? Infinity));

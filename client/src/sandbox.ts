@@ -44,7 +44,7 @@ export interface SandboxRequest {
   readonly account: number | null;
   readonly plan: string | null;
   readonly requestId: string;
-  /** Null if a fault closed the connection. */
+  /** Null if the connection was closed without a response. */
   readonly status: number | null;
   readonly code: string | null;
   readonly fault: string | null;

@@ -22,7 +22,7 @@ import { IssueKey, KeyDialog, type KeyStep, RevokeKeys } from './key-dialogs.tsx
 
 interface KeysProps {
   readonly account: Account;
-  /** Number of changes made on this page. The keys reload after each change. */
+  /** Number of changes made on this page. The keys are reloaded after each change. */
   readonly changes: number;
   readonly onChange: () => void;
 }
@@ -47,7 +47,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   return (
     <Card
       title="Keys"
-      about="Credentials of the programs that use this account"
+      about="API credentials for programs that use this account"
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsIssuing(true)}>
           Issue key
@@ -73,7 +73,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
         empty={
           state === undefined
             ? 'This account has no keys yet, so it cannot use the API.'
-            : 'No keys have this state.'
+            : 'No keys match this filter.'
         }
       />
       {isIssuing && <IssueKey account={account} onClose={() => setIsIssuing(false)} onDone={onChange} />}

@@ -109,7 +109,7 @@ function History({ accountId: account, changes }: { accountId: number; changes: 
   return (
     <Card
       title="Changes"
-      about="Changes by operators to this account, its keys and its webhooks"
+      about="Changes that operators made to this account, its keys and its webhooks"
       actions={<a href={hrefOf('/audit', { account })}>Show all</a>}
     >
       <LoadFailure loaded={loaded} />

@@ -18,7 +18,7 @@ interface Common extends Ends {
   readonly categories: readonly Category[];
 }
 
-/** Values of the animal form. */
+/** The values of the animal form. */
 interface Draft {
   readonly name: string;
   readonly categoryId: string;
@@ -100,7 +100,7 @@ function bodyOf({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
-/** Only the members that were edited. */
+/** Returns only the members that were edited. */
 function changesOf(pet: Pet, draft: Draft) {
   const { name, categoryId, status } = bodyOf(draft);
   return {

@@ -18,7 +18,7 @@ import { UnnamedCategories } from './unnamed-categories.tsx';
 
 interface Chosen {
   readonly step: 'name' | 'delete';
-  /** Undefined for a new category. */
+  /** The category to rename or delete; undefined to name a new one. */
   readonly category?: Category;
 }
 
@@ -178,11 +178,11 @@ function EditName({ category: { id, name: before }, save, conflict, ...ends }: E
 function Delete({ category: { id, name }, ...ends }: Ends & { category: Category }) {
   const remove = async () => {
     await call('DELETE /categories/{categoryId}', { params: { categoryId: id } });
-    return `Removed the name of category ${id}.`;
+    return `Deleted the name of category ${id}.`;
   };
   return (
     <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete category" typed={name} onConfirm={remove}>
-      <p>This removes the name of category {String(id)}. Its animals are unchanged.</p>
+      <p>This deletes the name of category {String(id)}. Its animals stay in the category.</p>
     </Confirm>
   );
 }

@@ -100,7 +100,7 @@ function columnsOf(
         return (
           <>
             {attempts.length > 0 && (
-              <Button label={`${made} of delivery ${id}`} onClick={() => open(delivery)}>
+              <Button label={`Show ${made} of delivery ${id}`} onClick={() => open(delivery)}>
                 {made}
               </Button>
             )}

@@ -68,7 +68,7 @@ function emptyText(selector: string): string {
   return 'None of the 500 newest events have this type. New ones will appear here.';
 }
 
-/** The range of retained events. */
+/** Shows the range of retained events. */
 function EventLog() {
   const loaded = useLoaded('event-log', () => call('GET /event-log'), { everyMs });
   const { data } = loaded;
@@ -80,8 +80,8 @@ function EventLog() {
         <p class="message warn">
           <Icon name="warning" />
           <span>
-            <strong>Changes are not recorded as events.</strong> EVENTS is off, so readers see no changes.
-            When it is on again, they get the error events_expired.
+            <strong>Changes are not recorded as events.</strong> EVENTS is off, so clients that read events
+            see no changes. Once it is on again, they get the error events_expired.
           </span>
         </p>
       )}
@@ -117,7 +117,7 @@ function columnsOf(open: (event: StoredEvent) => void): readonly Column<StoredEv
       title: 'Actions',
       kind: 'actions',
       show: (event) => (
-        <Button label={`JSON of event ${event.id}`} onClick={() => open(event)}>
+        <Button label={`Show event ${event.id} as JSON`} onClick={() => open(event)}>
           JSON
         </Button>
       ),

@@ -1,4 +1,4 @@
-/** Imports animals from a file, with a preview, and lists the imports of all operators. */
+/** Imports animals from a file after a preview, and lists the imports of all operators. */
 import { useState } from 'preact/hooks';
 import { counted } from '../format.ts';
 import { asFailure } from '../loaded.ts';
@@ -25,7 +25,7 @@ export function ImportPage() {
     <Page
       title="Import animals"
       above={{ href: '#/animals', text: 'Animals' }}
-      about="CSV with the columns name, categoryId and optionally status, or NDJSON. The service stays available."
+      about="Import a CSV file with the columns name, categoryId and optionally status, or an NDJSON file. The service stays available."
     >
       {!mayChange.value && <p class="message">{viewersReason}</p>}
       {mayChange.value && file === undefined && <Drop onFile={setFile} />}

@@ -95,7 +95,7 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
           )}
           {each.endedAt !== null && each.rejected > 0 && (
             <Button
-              label={`Rejected lines of ${named(each.fileName ?? 'the file')}`}
+              label={`Rejected lines in ${named(each.fileName ?? 'the file')}`}
               onClick={() => open(each.id)}
             >
               Rejected lines
@@ -149,7 +149,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
     report && save(new Blob([report.rejectsFile]), `${name.replace(/\.\w+$/, '')}-rejects.${data?.format}`);
   return (
     <Card
-      title={`Rejected lines of ${named(name)}`}
+      title={`Rejected lines in ${named(name)}`}
       about="Download the lines, correct them, and import the file. Each line begins with its number and the reason."
       actions={
         <>

@@ -130,7 +130,7 @@ function History({ keyId, changes }: { keyId: number; changes: number }) {
   return (
     <Card
       title="Changes"
-      about="Changes by operators to this key"
+      about="Changes that operators made to this key"
       actions={<a href={hrefOf('/audit', { object })}>Show all</a>}
     >
       <LoadFailure loaded={loaded} />

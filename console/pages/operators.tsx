@@ -45,9 +45,7 @@ export function OperatorsPage() {
     >
       <LoadFailure loaded={loaded} />
       {data === undefined && failure === undefined && <Waiting />}
-      {data?.length === 0 && (
-        <Empty>There are no operators yet. Add one, so that you can sign in without a link.</Empty>
-      )}
+      {data?.length === 0 && <Empty>There are no operators yet. Add one to sign in without a link.</Empty>}
       {data !== undefined && data.length > 0 && (
         <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />
       )}
@@ -178,8 +176,8 @@ function Rotate({ operator: { id, name }, onIssued, ...ends }: Issuing & { opera
       onConfirm={rotate}
     >
       <p>
-        The old token stops working immediately, and all sessions of {named(name)} end. Pass the new token on
-        to them.
+        The old token stops working immediately, and all sessions of {named(name)} end. Give them the new
+        token.
       </p>
     </Confirm>
   );

@@ -88,7 +88,7 @@ function Total({ status }: { status: string | null }) {
   );
 }
 
-/** Loads a page of orders, or a single order if the query has an order id. */
+/** Loads a page of orders, or a single order if the query contains an order id. */
 async function load(query: URLSearchParams): Promise<PageOf<PlacedOrder>> {
   const orderId = query.get('order');
   if (orderId === null) {
@@ -97,7 +97,7 @@ async function load(query: URLSearchParams): Promise<PageOf<PlacedOrder>> {
   return { items: [await call('GET /orders/{orderId}', { params: { orderId } })], next: undefined };
 }
 
-/** Animal names by id, without deleted animals. */
+/** Animal names by id, excluding deleted animals. */
 function useAnimalNames(ids: readonly Int64[]): ReadonlyMap<string, string> {
   const wanted = [...new Set(ids.map(String))].join();
   const { data } = useLoaded(wanted, async () =>

@@ -17,7 +17,7 @@ import { petStatusWords } from '../words.ts';
 
 const everyMs = 1_000;
 const historyEveryMs = 10_000;
-/** Seconds over which the current rate is measured. */
+/** Number of recent seconds over which the current rate is averaged. */
 const nowSeconds = 10;
 
 export function OverviewPage() {
@@ -75,7 +75,7 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
       <Tile
         name="Requests per second"
         value={rate(lately.length === 0 ? 0 : total / lately.length)}
-        note={`${grouped(all)} in 5 minutes`}
+        note={`${grouped(all)} in the last 5 minutes`}
       />
       <Tile
         name="Latency"
@@ -85,7 +85,7 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
       <Tile
         name="Rate limited (429)"
         value={grouped(limited)}
-        note={`${part(limited, all)} of requests in 5 minutes`}
+        note={`${part(limited, all)} of requests in the last 5 minutes`}
       />
       <Tile name="In flight" value={grouped(inFlight)} note="requests right now" />
     </dl>
@@ -124,7 +124,7 @@ function HistoryPlots({ span }: { span: SpanName }) {
       <LoadFailure loaded={loaded} />
       <Plots {...{ points: data.steps, times, unit, last: last.toLowerCase() }} {...timesShown(data.span)} />
       <p class="hint">
-        Includes all instances. Updated every 10 seconds. Data for the last {unit} is incomplete.
+        Includes all instances. Updated every 10 seconds. Data for the latest {unit} is incomplete.
       </p>
     </>
   );

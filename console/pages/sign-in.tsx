@@ -40,7 +40,10 @@ export function SignInPage() {
           <pre>
             <code>animal-store operators create NAME --role admin</code>
           </pre>
-          <p>A service started from a terminal prints a link that signs you in once, without a token.</p>
+          <p>
+            When started from a terminal, the service prints a one-time link that signs you in without a
+            token.
+          </p>
         </details>
       </div>
       <ThemeSwitch />

@@ -1,4 +1,4 @@
-/** Requests by operation and by error code. Links in each table filter the other. */
+/** Requests by operation and by error code. A link in one table filters the other. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';

@@ -88,7 +88,10 @@ const outcomeColumns: readonly Column<Caller>[] = [
   lastUsed,
 ];
 
-/** Number of days before today to include, and the label. Requests by key are counted in whole days. */
+/**
+ * For each span, the number of days before today to include, and the label. Requests by key are counted in
+ * whole days.
+ */
 const callerDays: Readonly<Record<SpanName, readonly [days: number, text: string]>> = {
   hour: [0, 'Today'],
   day: [0, 'Today'],
@@ -98,7 +101,7 @@ const callerDays: Readonly<Record<SpanName, readonly [days: number, text: string
 
 const dayMs = 86_400_000;
 
-/** Start of the UTC day this many days ago. */
+/** Start of the UTC day that was `days` days ago. */
 function daysAgo(days: number): string {
   return new Date((Math.floor(Date.now() / dayMs) - days) * dayMs).toISOString();
 }
@@ -106,7 +109,7 @@ function daysAgo(days: number): string {
 function TopCallers({ span }: { span: SpanName }) {
   const [days, text] = callerDays[span];
   const load = () => call('GET /usage/callers', { query: { since: daysAgo(days) } });
-  // With many keys, adding up a month takes long, and the result changes slowly.
+  // With many keys, adding up a month takes a long time, and the result changes slowly.
   const loaded = useLoaded(text, load, { everyMs: days === 0 ? everyMs : undefined });
   return (
     <Card title="By key" about={`Keys with the most requests · ${text}. Days begin at midnight UTC.`}>
@@ -148,7 +151,7 @@ function DeprecatedCallers() {
   return (
     <Card
       title="Deprecated operations"
-      about="Keys that called getPet (GET /pets/{petId}) in the last 30 days and must stop before it is removed"
+      about="Keys that called getPet (GET /pets/{petId}) in the last 30 days and must migrate before it is removed"
     >
       <LoadFailure loaded={loaded} />
       <Callers

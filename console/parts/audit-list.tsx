@@ -34,7 +34,7 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
 /** The action and a summary of its changes. */
 function What({ operation, object, before, after }: Entry) {
   const [ahead, behind] = changeWords(operation);
-  // For other operations, the name already describes the change.
+  // The names of other operations already describe the change.
   const changed = operation.startsWith('update') ? changedNames({ before, after }) : [];
   return (
     <span class="what">

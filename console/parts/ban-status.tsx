@@ -1,4 +1,3 @@
-/** Strikes and bans of a key. */
 import { call } from '../api.ts';
 import { duration, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';

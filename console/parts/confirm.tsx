@@ -6,13 +6,13 @@ import { TextField } from './form.tsx';
 import { type Ends, FormDialog } from './form-dialog.tsx';
 
 interface ConfirmProps extends Ends {
-  /** The question: `Revoke key website?` */
+  /** The question, such as `Revoke key website?` */
   readonly title: string;
   /** Describes the consequences. */
   readonly children: ComponentChildren;
   /** Label of the confirm button. */
   readonly act: string;
-  /** Name the operator must type, for actions that are irreversible or interrupt a client. */
+  /** Name that the operator must type to confirm an action that is irreversible or interrupts clients. */
   readonly typed?: string;
   readonly isDanger?: boolean;
   /** Performs the action, and returns the text of the notification. */

@@ -22,8 +22,8 @@ const memberNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The label for a member's path, such as `quota perMinute`. The last segment determines it if it has a known
- * label.
+ * The label for a member's path, such as `quota perMinute`. Uses the label of the last segment if there is
+ * one.
  */
 function memberText(path: string): string {
   return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);

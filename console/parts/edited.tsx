@@ -42,7 +42,7 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
       const read = await load();
       tag.current = read.tag;
       setPresent(read.data);
-      // The form itself shows the conflicting change.
+      // The form shows the conflicting change itself, so it hides this message.
       throw new Failure('changed_meanwhile', advice);
     }
   };

@@ -6,7 +6,7 @@ import { named } from '../text.ts';
 
 interface Subject {
   readonly text: string;
-  /** Undefined if the resource has no page, such as a deleted animal. */
+  /** Undefined if the resource has no page, as for a deleted animal. */
   readonly href?: string;
   readonly more?: string;
 }

@@ -12,7 +12,7 @@ const presets = [
 
 export interface ExpiryChoice {
   readonly preset: (typeof presets)[number][0];
-  /** `2026-11-23`, or empty until a date is chosen. */
+  /** The chosen date, such as `2026-11-23`; empty until one is chosen. */
   readonly day: string;
 }
 
@@ -65,7 +65,7 @@ export function ExpiryFields({ choice, onChange, failure }: ExpiryFieldsProps) {
           onInput={(day) => onChange({ ...choice, day })}
           failure={failure}
           mistake={isPast ? 'must be in the future' : undefined}
-          hint="The key expires at the start of this day."
+          hint="The key expires at the start of that day."
         />
       )}
     </div>

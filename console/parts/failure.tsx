@@ -19,7 +19,9 @@ export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: 
   );
 }
 
-/** Shows why loading failed, except for a lost connection or an ended session, which are reported elsewhere. */
+/**
+ * Shows why loading failed, except for a lost connection or an expired session, which are reported elsewhere.
+ */
 export function LoadFailure({ loaded }: { loaded: Loaded<unknown> }) {
   const { failure, reload } = loaded;
   if (failure === undefined || failure.code === 'connection_lost' || failure.code === 'sign_in_required')

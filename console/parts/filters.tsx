@@ -4,7 +4,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { goTo, place } from '../router.ts';
 import type { Word } from '../words.ts';
 
-/** Sets a filter and returns to the first page. */
+/** Sets a filter, and returns to the first page. */
 export function setFilter(name: string, value: string): void {
   const { path, query } = place.value;
   const { cursor: _, ...others } = Object.fromEntries(query);
@@ -68,7 +68,7 @@ interface ChoiceFilterProps {
   readonly name: string;
   readonly label: string;
   readonly all: string;
-  /** Label of each value. */
+  /** The label for each value. */
   readonly words: Readonly<Record<string, Pick<Word, 'text'>>>;
 }
 

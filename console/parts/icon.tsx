@@ -46,7 +46,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The Animal Store logo, the same as in the guides. */
+/** The Animal Store logo, which the guides also use. */
 export function Logo() {
   return (
     <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">

@@ -25,7 +25,7 @@ export function OwnSessions() {
     }
   };
   return (
-    <Card title="Your sessions" about="Browsers in which you are signed in. A session ends after 12 hours.">
+    <Card title="Your sessions" about="Browsers in which you are signed in. Sessions end after 12 hours.">
       <LoadFailure loaded={loaded} />
       {loaded.data && loaded.data.length > 0 && (
         <Table label="Your sessions" columns={columnsOf(end)} items={loaded.data} keyOf={({ id }) => id} />

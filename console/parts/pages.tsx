@@ -35,7 +35,7 @@ export function Paged<Item>({ label, loaded, columns, keyOf, empty }: PagedProps
   );
 }
 
-/** Links to the previous and next pages, with the filters of the address. */
+/** Links to the previous and next pages, which keep the filters in the address. */
 export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unknown>> }) {
   const { path, query } = place.value;
   const here = hrefWith(path, query, query.get('cursor') ?? undefined);
@@ -45,7 +45,7 @@ export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unk
   if (ahead !== undefined) cameFrom.set(ahead, here);
   if (ahead === undefined && !query.has('cursor')) return null;
   return (
-    <nav class="pager" aria-label="Pages of the list">
+    <nav class="pager" aria-label="List pages">
       {query.has('cursor') && (
         <a class="button" href={back ?? hrefWith(path, query, undefined)}>
           <Icon name="previous" />

@@ -1,4 +1,4 @@
-/** Form fields for a plan, with its limits if they are custom. */
+/** Form fields to choose a plan and, for `enterprise`, its limits. */
 import { maxQuota, type PlanName, planNames, plans } from '../../src/domain/plan.ts';
 import type { Failure } from '../api.ts';
 import { grouped } from '../format.ts';

@@ -12,12 +12,12 @@ export interface Series {
 }
 
 export interface PlotProps {
-  /** Description for screen readers. */
+  /** Accessible name of the plot. */
   readonly label: string;
   /** Times in Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
-  /** Lines show separate levels. Areas and bars are stacked. */
+  /** Areas and bars are stacked. Lines are not. */
   readonly kind: 'lines' | 'areas' | 'bars';
   readonly show: (value: number) => string;
   readonly showTime: (seconds: number) => string;
@@ -42,13 +42,13 @@ export function stacked(values: Values): Values {
   return sums;
 }
 
-/** Allowed intervals between ticks of a time axis in seconds, chosen so that adjacent labels differ. */
+/** Intervals between ticks on the time axis (seconds), chosen so that adjacent labels differ. */
 const timeSteps = [
   60, 120, 300, 600, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800,
 ];
 /**
- * Allowed intervals between ticks of values. Values are counts or whole microseconds, so fractions would
- * repeat labels.
+ * Intervals between ticks on the value axis. Values are integers, so fractional intervals would repeat
+ * labels.
  */
 const wholeSteps = Array.from({ length: 13 }, (_, exponent) =>
   [1, 2, 5].map((digit) => digit * 10 ** exponent),
@@ -134,7 +134,7 @@ function seriesOf(kind: PlotProps['kind'], label: string, colour: string): uPlot
   return { ...common, points: { show: true, size: 5, fill: colour, stroke: colour, filter } };
 }
 
-/** Resolves a custom property to a colour that the canvas understands, for the current theme. */
+/** Resolves a custom property to a colour that a canvas accepts, for the current theme. */
 function colourOf(element: HTMLElement, name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(${name})`;

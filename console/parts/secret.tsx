@@ -1,11 +1,11 @@
-/** Dialog that shows a new key or token, once only. */
+/** A dialog that shows a new key or token once. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
 interface SecretProps {
-  /** `New key for website` */
+  /** Title of the dialog. */
   readonly title: string;
   /** Noun for the secret: key or token. */
   readonly what: string;
@@ -36,7 +36,7 @@ export function Secret({ title, what, secret, onClose, children }: SecretProps) 
       <p class="hint" role="status">
         {copied === 'yes' && `Copied the ${what} to the clipboard.`}
         {copied === 'failed' &&
-          `The browser does not allow this page to copy. Select the ${what} and copy it manually.`}
+          `The browser blocked access to the clipboard. Select the ${what} and copy it manually.`}
       </p>
       {children}
       <footer>

@@ -43,7 +43,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
-    // Start each new page at the top, for screen readers as well.
+    // Start each new page at the top, and move the focus there for screen readers.
     setIsOpen(false);
     content.current?.focus({ preventScroll: true });
     scrollTo(0, 0);

@@ -16,11 +16,11 @@ export interface Note {
 
 interface StandingProps {
   readonly loaded: Loaded<Overview>;
-  /** Additional notes of the page. */
+  /** Additional notes from the page. */
   readonly more?: readonly Note[] | undefined;
 }
 
-/** Minimum share of requests in the last five minutes that causes a note. */
+/** Share of requests in the last five minutes above which a note is shown. */
 const notedShares = { refused: 0.1, limited: 0.05 } as const;
 
 export function useOverview(everyMs: number): Loaded<Overview> {

@@ -30,7 +30,7 @@ export interface WebhookAct {
 
 interface ButtonsProps {
   readonly webhook: Webhook;
-  /** Actions in addition to Disable or Enable. */
+  /** Buttons to show besides Disable or Enable. */
   readonly others: readonly Act[];
   readonly onChoose: (chosen: WebhookAct) => void;
 }
@@ -114,7 +114,7 @@ function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {
           <TextField
             label="After event"
             name="after"
-            hint="The id of the last event not to send again. Enter 0 to send all events."
+            hint="Events with a higher id are sent again. Enter 0 to send all events."
             value={after}
             onInput={setAfter}
             failure={failure}

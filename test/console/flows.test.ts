@@ -91,7 +91,7 @@ describe('accounts and keys', () => {
       expect(await page.content()).not.toContain(key);
 
       await page.getByRole('link', { name: 'Overview' }).click();
-      const shown = page.getByText(/^[\d,]+ in 5 minutes$/);
+      const shown = page.getByText(/^[\d,]+ in the last 5 minutes$/);
       const count = async () => Number.parseInt((await shown.innerText()).replaceAll(',', ''), 10);
       const before = await count();
       const answer = await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
