@@ -116,7 +116,7 @@ interface BansProps {
 export function Bans({ accountId, keyId, changes, onLifted }: BansProps) {
   const { data, failure } = useLoaded(`${accountId} ${changes}`, () => call('GET /bans'), { everyMs });
   if (failure?.code === 'service_unavailable') {
-    return <p class="message warn">The bans are unavailable right now. Some of these keys may be banned.</p>;
+    return <p class="message warn">Bans cannot be loaded right now. Some of these keys may be banned.</p>;
   }
   return (
     <>

@@ -168,7 +168,7 @@ function Soundness({ of: result }: { of: Backup['lastVerification'] }) {
   const rows = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
   return (
     <>
-      <Badge word={isSound ? { text: 'Sound', tone: 'good' } : { text: 'Damaged', tone: 'bad' }} />
+      <Badge word={isSound ? { text: 'Intact', tone: 'good' } : { text: 'Damaged', tone: 'bad' }} />
       <span class="under">
         <Time at={at} />
       </span>

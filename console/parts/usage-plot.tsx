@@ -55,7 +55,7 @@ export function UsagePlot({ owner, perDay }: UsagePlotProps) {
       }
       actions={
         <Choice
-          label="Requests by"
+          label="Group by"
           options={[
             ['day', 'Day'],
             ['hour', 'Hour'],

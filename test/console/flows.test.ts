@@ -251,9 +251,9 @@ testInBrowser('a backup is created with a label, verified and downloaded', async
   await page.getByRole('dialog').getByRole('button', { name: 'Create backup' }).click();
   await page.getByText(/^Created .*-before-upgrade\.backup\.$/).waitFor();
   await page.getByRole('button', { name: /^Verify / }).click();
-  await page.getByText('Sound', { exact: true }).waitFor();
+  await page.getByText('Intact', { exact: true }).waitFor();
   await page.reload();
-  await page.getByText('Sound', { exact: true }).waitFor();
+  await page.getByText('Intact', { exact: true }).waitFor();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: /^Download .*-before-upgrade/ }).click();
   const saved = await download;
