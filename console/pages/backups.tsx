@@ -200,7 +200,7 @@ function CreateBackup({ onClose, onCreate }: CreateProps) {
             onInput={setLabel}
             failure={failure}
             placeholder="before-upgrade"
-            hint="Part of the file name. Use letters, digits, dots, hyphens and underscores. Manual backups are never deleted automatically."
+            hint="Letters, digits, dots, hyphens and underscores. Manual backups are never deleted automatically."
           />
         )}
       </Form>

@@ -25,7 +25,7 @@ export function ImportPage() {
     <Page
       title="Import animals"
       above={{ href: '#/animals', text: 'Animals' }}
-      about="Import a CSV file with the columns name, categoryId and optionally status, or an NDJSON file. The service stays available."
+      about="Import a CSV file (columns name, categoryId and optionally status) or an NDJSON file."
     >
       {!mayChange.value && <p class="message">{viewersReason}</p>}
       {mayChange.value && file === undefined && <Drop onFile={setFile} />}

@@ -33,7 +33,7 @@ export function SessionEnded() {
               onInput={setToken}
               autocomplete="current-password"
               placeholder="aso_…"
-              hint="A session ends after 1 hour of inactivity, after 12 hours, or when the operator’s token is rotated or revoked."
+              hint="Sessions end after 1 hour of inactivity, after 12 hours, or if the token is rotated or revoked."
             />
           </>
         )}

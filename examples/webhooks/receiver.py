@@ -30,7 +30,7 @@ class WebhookError(Exception):
 
 
 def verify(headers, body):
-    """Verifies a delivery (Standard Webhooks 1.0) and returns its event. Raises a WebhookError if it is not authentic."""
+    """Verifies a delivery (Standard Webhooks 1.0) and returns its event. Raises WebhookError if it is not authentic."""
     webhook_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     if not timestamp.isascii() or not timestamp.isdigit() or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
