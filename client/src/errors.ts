@@ -101,8 +101,8 @@ export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'
 }
 
 /**
- * 410: events after the position are no longer retained, so a copy built from the rest would be wrong. Read
- * the resources again, then follow from the current position.
+ * 410: events after the position are no longer retained, so a copy built from the rest would be wrong. Get a
+ * new position, read the resources again, then follow from that position.
  */
 export class EventsExpiredError extends Base<'events_expired', 410> {
   override readonly name = 'EventsExpiredError';
