@@ -1,4 +1,4 @@
-/** Calls of the admin API. */
+/** Client for the admin API. */
 import { connectionHealed, connectionLost, readAgain } from './connection.ts';
 import type { AnswerOf, InputArguments, ListRoute, Route } from './contract.ts';
 import { parseJson, writeJson } from './json.ts';
@@ -8,20 +8,20 @@ import { attemptOf } from './unsettled.ts';
 
 export const basePath = '/admin/v1';
 
-/** An error in one member of the request. */
+/** An invalid member, parameter or header of the request. */
 export interface Mistake {
   readonly in: string;
   readonly name: string;
   readonly message: string;
 }
 
-/** A failed operation. `message` explains how to continue. */
+/** A failed operation. `message` explains what the operator can do. */
 export class Failure extends Error {
   readonly code: string;
   readonly mistakes: readonly Mistake[];
-  /** Status of the response, or 0 without a response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** Seconds until a retry can succeed. Undefined if retrying does not help. */
+  /** Seconds until a retry can succeed; undefined if retrying does not help. */
   readonly retryAfterSeconds: number | undefined;
   constructor(
     code: string,
@@ -42,11 +42,14 @@ export interface AnyInput {
   readonly body?: unknown;
   /** The entity tag that the change depends on. */
   readonly ifMatch?: string | undefined;
-  /** Gives the request up: it rejects with a `Failure` that has the code `aborted`. */
+  /** Aborts the request, which then rejects with a `Failure` whose code is `aborted`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Calls an operation: `call('GET /accounts/{accountId}', { params: { accountId: 7 } })`. Throws a `Failure`. */
+/**
+ * Calls an operation, as in `call('GET /accounts/{accountId}', { params: { accountId: 7 } })`. Throws a
+ * `Failure`.
+ */
 export function call<Name extends Route>(name: Name, ...input: InputArguments<Name>): Promise<AnswerOf<Name>>;
 export async function call(name: Route, input: AnyInput = {}): Promise<unknown> {
   const { text } = await send(name, input);
@@ -59,7 +62,7 @@ export interface Tagged<T> {
   readonly tag: string;
 }
 
-/** Reads an object before a conditional change. Throws a `Failure`. */
+/** Reads an object together with the entity tag that a conditional change needs. Throws a `Failure`. */
 export function callTagged<Name extends Route>(
   name: Name,
   ...input: InputArguments<Name>
@@ -79,7 +82,7 @@ export async function callPage(name: Route, input: AnyInput = {}): Promise<unkno
   return { items: parseJson(text), next };
 }
 
-/** The address of an operation, for links that the browser follows. */
+/** The path and query of an operation. */
 export function addressOf(path: string, { params = {}, query = {} }: AnyInput = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
@@ -91,9 +94,9 @@ export function addressOf(path: string, { params = {}, query = {} }: AnyInput = 
 
 interface Answer {
   readonly text: string;
-  /** Cursor of the next page. In a feed, the id after which the next page begins. */
+  /** Cursor of the next page. In a feed, the event id after which the next page begins. */
   readonly next: string | undefined;
-  /** The entity tag, or empty if there is none. */
+  /** Entity tag of the response; empty if there is none. */
   readonly tag: string;
 }
 
@@ -114,22 +117,24 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   } catch (error) {
     if (!(error instanceof Failure) || method === 'GET') throw error;
     if (!isUnknown(error)) {
-      // The outcome of a 503 is usually known. Its message says so if it is not.
+      // A 503 usually means that nothing was changed. Otherwise its message says so.
       if (error.code !== 'service_unavailable') attempt.settle();
       throw error;
     }
     readAgain();
-    const advice = attempt.isRepeatable ? 'Try again: it is done only once.' : 'Check before you try again.';
-    throw new Failure('outcome_unknown', `No response arrived, so the outcome is not known. ${advice}`);
+    const advice = attempt.isRepeatable
+      ? 'Try again: the change is applied only once.'
+      : 'Check before you try again.';
+    throw new Failure('outcome_unknown', `No response was received, so the outcome is unknown. ${advice}`);
   }
 }
 
-/** The request may have been executed although it failed: the connection broke, or a proxy responded. */
+/** Whether a failed request may still have been executed, because the connection broke or a proxy responded. */
 function isUnknown({ code, status }: Failure): boolean {
   return code === 'connection_lost' || (code === 'unexplained' && status >= 500);
 }
 
-/** Sends a request of the session. Throws a `Failure` unless it succeeds. */
+/** Sends a request with the session's credentials. Throws a `Failure` unless it succeeds. */
 export async function responseOf(address: string, init: RequestInit): Promise<Response> {
   const headers = { ...init.headers, ...sessionHeaders() };
   const response = await reached(fetch(address, { ...init, headers }));
@@ -137,7 +142,7 @@ export async function responseOf(address: string, init: RequestInit): Promise<Re
   throw failureOf(response.status, response.headers.get('Retry-After'), await reached(response.text()));
 }
 
-/** Awaits a response and records whether the service was reachable. */
+/** Awaits a response, and records whether the service was reachable. */
 async function reached<T>(sent: Promise<T>): Promise<T> {
   try {
     const answer = await sent;
@@ -146,11 +151,11 @@ async function reached<T>(sent: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw new Failure('aborted', '');
     connectionLost();
-    throw new Failure('connection_lost', 'The service cannot be reached. This page reconnects by itself.');
+    throw new Failure('connection_lost', 'The service is unreachable. This page reconnects automatically.');
   }
 }
 
-/** Converts an error response to a `Failure`. If the session has ended, the sign-in appears. */
+/** Converts an error response to a `Failure`. A 401 also shows the sign-in page or dialog. */
 export function failureOf(status: number, retryAfter: string | null, text: string): Failure {
   const seconds = retryAfter === null ? undefined : Number(retryAfter);
   if (status === 401) noteEnd();
@@ -167,14 +172,14 @@ export function failureOf(status: number, retryAfter: string | null, text: strin
     if (code === 'sign_in_required') return new Failure(code, endedMessage, { status });
     return new Failure(code, message, { mistakes: details, status, retryAfterSeconds: seconds });
   } catch {
-    const message = `Status ${status} without an explanation. It is probably from a proxy.`;
+    const message = `The response has status ${status} and no error message. It probably came from a proxy.`;
     return new Failure('unexplained', message, { status, retryAfterSeconds: seconds });
   }
 }
 
-const endedMessage = 'Your session ended, so this was not done. Sign in, then try again.';
+const endedMessage = 'Your session ended, so nothing was changed. Sign in, then try again.';
 
-/** Marks a session in use as ended, and leaves its page unchanged. */
+/** Marks an active session as ended, and leaves the page unchanged. */
 function noteEnd(): void {
   if (session.peek()) hasEnded.value = true;
   else session.value = undefined;

@@ -1,4 +1,4 @@
-/** Shows the page that the address names, or the sign-in if there is no session. */
+/** Shows the page for the current address, or the sign-in page if there is no session. */
 import type { ComponentChildren } from 'preact';
 import { AccountPage } from './pages/account.tsx';
 import { AccountsPage } from './pages/accounts.tsx';
@@ -37,7 +37,8 @@ export function App() {
       )}
       {session.value === undefined && <SignInPage />}
       {session.value && (
-        // Forms that another operator has left open are not theirs to send.
+        // The key resets the page when another operator signs in, who must not submit forms left open by the
+        // previous one.
         <Shell key={session.value.operator}>
           <Shown />
         </Shell>
@@ -77,7 +78,7 @@ function Shown() {
   return (
     <Page title="Page not found">
       <Empty>
-        Nothing is at this address. <a href="#/">Go to the overview</a>
+        There is no page at this address. <a href="#/">Go to the overview.</a>
       </Empty>
     </Page>
   );

@@ -1,9 +1,12 @@
-/** Applies one change to several objects, one after another. */
+/** Bulk actions. */
 import { Failure } from './api.ts';
 import { counted } from './format.ts';
 import { asFailure } from './loaded.ts';
 
-/** Applies an action to each item. Throws a `Failure` that reports the number of completed items; `noun` names them. */
+/**
+ * Applies an action to each item in turn. If one fails after others have succeeded, throws a `Failure` with
+ * the number of completed and remaining items. `noun` is the singular for an item.
+ */
 export async function forEach<Item>(
   items: readonly Item[],
   noun: string,

@@ -1,4 +1,4 @@
-/** Names of categories, so that lists need not show numbers only. */
+/** Loads category names, so that lists can show more than ids. */
 import { useEffect, useState } from 'preact/hooks';
 import { call, callPage, Failure } from './api.ts';
 import type { Category } from './contract.ts';
@@ -6,13 +6,16 @@ import type { Int64 } from './json.ts';
 import { useLoaded } from './loaded.ts';
 import { named } from './text.ts';
 
-/** Categories read in one request. Most shops have fewer. */
+/** Number of categories to read in the first request. Most stores have fewer. */
 const mostAtOnce = 100;
 
 /** Category names by id. The value is undefined for a category without a name. */
 export type CategoryNames = ReadonlyMap<string, string | undefined>;
 
-/** The first page of categories, plus the names of the ids shown. Categories beyond that page are requested one by one. */
+/**
+ * Returns the first page of categories and the names for `ids`. Requests names beyond that page one at a
+ * time.
+ */
 export function useCategories(
   ids: readonly Int64[],
 ): readonly [categories: readonly Category[], names: CategoryNames] {
@@ -38,7 +41,7 @@ async function nameOf(categoryId: string): Promise<string | undefined> {
   }
 }
 
-/** The name of a category, or its id if it has no name. */
+/** The name of a category, or `Category` and its id if it has no name. */
 export function categoryText(names: CategoryNames, id: Int64): string {
   const name = names.get(String(id));
   return name === undefined ? `Category ${id}` : named(name);

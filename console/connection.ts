@@ -1,10 +1,10 @@
-/** Reachability of the service. */
+/** Tracks whether the service is reachable. */
 import { signal } from '@preact/signals';
 
-/** True if the last call reached the service. */
+/** Whether the last call reached the service. */
 export const isConnected = signal(true);
 
-/** Increases whenever pages must reload, for example after a reconnect. */
+/** Incremented whenever pages must reload, for example after a reconnect. */
 export const timesHealed = signal(0);
 
 export function readAgain(): void {
@@ -27,7 +27,7 @@ export function connectionHealed(): void {
   readAgain();
 }
 
-/** Any answer will do, even a refusal. */
+/** Probes the service. Any response means that it is reachable, even an error. */
 async function look(): Promise<void> {
   await fetch('/admin/v1/session').then(connectionHealed, () => {});
 }

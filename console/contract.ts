@@ -1,4 +1,4 @@
-/** Types of the admin API. The bundle contains no code of the contract. */
+/** Types of the admin API. Type-only imports keep the contract's code out of the bundle. */
 import type * as z from 'zod';
 import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
@@ -15,10 +15,10 @@ type RowsByRoute = {
   [Id in keyof Rows as `${Rows[Id]['method']} ${Rows[Id]['path']}`]: Rows[Id];
 };
 
-/** An operation, as its method and path: `GET /accounts/{accountId}`. */
+/** An operation, identified by method and path: `GET /accounts/{accountId}`. */
 export type Route = keyof RowsByRoute;
 
-/** A value after a round trip through JSON. Integers of the contract are exact. */
+/** The type that a value has in JSON. The contract's integers stay exact. */
 export type Wire<T> = T extends bigint
   ? Int64
   : T extends string | number | boolean | null | undefined
@@ -30,11 +30,11 @@ export type Wire<T> = T extends bigint
 /** A page of a list. */
 export interface PageOf<Item> {
   readonly items: readonly Item[];
-  /** Cursor of the next page, from the Link header. Undefined on the last page. */
+  /** Cursor of the next page, from the `Link` header; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** The JSON representation of a type of the service. */
+/** Maps a type of the service to its JSON representation. */
 type Shown<Outcome> = Outcome extends Order
   ? Wire<z.infer<typeof Order>>
   : Outcome extends PutCategory
@@ -54,12 +54,12 @@ type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Ite
 /** The response body of an operation. */
 export type AnswerOf<Name extends Route> = ShownOutcome<OutcomeOfRow<RowsByRoute[Name]>>;
 
-/** A list that is paged. */
+/** An operation that returns a paginated list. */
 export type ListRoute = {
   [Name in Route]: OutcomeOfRow<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
 }[Route];
 
-/** The items of a list operation. */
+/** The item type of a list operation. */
 export type ItemOf<Name extends Route> = AnswerOf<Name> extends PageOf<infer Item> ? Item : never;
 
 type ParamsOf<Row> = Row extends { params: infer Params }
@@ -88,14 +88,14 @@ interface Given {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Parameters and body of an operation. */
+/** The parameters, body and condition of an operation. */
 export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
   QueryOf<RowsByRoute[Name]> &
   BodyOf<RowsByRoute[Name]> &
   ConditionOf<RowsByRoute[Name]> &
   Given;
 
-/** The input. Optional if it has no required members. */
+/** The input as an argument list. The input is optional if none of its members are required. */
 export type InputArguments<Name extends Route> =
   Record<never, never> extends InputOf<Name> ? [input?: InputOf<Name>] : [input: InputOf<Name>];
 

@@ -2,7 +2,7 @@ import { writeJson } from './json.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** CSV (RFC 4180) with a column for each member. */
+/** Formats rows as CSV (RFC 4180), with a column for each member. */
 export function csvOf(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
@@ -13,7 +13,7 @@ function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'object') return Array.isArray(value) ? value.join(' ') : writeJson(value);
   if (typeof value !== 'string') return String(value);
-  // Spreadsheets would interpret it as a formula.
+  // Prefix values that spreadsheets would interpret as formulas.
   return /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 }
 

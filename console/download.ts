@@ -1,7 +1,7 @@
-/** Downloads of files. A plain link could not send the session's secret. */
+/** Downloads files. A plain link could not send the session secret. */
 import { type AnyInput, addressOf, responseOf } from './api.ts';
 
-/** Downloads the response of an operation. Throws a `Failure`. */
+/** Calls an operation and saves its response as a file. Throws a `Failure`. */
 export async function download(path: string, name: string, input: AnyInput = {}): Promise<void> {
   const response = await responseOf(addressOf(path, input), { method: 'GET' });
   save(await response.blob(), name);

@@ -7,19 +7,20 @@ import { writeJson } from './json.ts';
 
 export type ExportFormat = 'csv' | 'json';
 
-/** Rows of an export at most. */
+/** Maximum number of rows in an export. */
 export const mostExported = 10_000;
 const rowsPerPage = 100;
 
 export interface ListToExport<Name extends ListRoute = ListRoute> {
   readonly route: Name;
   readonly query: InputOf<Name>['query'];
-  /** Of the file, without its ending. */
+  /** File name without its extension. */
   readonly name: string;
 }
 
 /**
- * Saves all rows that match the filters, up to `mostExported`. Returns their number and whether more exist. Throws a `Failure`.
+ * Saves all rows that match the filters, up to `mostExported`. Returns the number of saved rows and whether
+ * there are more. Throws a `Failure`.
  */
 export async function exportList(
   { route, query, name }: ListToExport,

@@ -1,4 +1,4 @@
-/** The newest events, updated as events are recorded. */
+/** Follows the newest events as they are recorded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventSelector } from '../src/domain/event-type.ts';
 import { callPage, type Failure } from './api.ts';
@@ -7,17 +7,17 @@ import type { StoredEvent } from './contract.ts';
 import { asFailure } from './loaded.ts';
 import { hasEnded } from './session-state.ts';
 
-/** Maximum number of events on the page. Older ones are removed. */
+/** Maximum number of events on the page. Older events are removed. */
 const mostShown = 200;
 const perPage = 50;
-/** Long-poll delay before the service returns an empty page. */
+/** Time after which a long poll returns an empty page. */
 const waitSeconds = 25;
 const retrySeconds = 5;
 
 export interface Followed {
-  /** Newest first. Undefined until loaded. */
+  /** Events, newest first; undefined until loaded. */
   readonly events: readonly StoredEvent[] | undefined;
-  /** Why events cannot be read. */
+  /** The error of the last read; undefined if it succeeded. */
   readonly failure: Failure | undefined;
 }
 
@@ -25,10 +25,13 @@ interface State extends Followed {
   readonly selector: string;
 }
 
-/** Follows the events that match the selector, or all if it is empty. After a pause, missed events are loaded. */
+/**
+ * Follows the events that match the selector, or all events if it is empty. Loads missed events after a
+ * pause.
+ */
 export function useFollowed(selector: string, isPaused: boolean): Followed {
   const [state, setState] = useState<State>();
-  /** The id after which the next page begins. */
+  /** Id of the last event read; the next page begins after it. */
   const position = useRef({ selector, after: undefined as string | undefined });
   const healed = timesHealed.value;
   useEffect(() => {
@@ -51,7 +54,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
       });
     };
     const onFailure = (failure: Failure) => {
-      // There is a gap after the events shown. Start again with the newest.
+      // Events after those shown are no longer available. Start again with the newest ones.
       if (failure.code === 'events_expired') position.current = { selector, after: undefined };
       else setState((before) => ({ selector, events: before?.events, failure }));
     };
@@ -68,7 +71,10 @@ function queryOf(selector: string, after: string | undefined, wait: number) {
   return { ...filter, after, wait: String(wait) };
 }
 
-/** Reads repeatedly until the signal, while the page is visible. A reconnect restarts it. */
+/**
+ * Reads repeatedly while the page is visible, until the signal aborts. A lost connection also stops it, and
+ * the caller restarts it after the reconnect.
+ */
 async function follow(
   read: (waitSeconds: number) => Promise<void>,
   onFailure: (failure: Failure) => void,
@@ -94,7 +100,7 @@ async function follow(
   }
 }
 
-/** Resolves when the page becomes visible, or at the signal. */
+/** Resolves when the page becomes visible or the signal aborts. */
 function seen(signal: AbortSignal): Promise<unknown> | undefined {
   if (!document.hidden) return undefined;
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Numbers, times and sizes as people read them. */
+/** Formats numbers, times and sizes for display. */
 import { signal } from '@preact/signals';
 
 const language = 'en';
@@ -9,33 +9,33 @@ const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeSt
 const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
 
-/** As the contract of the admin API has it. */
+/** Maximum that the admin API counts to, as specified in its contract. */
 const mostCounted = 10_000;
 
 export const grouped = (value: number | bigint): string => whole.format(value);
 
-/** For axes and tight places: 12K. */
+/** A short form such as `12K`, for axes and narrow columns. */
 export const compact = (value: number): string => short.format(value);
 
-/** A rate, with one decimal if it is small. */
+/** Formats a rate, with one decimal below 100. */
 export const rate = (value: number): string => (value < 100 ? oneDigit : whole).format(value);
 
-/** The text as the beginning of a sentence. */
+/** Capitalizes the first letter. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A word with its number: `1 key`, `2 keys`. */
+/** A count with its noun: `1 key`, `2 keys`. */
 export function counted(value: number | bigint, one: string, many = `${one}s`): string {
   return `${grouped(value)} ${value === 1 || value === 1n ? one : many}`;
 }
 
-/** A number that the service counts up to 10,000. */
+/** A count that the service caps at 10,000. */
 export function countedUpTo(value: number): string {
   return value >= mostCounted ? `at least ${grouped(mostCounted)}` : grouped(value);
 }
 
-/** A time to answer, given in microseconds. */
+/** Formats a latency given in microseconds. */
 export function latency(microseconds: number | null): string {
   if (microseconds === null) return '–';
   if (microseconds < 1_000) return `${Math.round(microseconds)} µs`;
@@ -45,7 +45,7 @@ export function latency(microseconds: number | null): string {
 
 export { bytesText as bytes } from '../src/domain/store-facts.ts';
 
-/** A day: `Nov 23, 2026`. */
+/** Formats a date: `Nov 23, 2026`. */
 export function date(at: string | number): string {
   return day.format(new Date(at));
 }
@@ -54,12 +54,12 @@ export function instant(at: string | number): string {
   return dateTime.format(new Date(at));
 }
 
-/** A message of the service with readable times. */
+/** Replaces the ISO timestamps in a message from the service with localized times. */
 export function withInstants(sentence: string): string {
   return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, instant);
 }
 
-/** The current time, for relative times. Updated every ten seconds. */
+/** The current time (Unix ms), updated every ten seconds, for relative times. */
 export const now = signal(Date.now());
 
 export function watchTime(): void {
@@ -83,7 +83,10 @@ function unitOf(seconds: number): Unit {
   return units.findLast(([, size]) => seconds >= size) ?? units[0];
 }
 
-/** Relative time: `3 min. ago`, or `in 3 min.` if `isAhead`. The service's clock may be ahead of the browser's. */
+/**
+ * A relative time, such as `3 min. ago` or `in 3 min.` Less than ten seconds from now, only `isAhead` allows
+ * `in a moment`. Otherwise it is `just now`, because the service's clock may be ahead of the browser's.
+ */
 export function fromNow(at: string, isAhead = false): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;
   if (Math.abs(seconds) < 10) return isAhead && Date.parse(at) > Date.now() ? 'in a moment' : 'just now';
@@ -91,7 +94,7 @@ export function fromNow(at: string, isAhead = false): string {
   return relative.format(Math.round(seconds / size), unit);
 }
 
-/** A duration in the largest fitting unit: `2 hours`. */
+/** A duration, rounded to its largest unit: `2 hours`. */
 export function duration(seconds: number): string {
   const [unit, size] = unitOf(seconds);
   return counted(Math.round(seconds / size), unit);

@@ -1,9 +1,9 @@
-/** JSON with exact integers. Integers that `JSON.parse` would round become bigints and are serialized exactly. */
+/** Reads and writes JSON with exact integers. Integers that `JSON.parse` would round become bigints. */
 
-/** A 64-bit integer of the API. A bigint if it exceeds 2^53. */
+/** A 64-bit integer of the API; a bigint if it exceeds 2^53. */
 export type Int64 = number | bigint;
 
-const tooOld = 'This browser rounds large integers. Use a newer one.';
+const tooOld = 'This browser rounds large integers. Use a newer browser.';
 
 interface Source {
   readonly source?: string;
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
 function exact(_name: string, value: unknown, context?: Source): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   const source = context?.source;
-  // A rounded id would be that of another object.
+  // A rounded id would identify a different object.
   if (source === undefined && Number.isInteger(value)) throw new Error(tooOld);
   return /^-?\d+$/.test(source ?? '') ? BigInt(source ?? '') : value;
 }
@@ -29,7 +29,7 @@ export function writeJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeJson(member)}`).join(',')}}`;
 }
 
-/** JSON for people: a member on each line. */
+/** Formats a value as indented JSON, with one member per line. */
 export function prettyJson(value: unknown, indent = ''): string {
   if (typeof value !== 'object' || value === null) return writeJson(value);
   const [open, close] = Array.isArray(value) ? '[]' : '{}';

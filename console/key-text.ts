@@ -6,12 +6,15 @@ interface NamedKey {
   readonly lastFour: string;
 }
 
-/** A key as dialogs and labels name it. A rotated key keeps its name. */
+/**
+ * How dialogs and labels refer to a key. The id and last characters tell it apart from its successor, which
+ * has the same name.
+ */
 export function keyText({ id, name, lastFour }: NamedKey): string {
   return `key ${id} (${named(name)}, ends in ${lastFour})`;
 }
 
-/** The key of a ban, or of a row of usage. */
+/** The key that a ban or a usage row belongs to. */
 export function keyOf({
   keyId,
   keyName,

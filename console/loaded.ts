@@ -1,32 +1,35 @@
-/** Data of a page, loaded when the page opens and reloaded when needed. */
+/** Loads data for a page, and reloads it when needed. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failure } from './api.ts';
 import { timesHealed } from './connection.ts';
 import { hasEnded } from './session-state.ts';
 
 export interface Loaded<T> {
-  /** The last data read. Remains during a reload. */
+  /** The latest data. It stays available during a reload. */
   readonly data: T | undefined;
-  /** Why it could not be read. */
+  /** The error of the last attempt; undefined if it succeeded. */
   readonly failure: Failure | undefined;
-  /** True while the data belongs to a previous key. */
+  /** Whether the data still belongs to a previous key. */
   readonly isStale: boolean;
   readonly reload: () => void;
 }
 
 interface Read<T> {
-  /** The key of the data. */
+  /** Key that the data was loaded for. */
   readonly key: string;
   readonly data?: T;
   readonly failure?: Failure;
 }
 
 export interface LoadOptions {
-  /** Interval of reloads while the page is visible. No reloads if undefined. */
+  /** Reload interval while the page is visible. If undefined, there are no periodic reloads. */
   readonly everyMs?: number | undefined;
 }
 
-/** Loads when `key` changes, after a reconnect, when `reload` is called and, optionally, at an interval. */
+/**
+ * Loads data when `key` changes, after a reconnect, when `reload` is called, and every `everyMs` milliseconds
+ * if set.
+ */
 export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: LoadOptions = {}): Loaded<T> {
   const [state, setState] = useState<Read<T>>({ key });
   const [turn, setTurn] = useState(0);
@@ -62,7 +65,10 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: L
   };
 }
 
-/** Repeats an action at an interval, without overlap, while the page is visible. Returns a function that stops it. */
+/**
+ * Repeats an action at an interval while the page is visible, without overlap. Returns a function that stops
+ * it.
+ */
 function repeat(work: () => Promise<void>, everyMs: number): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;

@@ -1,4 +1,4 @@
-/** Entry point of the operators' console. */
+/** Entry point of the operator console. */
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { watchConnection } from './connection.ts';
@@ -9,7 +9,7 @@ import { watchSession } from './session.ts';
 import { watchTheme } from './theme.ts';
 import { watchUploads } from './upload.ts';
 
-// The browser would open a file dropped outside of the drop area and replace the console.
+// Stop the browser from replacing the console with a file that is dropped outside the drop area.
 for (const event of ['dragover', 'drop']) addEventListener(event, (dropped) => dropped.preventDefault());
 
 watchTheme();

@@ -1,8 +1,8 @@
-/** Routing by the fragment of the address: `#/accounts/7?state=open`. */
+/** Routing by URL fragment: `#/accounts/7?state=open`. */
 import { signal } from '@preact/signals';
 
 export interface Place {
-  /** Segments between slashes. */
+  /** Path segments, decoded. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -24,7 +24,7 @@ function decoded(text: string): string {
 
 export type Query = Readonly<Record<string, string | number | bigint | undefined>>;
 
-/** The address of a page. Empty query values are omitted. */
+/** The link to a page. Omits empty query values. */
 export function hrefOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
@@ -42,7 +42,7 @@ export function goTo(
 }
 
 export function watchAddress(): void {
-  // Both are needed: links change the fragment, and going back ends entries of pushState.
+  // Both are needed: links fire `hashchange`, and going back to an entry of `pushState` fires `popstate`.
   for (const event of ['hashchange', 'popstate']) {
     addEventListener(event, () => {
       place.value = placeOf(location.hash);

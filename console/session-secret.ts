@@ -1,6 +1,7 @@
 /**
- * The part of a session's credential that is not in the cookie. Browsers send cookies to every port of a host, but store this
- * secret by origin, which includes the port. It lives as long as the tab, and tabs of the same origin share it.
+ * The part of the session credential that is not in the cookie. Browsers send cookies to every port of a
+ * host, but store this secret per origin, which includes the port. It is kept until the tab closes, and tabs
+ * of the same origin share it.
  */
 const place = 'animal-store-session-secret';
 const header = 'X-Session-Secret';
@@ -24,7 +25,9 @@ export function forgetSecret(): void {
   sessionStorage.removeItem(place);
 }
 
-/** Requests the secret from other tabs if this one has none. Calls `onReceived` for each secret received. */
+/**
+ * Requests the secret from other tabs if this tab has none. Calls `onReceived` for each new secret received.
+ */
 export function shareSecret(onReceived: () => void): void {
   channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
     const kept = sessionStorage.getItem(place);

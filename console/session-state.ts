@@ -1,10 +1,10 @@
 import { computed, signal } from '@preact/signals';
 import type { Session } from './contract.ts';
 
-/** The signed-in operator's session. Null until known, undefined if not signed in. */
+/** The session of the signed-in operator; null until known, undefined if not signed in. */
 export const session = signal<Session | undefined | null>(null);
 
-/** True if the session ended while in use. The page stays unchanged until the next sign-in. */
+/** Whether the session ended while in use. The page stays unchanged until the next sign-in. */
 export const hasEnded = signal(false);
 
 export const mayChange = computed(() => session.value?.role === 'admin');

@@ -1,4 +1,4 @@
-/** Signing in and out. */
+/** Signs operators in and out. */
 
 import { effect, signal } from '@preact/signals';
 import { call, Failure } from './api.ts';
@@ -11,21 +11,22 @@ import { hasEnded, session } from './session-state.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
 
-/** Why a console link failed. Undefined if none was used or it succeeded. */
+/** Why the console link failed; undefined if it succeeded or no link was used. */
 export const linkFailure = signal<string | undefined>(undefined);
 
-/** Why the session is unknown although the service responds. */
+/** Why the session's state is unknown although the service responds. */
 export const sessionFailure = signal<Failure | undefined>(undefined);
 
 const lookAgainMs = 2_000;
 
 /**
- * Exchanges the code of a console link for a session, or loads the current session. Throws a `Failure` if its state is unknown.
+ * Exchanges the code of a console link for a session, or loads the current session. Throws a `Failure` if the
+ * state of the session cannot be determined.
  */
 async function findSession(): Promise<void> {
   const code = /^#code=(.+)$/.exec(location.hash)?.[1];
   if (code !== undefined) {
-    // First, remove the token from the address bar and the history.
+    // First, remove the code from the address bar and the history.
     goTo('/', { replace: true });
     await signIn({ code }).catch((error: unknown) => {
       linkFailure.value = error instanceof Failure ? error.message : String(error);
@@ -35,7 +36,7 @@ async function findSession(): Promise<void> {
   try {
     begin(await call('GET /session'));
   } catch (error) {
-    // A 401 already means signed out. Other errors leave it unknown.
+    // A 401 has already set the session to undefined. Other errors leave its state unknown.
     if (session.peek() !== undefined) throw error;
   }
 }
@@ -46,7 +47,7 @@ async function look(): Promise<void> {
     sessionFailure.value = undefined;
   } catch (error) {
     const failure = asFailure(error);
-    // The connection bar reports a lost connection, and another part retries.
+    // The connection bar reports a lost connection, and `watchSession` retries after the reconnect.
     if (failure.code === 'connection_lost') return;
     sessionFailure.value = failure;
     setTimeout(look, lookAgainMs);

@@ -1,4 +1,4 @@
-/** Time spans of plots. */
+/** Time ranges of plots. */
 import { call } from './api.ts';
 import type { AnswerOf } from './contract.ts';
 import { now } from './format.ts';
@@ -8,12 +8,12 @@ export type HistoryStep = AnswerOf<'GET /usage/history'>[number];
 
 interface Span {
   readonly text: string;
-  /** The span as a heading names it. */
+  /** Name of the span in headings. */
   readonly last: string;
   readonly step: '1m' | '5m' | '1h' | '6h';
   readonly stepMs: number;
   readonly steps: number;
-  /** Unit of one step, after `per`. */
+  /** Duration of a step, to follow `per`: `minute`. */
   readonly unit: string;
 }
 
@@ -44,12 +44,12 @@ export type SpanName = keyof typeof spans;
 
 export const spanChoices = Object.entries(spans).map(([name, { text }]) => [name as SpanName, text] as const);
 
-/** The span of this name in an address. */
+/** Parses the name of a span from the address; undefined if it is unknown. */
 export function spanOf(name: string): SpanName | undefined {
   return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
 }
 
-/** When the first step of the span begins, in Unix ms. */
+/** Start of the first step, in Unix ms. */
 function firstOf({ stepMs, steps }: Span): number {
   return (Math.floor(Math.max(now.peek(), Date.now()) / stepMs) - steps + 1) * stepMs;
 }
@@ -60,7 +60,7 @@ export function sinceOf(name: SpanName): string {
 
 const none = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p99: null };
 
-/** Every step of the span, oldest first, including those without requests. */
+/** Loads every step of the span, oldest first, including steps without requests. */
 export async function loadHistory(name: SpanName): Promise<readonly HistoryStep[]> {
   const span = spans[name];
   const first = firstOf(span);
@@ -73,7 +73,7 @@ export async function loadHistory(name: SpanName): Promise<readonly HistoryStep[
   });
 }
 
-/** Format of times within a span. */
+/** Time formats for the axis and the cursor of a span. */
 export function timesShown(name: SpanName) {
   const isShort = name === 'hour' || name === 'day';
   return {

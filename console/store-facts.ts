@@ -1,4 +1,4 @@
-/** Facts of a store with labels. Facts unknown to this version are shown with their API names. */
+/** Labels facts about the store. A fact that this version does not know is labelled with its API name. */
 
 import { factName, factText } from '../src/domain/store-facts.ts';
 import type { AnswerOf } from './contract.ts';
@@ -6,7 +6,7 @@ import { spaced } from './words.ts';
 
 type Facts = AnswerOf<'GET /system'>['store'];
 
-/** Facts as labels with formatted values. Absent facts are omitted. */
+/** Converts facts to labels and formatted values. Omits facts without a value. */
 export function factsInWords(facts: Facts): [name: string, value: string][] {
   return Object.entries(facts)
     .filter(([, fact]) => fact !== null)

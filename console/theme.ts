@@ -1,4 +1,4 @@
-/** Light or dark: as the system is set, unless switched here. */
+/** The light or dark theme, which follows the system unless it is set here. */
 import { effect, signal } from '@preact/signals';
 
 export const themes = ['system', 'light', 'dark'] as const;
@@ -8,7 +8,7 @@ const place = 'animal-store-theme';
 
 export const theme = signal<Theme>(stored());
 
-/** Increases when colours change, for components that draw them. */
+/** Incremented when colours change, so that plots are redrawn. */
 export const colourChanges = signal(0);
 
 function stored(): Theme {

@@ -1,9 +1,10 @@
 /**
- * Requests with an unknown outcome because the response was lost. A retry sends the same `Idempotency-Key`, so the request is
- * executed once and the retry returns the lost response, including an issued key.
+ * Tracks requests whose outcome is unknown because the response was lost. A retry sends the same
+ * `Idempotency-Key`, so the request is executed only once and the retry returns the lost response, including
+ * an issued key.
  */
 
-/** Operations without a key. A retry finds the created object in another way, or creates none. */
+/** Operations that do not accept an `Idempotency-Key`. Repeating them may do the work again. */
 const withoutKey: ReadonlySet<string> = new Set([
   ...['/session', '/backups', '/backups/verify', '/webhooks/{webhookId}/test'],
 ]);
@@ -13,9 +14,9 @@ const unsettled = new Map<string, string>();
 
 export interface Attempt {
   readonly headers: Record<string, string>;
-  /** True if the request can be repeated without side effects. */
+  /** Whether the request can be repeated without further effects. */
   readonly isRepeatable: boolean;
-  /** To be called once the outcome is known. */
+  /** Must be called once the outcome is known. */
   readonly settle: () => void;
 }
 

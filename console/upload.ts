@@ -1,4 +1,4 @@
-/** Files that this tab imports. They go on being sent, and added, while other pages are shown. */
+/** Imports started by this tab. They continue while the operator visits other pages. */
 import { effect, signal } from '@preact/signals';
 import { addressOf, call, Failure, failureOf, responseOf } from './api.ts';
 import { connectionHealed, connectionLost } from './connection.ts';
@@ -18,19 +18,19 @@ export function formatOf({ name }: Pick<File, 'name'>): Format {
   return /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv';
 }
 
-/** A file that is being imported by this tab. */
+/** A file that this tab is importing. */
 export interface Upload {
-  /** By which it is found in the list of imports. */
+  /** Identifies the file in the list of imports. */
   readonly requestId: string;
   readonly file: File;
-  /** Fraction sent, from 0 to 1. */
+  /** Fraction of the file that has been sent, from 0 to 1. */
   readonly sent: number;
   readonly stop: () => void;
 }
 
 export const uploads = signal<readonly Upload[]>([]);
 
-/** Closing the tab would stop its imports. */
+/** Makes the browser ask before closing the tab during an import, because closing it would stop the import. */
 export function watchUploads(): void {
   const ask = (event: Event) => event.preventDefault();
   effect(() => {
@@ -40,7 +40,7 @@ export function watchUploads(): void {
 }
 
 interface ImportOptions {
-  /** True if animals of a file with ids get new ids. */
+  /** Whether to ignore ids in the file and assign new ones. */
   readonly newIds: boolean;
 }
 
@@ -75,10 +75,10 @@ function outcomeOf(request: XMLHttpRequest, file: File): Promise<ImportReport> {
     });
     request.addEventListener('error', () => {
       connectionLost();
-      reject(new Failure('connection_lost', `The connection broke. ${resumes}`));
+      reject(new Failure('connection_lost', `The connection was lost. ${resumes}`));
     });
     request.addEventListener('abort', () =>
-      reject(new Failure('stopped', `The import was stopped. Animals that were added stay. ${resumes}`)),
+      reject(new Failure('stopped', `Import stopped. Animals already added were kept. ${resumes}`)),
     );
     request.send(file);
   });
@@ -86,14 +86,14 @@ function outcomeOf(request: XMLHttpRequest, file: File): Promise<ImportReport> {
 
 const resumes = 'Import the same file again to resume. Nothing is added twice.';
 
-/** Stops an import. An import of this tab is stopped by closing its connection, which also stops the upload. */
+/** Stops an import. If this tab started it, closes the connection, which also stops the upload. */
 export async function stopImport({ id, requestId }: Pick<Import, 'id' | 'requestId'>): Promise<void> {
   const own = uploads.peek().find((upload) => upload.requestId === requestId);
   if (own === undefined) await call('POST /imports/{importId}/stop', { params: { importId: id } });
   else own.stop();
 }
 
-/** The columns and first rows of a file, as an import reads them. Rejects with a `Failure`. */
+/** Gets the columns and first rows of a file as an import would read them. Rejects with a `Failure`. */
 export async function previewOf(file: File, { newIds }: ImportOptions): Promise<ImportPreview> {
   const format = formatOf(file);
   const response = await responseOf(addressOf('/pets/import/preview', { query: { format, newIds } }), {
@@ -107,7 +107,7 @@ export async function previewOf(file: File, { newIds }: ImportOptions): Promise<
 const previewBytes = 65_536;
 const previewRows = 10;
 
-/** The first rows, whole. */
+/** The beginning of the file, cut off after a complete row if possible. */
 async function headOf(file: File): Promise<Blob> {
   const start = file.slice(0, previewBytes);
   const lines = new RowCounter(formatOf(file));
@@ -117,7 +117,7 @@ async function headOf(file: File): Promise<Blob> {
   return start.size === file.size || lines.lastEnd === 0 ? start : file.slice(0, lines.lastEnd);
 }
 
-/** Number of rows in a file, without the header. */
+/** Counts the rows of a file, excluding the header. */
 export async function rowsIn(file: File, signal: AbortSignal): Promise<number> {
   const counter = new RowCounter(formatOf(file));
   const reader = file.stream().getReader();
@@ -129,14 +129,14 @@ export async function rowsIn(file: File, signal: AbortSignal): Promise<number> {
   return counter.end();
 }
 
-/** Counts rows: lines that are not empty, except within the quotes of CSV. */
+/** Counts rows, which are non-empty lines. A line break within CSV quotes does not end a row. */
 class RowCounter {
   readonly #isCsv: boolean;
   #rows: number;
   #isQuoted = false;
   #isEmpty = true;
   #offset = 0;
-  /** End of the last complete row. */
+  /** Offset of the end of the last complete row. */
   lastEnd = 0;
 
   constructor(format: Format) {
@@ -144,7 +144,7 @@ class RowCounter {
     this.#rows = this.#isCsv ? -1 : 0;
   }
 
-  /** Returns the rows so far. */
+  /** Reads the next byte, and returns the number of rows so far. */
   take(byte: number): number {
     this.#offset += 1;
     if (byte === 34 && this.#isCsv) this.#isQuoted = !this.#isQuoted;
@@ -156,7 +156,7 @@ class RowCounter {
     return this.end();
   }
 
-  /** The same when the file ends here. */
+  /** Ends the last row, and returns the number of rows. */
   end(): number {
     if (!this.#isEmpty) this.#rows += 1;
     this.#isEmpty = true;

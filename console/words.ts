@@ -1,4 +1,4 @@
-/** Words for people instead of the API's codes. */
+/** Display names for the API's codes. */
 import type { OperationId } from '../src/contract/operations.ts';
 import type { OrderStatus } from '../src/contract/orders.ts';
 import type { PetStatus } from '../src/contract/pets.ts';
@@ -12,7 +12,7 @@ import type { Account, Key, Webhook } from './contract.ts';
 
 export type Tone = 'good' | 'note' | 'warn' | 'bad' | 'quiet';
 
-/** Display name and colour. */
+/** A display name with its colour. */
 export interface Word {
   readonly text: string;
   readonly tone: Tone;
@@ -47,7 +47,7 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'pets:write': 'Change and delete animals and categories',
   'orders:read': 'Read orders',
   'orders:write': 'Place orders and change their status',
-  'events:read': 'Read events about what the key may read',
+  'events:read': 'Read events for resources that the key may read',
   'webhooks:write': 'Manage webhooks',
 };
 
@@ -102,34 +102,34 @@ export const deliveryStatusWords: Readonly<Record<DeliveryStatus, Word>> = {
 export const oldestWords = { oldest: { text: 'Oldest first' } } as const;
 
 interface StepWords {
-  /** On the button. */
+  /** Label of the button. */
   readonly act: string;
-  /** When it is done. */
+  /** Past tense for the confirmation. */
   readonly done: string;
-  /** Description of the consequences. */
+  /** Consequences that the confirmation dialog describes. */
   readonly effect: string;
 }
 
 export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
   approve: {
     act: 'Approve',
-    done: 'approved',
+    done: 'Approved',
     effect: 'The animal stays reserved until the order is delivered or cancelled.',
   },
-  deliver: { act: 'Deliver', done: 'delivered', effect: 'The animal counts as sold.' },
+  deliver: { act: 'Deliver', done: 'Delivered', effect: 'The animal is marked as sold.' },
   cancel: {
     act: 'Cancel order',
-    done: 'cancelled',
-    effect: 'The animal can be bought by others again. A cancelled order cannot be reopened.',
+    done: 'Cancelled',
+    effect: 'The animal becomes available to other buyers. A cancelled order cannot be reopened.',
   },
   return: {
     act: 'Return',
-    done: 'returned',
-    effect: 'The animal can be bought again, if it is still here.',
+    done: 'Returned',
+    effect: 'The animal becomes available again if it is still marked as sold.',
   },
 };
 
-/** Operations whose `spaced` names do not read well. */
+/** Labels for operations whose `spaced` names do not read well. */
 export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',
@@ -166,13 +166,13 @@ export function eventTypeWord(type: EventType): Word {
 }
 
 const groupWords: Readonly<Record<string, string>> = {
-  'pet.*': 'pet.* (all about animals)',
-  'order.*': 'order.* (all about orders)',
-  'category.*': 'category.* (all about categories)',
-  'webhook.*': 'webhook.* (all about webhooks)',
+  'pet.*': 'pet.* (all animal events)',
+  'order.*': 'order.* (all order events)',
+  'category.*': 'category.* (all category events)',
+  'webhook.*': 'webhook.* (all webhook events)',
 };
 
-/** Groups of types come first. */
+/** Display names for event selectors, groups first. */
 export function eventTypeWords(selectors: readonly EventSelector[]) {
   const words = selectors.map((selector) => [selector, { text: groupWords[selector] ?? selector }] as const);
   return Object.fromEntries(words.toSorted(([one], [other]) => rank(one) - rank(other)));
@@ -180,7 +180,7 @@ export function eventTypeWords(selectors: readonly EventSelector[]) {
 
 const rank = (selector: string) => (selector.endsWith('*') ? 0 : 1);
 
-/** Descriptions of changes. Braces mark the place of the object. */
+/** Descriptions of changes. `{}` stands for the object. */
 const changes: Readonly<Record<string, string>> = {
   createAccount: 'Created {}',
   updateAccount: 'Changed {}',
@@ -191,10 +191,10 @@ const changes: Readonly<Record<string, string>> = {
   setKeyScopes: 'Changed the scopes of {}',
   rotateKey: 'Rotated {}',
   revokeKey: 'Revoked {}',
-  beginLiftBan: 'Began to lift the ban on {}',
+  beginLiftBan: 'Started to lift the ban on {}',
   liftBan: 'Lifted the ban on {}',
   createOperator: 'Added {}',
-  rotateOperator: 'Rotated the token of {}',
+  rotateOperator: 'Rotated the token for {}',
   revokeOperator: 'Revoked {}',
   createPet: 'Added {}',
   updatePet: 'Changed {}',
@@ -212,20 +212,20 @@ const changes: Readonly<Record<string, string>> = {
   disableWebhookByOperator: 'Disabled {}',
   enableWebhookByOperator: 'Enabled {}',
   testAccountWebhook: 'Sent a test event to {}',
-  redeliverAccountEvents: 'Sent events again to {}',
-  redeliverAccountDelivery: 'Sent a delivery again to {}',
+  redeliverAccountEvents: 'Redelivered events to {}',
+  redeliverAccountDelivery: 'Redelivered an event to {}',
   updateLogging: 'Changed logging: {}',
 };
 
 export const changedOperations = Object.keys(changes).toSorted();
 
-/** The description of a change: the words before and after its object. */
+/** Splits the description of a change into the words before and after its object. */
 export function changeWords(operation: string): readonly [before: string, behind: string] {
   const [before = '', behind = ''] = (changes[operation] ?? `${spaced(operation)}: {}`).split('{}');
   return [before, behind];
 }
 
-/** A name of code as words: `createdAt` becomes `Created at`. */
+/** Converts an identifier to words: `createdAt` becomes `Created at`. */
 export function spaced(name: string): string {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')

@@ -1,33 +1,33 @@
 /**
- * Adds the animals of a file with a tab-separated name and category on each line. Run it again after an
- * interruption: within 24 hours, each line is added only once.
+ * Adds the animals listed in a file, which has a tab-separated name and category id on each line. If it is
+ * interrupted, run it again: within 24 hours, each line is added only once.
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
  *
- * The key needs the scope pets:create. All lines share the limits of the key's plan, whatever the size of the
- * file.
+ * The key needs the scope pets:create. All requests stay within the limits of the key's plan, whatever the
+ * size of the file.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AnimalStore, AnimalStoreError } from '@animal-store/client';
 
 const [file] = process.argv.slice(2);
-if (file === undefined) throw new Error('Which file? npx bun examples/add-animals.ts arrivals.tsv');
+if (file === undefined) throw new Error('Usage: npx bun examples/add-animals.ts arrivals.tsv');
 const store = new AnimalStore({
   key: process.env.KEY,
   url: process.env.API,
   maxWaitSeconds: 3_600,
   onRetry: ({ error, waitMs }) =>
-    console.error(`${error.message} Going on in ${Math.ceil(waitMs / 1_000)} s.`),
+    console.error(`${error.message} Retrying in ${Math.ceil(waitMs / 1_000)} s.`),
 });
 
 async function add(line: string, number: number): Promise<string> {
   const [name = '', category = ''] = line.split('\t');
   try {
-    // The same line of the same file is the same request, today and after a crash.
+    // Each line always has the same idempotency key, so it is added only once, even after a crash.
     const idempotencyKey = `${encodeURIComponent(basename(file ?? ''))}/${number}`;
     const pet = await store.pets.create({ name, categoryId: BigInt(category) }, { idempotencyKey });
-    return `${name} has the id ${pet.id}.`;
+    return `Added ${name} with the id ${pet.id}.`;
   } catch (error) {
     if (!(error instanceof AnimalStoreError || error instanceof SyntaxError)) throw error;
     process.exitCode = 1;

@@ -1,9 +1,9 @@
 /**
- * Writes all animals as tab-separated values, at the pace of the key's plan:
+ * Prints all animals as tab-separated values, at the pace that the key's plan allows:
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/list-animals.ts > animals.tsv
  *
- * The key needs the scope pets:read. 6,000 animals take one minute on the Free plan.
+ * The key needs the scope pets:read. Listing 6,000 animals takes one minute on the Free plan.
  */
 import { AnimalStore } from '@animal-store/client';
 

@@ -5,27 +5,27 @@
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/mirror.ts copy.db
  *
  * The key needs the scopes events:read and pets:read. You can stop the program at any time. It resumes where
- * it was.
+ * it stopped.
  *
  * Why the copy is exact:
  * - The lists are read after the position. A list shows each resource at some time after the position, and
- *   every change after the position has an event. Events contain the whole resource, so the last event of
- *   each resource leaves the state of the store.
- * - Events older than a listed resource restore an older state, and later ones correct it. Other programs
- *   never see that: lists and events up to the end of reading are stored together.
+ *   every change after the position has an event. Events contain the whole resource, so applying the last
+ *   event of each resource leaves the state of the store.
+ * - An event older than a listed resource restores an older state, which later events correct. Other programs
+ *   never see it, because the lists and the events up to the end of reading are stored in one transaction.
  * - An event and its position are stored in one transaction.
  */
 import { Database } from 'bun:sqlite';
 import { AnimalStore, type Event, EventsExpiredError, PermissionError } from '@animal-store/client';
 
 const [file] = process.argv.slice(2);
-if (file === undefined) throw new Error('Which file? npx bun examples/mirror.ts copy.db');
+if (file === undefined) throw new Error('Usage: npx bun examples/mirror.ts copy.db');
 const store = new AnimalStore({
   key: process.env.KEY,
   url: process.env.API,
   maxWaitSeconds: 86_400,
   onRetry: ({ error, waitMs }) =>
-    console.error(`${error.message} Trying again in ${Math.ceil(waitMs / 1_000)} s.`),
+    console.error(`${error.message} Retrying in ${Math.ceil(waitMs / 1_000)} s.`),
 });
 
 const copy = new Database(file, { safeIntegers: true });
@@ -40,14 +40,14 @@ const remove = copy.query('DELETE FROM resources WHERE kind = ? AND id = ?');
 const move = copy.query('INSERT OR REPLACE INTO position VALUES (1, ?)');
 const saved = copy.query<{ event: bigint }, []>('SELECT event FROM position');
 
-/** Kinds of resources to copy. Later versions of the service may add others. */
+/** Types of resources to copy. Later versions of the service may add others. */
 const copied = ['pet', 'category', 'order'];
 
 interface Resource {
   readonly id: bigint;
 }
 
-/** The service's JSON, with exact integers. */
+/** Formats a resource as the service's JSON, with exact integers. */
 function jsonOf(resource: object): string {
   const members = Object.entries(resource).map(
     ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
@@ -78,7 +78,7 @@ async function apply(event: Event): Promise<void> {
   }
 }
 
-/** Reads all resources. If the program is interrupted, the file is unchanged. */
+/** Reads all resources. If the program is interrupted, the file stays unchanged. */
 async function readAll(): Promise<void> {
   const { next: start } = await store.events.list({ order: 'desc', limit: 1 });
   copy.run('BEGIN IMMEDIATE');
@@ -103,7 +103,7 @@ async function readAll(): Promise<void> {
     copy.run('ROLLBACK');
     throw error;
   }
-  console.log(`Read everything up to event ${saved.get()?.event}.`);
+  console.log(`Copied everything up to event ${saved.get()?.event}.`);
 }
 
 for (;;) {

@@ -1,16 +1,16 @@
 /**
- * A day in a pet store, in requests. Needs only fetch. With the service running (`npm start`):
+ * Simulates a day in a pet store, using only `fetch`. Start the service (`npm start`), then run:
  *
  *   API=http://127.0.0.1:3000/v1 KEY=ask_your_first_key npx bun examples/shop-day.ts
  *
  * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. It sends about 25
- * requests, within a minute's limit of the Free plan.
+ * requests, which is within the Free plan's limit per minute.
  */
 
 const { API, KEY } = process.env;
 if (!API || !KEY) throw new Error('Set API (such as http://127.0.0.1:3000/v1) and KEY (ask_…).');
 
-/** The members that this program uses. Ids ascend from 1, so they are exact as numbers. */
+/** The members that this program uses. Ids ascend from 1, so a number holds them exactly. */
 interface Pet {
   readonly id: number;
   readonly name: string;
@@ -50,12 +50,12 @@ async function expectSuccess<Body>(...request: Parameters<typeof send>): Promise
   return answer;
 }
 
-/** The code of an error, or the status of a success. */
+/** The status, followed by the error code if the request failed. */
 function outcome({ status, body }: Answer<unknown>): string {
   return status < 400 ? String(status) : `${status} ${(body as { code: string }).code}`;
 }
 
-// Before opening: name the categories. PUT can be repeated, so the program also works on the second day.
+// Before opening, name the categories. A PUT can be repeated, so the program can run again on the next day.
 const dogs = 1;
 const cats = 2;
 await expectSuccess('PUT', `/categories/${dogs}`, { name: 'Dogs' });
@@ -68,55 +68,56 @@ async function arrive(name: string, categoryId: number): Promise<Pet> {
   const arrival = () =>
     expectSuccess<Pet>('POST', '/pets', { name, categoryId }, { 'Idempotency-Key': idempotencyKey });
   const first = await arrival();
-  // Assume the first response was lost. The second one is the same, and there is still one animal.
+  // Assume that the first response was lost. The second response is identical, and no second animal is added.
   const second = await arrival();
   if (second.body.id !== first.body.id || second.headers.get('idempotent-replayed') !== 'true') {
-    throw new Error(`${name} is in the store twice.`);
+    throw new Error(`${name} was added twice.`);
   }
   return first.body;
 }
 const ozzy = await arrive('Ozzy', dogs);
 const pepper = await arrive('Pepper', dogs);
 const mia = await arrive('Mia', cats);
-console.log('Arrived, each sent twice and added once: Ozzy, Pepper, Mia');
+console.log('Arrivals, each sent twice but added once: Ozzy, Pepper, Mia');
 
-// Two buyers order Ozzy at the same time. Neither checks availability first: the response has the outcome.
+// Two buyers order Ozzy at the same time. Neither has to check availability first, because the response
+// reports it.
 const order = (pet: Pet, reference: string) =>
   send<Order>('POST', '/orders', { petId: pet.id, reference }, { 'Idempotency-Key': crypto.randomUUID() });
 const answers = await Promise.all([order(ozzy, 'Anna'), order(ozzy, 'Ben')]);
-console.log(`Two buyers of Ozzy: ${answers.map(outcome).sort().join(', ')}`);
+console.log(`Two buyers order Ozzy: ${answers.map(outcome).sort().join(', ')}`);
 const won = answers.find(({ status }) => status === 201);
 if (won === undefined || answers.every(({ status }) => status === 201)) {
-  throw new Error('Exactly one of the buyers has to get Ozzy.');
+  throw new Error('Exactly one of the buyers must get Ozzy.');
 }
 const loser = answers[0] === won ? 'Ben' : 'Anna';
 
 // An order reserves its animal until it is delivered or cancelled.
 const holding = won.body;
-console.log(`Deleting the reserved Ozzy: ${outcome(await send('DELETE', `/pets/${ozzy.id}`))}`);
+console.log(`Deleting Ozzy while reserved: ${outcome(await send('DELETE', `/pets/${ozzy.id}`))}`);
 await expectSuccess('POST', `/orders/${holding.id}/approve`);
 const delivered = await expectSuccess<Order>('POST', `/orders/${holding.id}/deliver`);
 console.log(`The winner's order: ${delivered.body.status}`);
-console.log(`Delivering it again: ${outcome(await send('POST', `/orders/${holding.id}/deliver`))}`);
+console.log(`Delivering the order again: ${outcome(await send('POST', `/orders/${holding.id}/deliver`))}`);
 
-// The other buyer orders Pepper, and cancels.
-const second = (await order(pepper, `${loser}, instead of Ozzy`)).body;
+// The other buyer orders Pepper, then cancels.
+const second = (await order(pepper, `${loser} (instead of Ozzy)`)).body;
 const cancelled = await expectSuccess<Order>('POST', `/orders/${second.id}/cancel`);
-console.log(`The other buyer's order of Pepper: ${cancelled.body.status}`);
+console.log(`The other buyer's order for Pepper: ${cancelled.body.status}`);
 
-// Two clerks rename Mia. Both have read the same version, so the second one gets an error instead of
-// overwriting the first.
+// Two clerks rename Mia. Both have read the same version, so the second gets an error instead of overwriting
+// the first name.
 const seen = (await expectSuccess<Pet>('PATCH', `/pets/${mia.id}`, {})).headers.get('etag') ?? '';
 const rename = (name: string) => send<Pet>('PATCH', `/pets/${mia.id}`, { name }, { 'If-Match': seen });
 const renamed = [await rename('Mia, the quiet one'), await rename('Mia, the loud one')];
 console.log(`Two clerks rename Mia: ${renamed.map(outcome).join(', ')}`);
 
-// Ozzy comes back, and Mia is sold over the counter.
+// Ozzy is returned, and Mia is sold over the counter.
 await expectSuccess('POST', `/orders/${holding.id}/return`);
 await expectSuccess('PATCH', `/pets/${mia.id}`, { status: 'sold' });
-console.log('Ozzy is brought back. Mia is sold over the counter.');
+console.log('Ozzy was returned. Mia was sold over the counter.');
 
-// Closing time. One request reads the three animals, however many others the store has.
+// At closing time, a single request reads the three animals, however many the store has.
 const ids = [ozzy, pepper, mia].map(({ id }) => id).join(',');
 const { body: pets } = await expectSuccess<Pet[]>('GET', `/pets?id=${ids}`);
 for (const { name, status } of pets) console.log(`  ${name}: ${status}`);

@@ -47,9 +47,9 @@ interface OpenapiDocument {
   };
 }
 
-const head = `/** The bodies and error codes of the API. Written by npm run contract from contract/openapi.json. */
+const head = `/** The bodies and error codes of the API. Generated from contract/openapi.json by \`npm run contract\`. */
 
-/** A 64-bit integer to send. A \`number\` must be a safe integer. */
+/** A 64-bit integer in a request. A \`number\` must be a safe integer. */
 export type Int64 = bigint | number;
 `;
 
@@ -61,7 +61,7 @@ export function clientTypesText(openapiText: string): string {
     .filter(([name, { type, properties }]) => name !== 'Error' && type !== 'array' && !isEmpty(properties))
     .map(([name, schema]) => declaration(name, schema));
   const int64s = [...int64Members(schemas)].sort().map((name) => `'${name}'`);
-  const members = `/** The members of responses that are \`bigint\`. */\nexport const int64Members: readonly string[] = [${int64s.join(', ')}];\n`;
+  const members = `/** Response members that are returned as \`bigint\`. */\nexport const int64Members: readonly string[] = [${int64s.join(', ')}];\n`;
   return [head, ...bodies, ...filters(document), errorCodes(document), members].join('\n');
 }
 
@@ -82,7 +82,7 @@ function filters({ paths }: OpenapiDocument): string[] {
       );
       const id = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Filters`;
       return [
-        `/** The filters of ${operationId}. */\nexport interface ${id} ${members({ properties }, '', true)}\n`,
+        `/** Filters of ${operationId}. */\nexport interface ${id} ${members({ properties }, '', true)}\n`,
       ];
     });
 }
@@ -173,5 +173,5 @@ function errorCodes({ paths, components }: OpenapiDocument): string {
     }
   }
   const lines = [...codes].sort().map(([status, of]) => `  readonly ${status}: ${union([...of].sort())};\n`);
-  return `/** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
+  return `/** Error codes by HTTP status. New codes may be added within v1. Handle an unknown code by its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
 }

@@ -1,14 +1,15 @@
-/** Callbacks per signal. */
+/** Callbacks to run when each signal aborts. */
 const endings = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Runs a function when the signal aborts, unless the returned function is called first. Each signal gets one
- * listener for any number of calls, because Node.js reports a leak at more than ten.
+ * Runs a function when the signal aborts, unless the returned function is called first. A signal gets a
+ * single listener regardless of the number of calls, because Node.js warns about a leak if there are more
+ * than ten.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => {};
   const known = endings.get(signal) ?? listenedTo(signal);
-  // Wrapped, so that the same function can be registered twice.
+  // Wraps the function so that it can be registered twice.
   const ending = () => run();
   known.add(ending);
   return () => known.delete(ending);

@@ -11,8 +11,8 @@ import type { AnimalStoreOptions } from './settings.js';
 import { Webhooks } from './webhooks.js';
 
 /**
- * A client of one service with one key. Share it, so that all calls respect the same limits. Calls reject
- * with AnimalStoreError.
+ * A client for one service and one API key. Share the instance, so that all calls respect the same limits.
+ * Calls reject with an AnimalStoreError.
  */
 export class AnimalStore {
   readonly pets: Pets;
@@ -23,7 +23,7 @@ export class AnimalStore {
   readonly rateLimit: RateLimit;
   readonly webhooks: Webhooks;
 
-  /** Throws ArgumentError when `key`, `url` or another option is not valid. */
+  /** Throws an ArgumentError if `key`, `url` or another option is invalid. */
   constructor(options: AnimalStoreOptions) {
     if (!options) throw new ArgumentError('Pass { key, url } to new AnimalStore().');
     const { clock = systemClock } = options as { readonly clock?: Clock };

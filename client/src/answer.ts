@@ -5,9 +5,9 @@ export interface Answer<Data> {
   readonly data: Data;
   readonly headers: Headers;
   readonly status: number;
-  /** `X-Request-Id` of the response, for reports to the operator. */
+  /** `X-Request-Id` of the response. Quote it when you report a problem to the operator. */
   readonly requestId: string | undefined;
-  /** Entity tag of `data`, for `ifMatch`. */
+  /** Entity tag of `data`, to pass as `ifMatch`. */
   readonly etag: string | undefined;
   /** Remaining quota of the account. */
   readonly rateLimit: Limits | undefined;
@@ -24,7 +24,7 @@ export function answerOf<Data>(data: Data, status: number, headers: Headers): An
   };
 }
 
-/** A call in progress: a promise of its data, with access to the whole response. */
+/** A promise for the data of a call, with access to the whole response. */
 export class Call<Data> extends Promise<Data> {
   #answer?: Promise<Answer<Data>>;
 
@@ -39,9 +39,9 @@ export class Call<Data> extends Promise<Data> {
     return call;
   }
 
-  /** The data with status, headers, request id, entity tag and limits. */
+  /** Resolves with the data and the response's status, headers, request id, entity tag and limits. */
   withResponse(): Promise<Answer<Data>> {
-    // The caller handles the error of the response promise.
+    // The returned promise reports errors, so this one must not cause an unhandled rejection.
     this.catch(() => {});
     return this.#answer as Promise<Answer<Data>>;
   }

@@ -3,7 +3,7 @@ import { maxTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 import type { Fetch } from './settings.js';
 
-/** A completely read response. */
+/** A response whose body has been read. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -20,8 +20,8 @@ export interface Try {
 }
 
 /**
- * Sends a request once. Throws ConnectionError, TimeoutError, or the signal's reason. Redirects are not
- * followed, because the key is for this address only.
+ * Sends a request once. Throws a ConnectionError, a TimeoutError or the signal's reason. Does not follow
+ * redirects, because the key must not be sent to another address.
  */
 export async function attemptOf(
   fetch: Fetch,
@@ -40,7 +40,7 @@ export async function attemptOf(
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   try {
-    // A custom fetch may ignore its signal.
+    // A custom `fetch` may ignore its signal.
     return await Promise.race([exchange(), rejectionBy(ending.signal)]);
   } catch (cause) {
     signal?.throwIfAborted();
@@ -70,7 +70,9 @@ interface Thrown {
   readonly cause?: Thrown;
 }
 
-/** Node.js reports "fetch failed", with the reason as its cause. */
+/**
+ * The reason for a failed `fetch`. In Node.js the message is only "fetch failed", and `cause` has the reason.
+ */
 function reasonOf(thrown: unknown): string {
   const { message, cause } = (thrown ?? {}) as Thrown;
   return cause?.message || message || String(thrown);
@@ -79,8 +81,8 @@ function reasonOf(thrown: unknown): string {
 const unsentCodes = /REFUSED|NOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT/;
 
 /**
- * Whether the connection failed, so that nothing was sent. False where the runtime does not report it, as in
- * browsers.
+ * Whether no connection was established, so nothing was sent. Always false in runtimes that do not report
+ * this, such as browsers.
  */
 export function isUnsent({ cause }: ConnectionError): boolean {
   const { code, cause: inner } = (cause ?? {}) as Thrown;

@@ -4,11 +4,11 @@ import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, Send } from './request.js';
 
 export interface PutCategoryOptions extends ChangeOptions {
-  /** `'*'` rejects with PreconditionError if the category exists. */
+  /** With `'*'`, the call rejects with a PreconditionError if the category already exists. */
   readonly ifNoneMatch?: '*' | undefined;
 }
 
-/** The names of categories. */
+/** Category names. */
 export class Categories {
   readonly #send: Send;
   /** @internal */
@@ -26,7 +26,7 @@ export class Categories {
     return Call.of(this.#send({ method: 'GET', collection: 'categories', id, options }));
   }
 
-  /** Names or renames a category. Needs the scope `pets:write`. */
+  /** Sets the name of a category. Needs the scope `pets:write`. */
   put(id: Int64, name: CategoryName, options?: PutCategoryOptions): Call<Category> {
     return Call.of(this.#send({ method: 'PUT', collection: 'categories', id, body: name, options }));
   }

@@ -1,16 +1,16 @@
 import { onAbort } from './abort.js';
 
-/** Time and randomness, replaceable by tests. */
+/** Source of time and randomness, which tests can replace. */
 export interface Clock {
   /** Monotonic time in milliseconds. */
   now(): number;
-  /** Runs a function after about this many milliseconds, unless the returned function cancels it. */
+  /** Runs a function after about `ms` milliseconds. The returned function cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** From 0 up to, but not including, 1. */
+  /** A random number from 0 (inclusive) to 1 (exclusive). */
   random(): number;
 }
 
-/** Maximum delay of timers, 2^31 - 1 ms; longer ones would fire immediately. */
+/** Maximum timer delay, 2^31 - 1 ms. A timer with a longer delay would fire immediately. */
 export const maxTimerMs = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -22,7 +22,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** Resolves after this many milliseconds, or rejects with the signal's reason if it aborts first. */
+/** Resolves after `ms` milliseconds, or rejects with the signal's reason if the signal aborts first. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -1,6 +1,6 @@
-/** The bodies and error codes of the API. Written by npm run contract from contract/openapi.json. */
+/** The bodies and error codes of the API. Generated from contract/openapi.json by `npm run contract`. */
 
-/** A 64-bit integer to send. A `number` must be a safe integer. */
+/** A 64-bit integer in a request. A `number` must be a safe integer. */
 export type Int64 = bigint | number;
 
 /** Availability of the animal. */
@@ -379,7 +379,7 @@ export interface Delivery {
 /** Type of the event. */
 export type EventType = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled';
 
-/** The filters of listPets. */
+/** Filters of listPets. */
 export interface ListPetsFilters {
   /** Return only animals with this status. */
   readonly status?: PetStatus | undefined;
@@ -393,13 +393,13 @@ export interface ListPetsFilters {
   readonly maxId?: Int64 | undefined;
 }
 
-/** The filters of getInventory. */
+/** Filters of getInventory. */
 export interface GetInventoryFilters {
   /** Count only animals of this category. */
   readonly categoryId?: Int64 | undefined;
 }
 
-/** The filters of listOrders. */
+/** Filters of listOrders. */
 export interface ListOrdersFilters {
   /** Return only orders with this status. */
   readonly status?: OrderStatus | undefined;
@@ -407,7 +407,7 @@ export interface ListOrdersFilters {
   readonly petId?: Int64 | undefined;
 }
 
-/** The filters of listEvents. */
+/** Filters of listEvents. */
 export interface ListEventsFilters {
   /** Return the events after this id. Defaults to the oldest retained event. */
   readonly after?: Int64 | undefined;
@@ -419,7 +419,7 @@ export interface ListEventsFilters {
   readonly order?: 'asc' | 'desc' | undefined;
 }
 
-/** The filters of streamEvents. */
+/** Filters of streamEvents. */
 export interface StreamEventsFilters {
   /** Return only events of these types. Can be repeated. */
   readonly type?: readonly EventSelector[] | undefined;
@@ -427,13 +427,13 @@ export interface StreamEventsFilters {
   readonly after?: Int64 | undefined;
 }
 
-/** The filters of listDeliveries. */
+/** Filters of listDeliveries. */
 export interface ListDeliveriesFilters {
   /** Return only deliveries with this status. */
   readonly status?: DeliveryStatus | undefined;
 }
 
-/** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */
+/** Error codes by HTTP status. New codes may be added within v1. Handle an unknown code by its status. */
 export interface ErrorCodes {
   readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';
   readonly 401: 'invalid_api_key' | 'missing_api_key';
@@ -450,5 +450,5 @@ export interface ErrorCodes {
   readonly 503: 'service_unavailable';
 }
 
-/** The members of responses that are `bigint`. */
+/** Response members that are returned as `bigint`. */
 export const int64Members: readonly string[] = ['after', 'categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];

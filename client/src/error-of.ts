@@ -1,4 +1,4 @@
-/** Maps an error response to its class. */
+/** Maps error responses to error classes. */
 import type { ErrorDetail } from './contract.js';
 import {
   type AnimalStoreError,
@@ -26,7 +26,7 @@ const byStatus = {
   412: PreconditionError,
 } as const;
 
-/** The error of a response that is not a success. */
+/** The error for an unsuccessful response. */
 export function errorOf(
   problem: Problem,
   details: readonly ErrorDetail[],

@@ -1,10 +1,10 @@
-/** Errors of calls. Each class is a kind of error, and `code` narrows to it. */
+/** The errors that calls reject with. Comparing `code` narrows the type of an error to its class. */
 import type { ErrorCodes, ErrorDetail } from './contract.js';
 
-/** The contents of an error. */
+/** The fields of an error. */
 export interface Problem {
   readonly code: string;
-  /** HTTP status; undefined without a response. */
+  /** HTTP status; undefined if there was no response. */
   readonly status?: number | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
@@ -16,15 +16,18 @@ export interface Problem {
 }
 
 class Base<Code extends string, Status extends number | undefined> extends Error {
-  /** Machine-readable code. New versions of the service may add codes, whose class depends on the status. */
+  /**
+   * Machine-readable code. Newer versions of the service may add codes. The status determines the class of an
+   * unknown code.
+   */
   readonly code: Code;
-  /** HTTP status; undefined without a response. */
+  /** HTTP status; undefined if there was no response. */
   readonly status: Status;
-  /** `X-Request-Id` of the response, with which the operator can find it in the log. */
+  /** `X-Request-Id` of the response, by which the operator can find the request in the log. */
   readonly requestId: string | undefined;
   /** Headers of the response. */
   declare readonly headers: Headers | undefined;
-  /** Number of times the request was sent; 0 when the wait would have been too long. */
+  /** Number of times the request was sent; 0 if the wait would have been too long. */
   readonly attempts: number;
 
   constructor({ code, status, message, requestId, headers, attempts, cause }: Problem) {
@@ -33,7 +36,7 @@ class Base<Code extends string, Status extends number | undefined> extends Error
     this.status = status as Status;
     this.requestId = requestId;
     this.attempts = attempts;
-    // Not enumerable, to keep printed errors short.
+    // Not enumerable, so that printed errors stay short.
     Object.defineProperty(this, 'headers', { value: headers });
   }
 }
@@ -46,13 +49,13 @@ export class ArgumentError extends Base<'invalid_argument', undefined> {
   }
 }
 
-/** 400, 405, 413, 415, 422: the request has a mistake. */
+/** 400, 405, 413, 415, 422: the request is invalid. */
 export class InvalidRequestError extends Base<
   ErrorCodes[400] | 'method_not_allowed' | ErrorCodes[413] | ErrorCodes[415] | ErrorCodes[422],
   number
 > {
   override readonly name = 'InvalidRequestError';
-  /** Every mistake, with its location. */
+  /** Every mistake in the request, with its location. */
   readonly details: readonly ErrorDetail[];
   constructor(problem: Problem, details: readonly ErrorDetail[]) {
     super(problem);
@@ -76,20 +79,20 @@ export class PermissionError extends Base<ErrorCodes[403], 403> {
   }
 }
 
-/** 404: there is no such resource. */
+/** 404: the resource does not exist. */
 export class NotFoundError extends Base<ErrorCodes[404] | 'route_not_found', 404> {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the resource's state does not allow it. */
+/** 409: the resource's current state does not allow the operation. */
 export class ConflictError extends Base<ErrorCodes[409], 409> {
   override readonly name = 'ConflictError';
 }
 
-/** 410: the operation was removed. */
+/** 410: the operation has been removed from the API. */
 export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'>, 410> {
   override readonly name = 'RemovedError';
-  /** Path of the operation that replaces it. */
+  /** Path of the replacement operation. */
   readonly successor: string | undefined;
   constructor(problem: Problem) {
     super(problem);
@@ -98,22 +101,22 @@ export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'
 }
 
 /**
- * 410: events after the position are missing, so a copy built from them would be wrong. Read the resources
- * again, then follow.
+ * 410: events after the position are no longer retained, so a copy built from the rest would be wrong. Get a
+ * new position, read the resources again, then follow from that position.
  */
 export class EventsExpiredError extends Base<'events_expired', 410> {
   override readonly name = 'EventsExpiredError';
 }
 
-/** 412: the resource was changed since its `ETag` was read. */
+/** 412: the resource has changed since its `ETag` was read. */
 export class PreconditionError extends Base<ErrorCodes[412], 412> {
   override readonly name = 'PreconditionError';
 }
 
-/** 429: the limit is used up for longer than `maxWaitSeconds`. */
+/** 429: the rate limit is exhausted, and resets later than `maxWaitSeconds` allows. */
 export class RateLimitError extends Base<Exclude<ErrorCodes[429], 'api_key_banned'>, 429> {
   override readonly name = 'RateLimitError';
-  /** Seconds left to wait; undefined if no server sent a `Retry-After`. */
+  /** Seconds left until a retry may succeed; undefined if no server has reported it. */
   readonly retryAfterSeconds: number | undefined;
   constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
@@ -121,10 +124,10 @@ export class RateLimitError extends Base<Exclude<ErrorCodes[429], 'api_key_banne
   }
 }
 
-/** 429: the key is banned for a while, because programs kept sending requests after 429. */
+/** 429: the key is banned temporarily, because its clients kept sending requests after a 429. */
 export class BannedError extends Base<'api_key_banned', 429> {
   override readonly name = 'BannedError';
-  /** Seconds left to wait; undefined if no server sent a `Retry-After`. */
+  /** Seconds left until a retry may succeed; undefined if no server has reported it. */
   readonly retryAfterSeconds: number | undefined;
   constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
@@ -132,10 +135,10 @@ export class BannedError extends Base<'api_key_banned', 429> {
   }
 }
 
-/** 503: the service is unavailable for longer than `maxWaitSeconds`. */
+/** 503: the service is unavailable for longer than `maxWaitSeconds` allows. */
 export class UnavailableError extends Base<ErrorCodes[503], 503> {
   override readonly name = 'UnavailableError';
-  /** Seconds left to wait; undefined if no server sent a `Retry-After`. */
+  /** Seconds left until a retry may succeed; undefined if no server has reported it. */
   readonly retryAfterSeconds: number | undefined;
   constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
@@ -143,12 +146,12 @@ export class UnavailableError extends Base<ErrorCodes[503], 503> {
   }
 }
 
-/** 500, or a response that did not come from the service, such as a proxy's page. */
+/** 500, or a response that did not come from the service, such as a proxy's error page. */
 export class ServerError extends Base<ErrorCodes[500] | 'unexpected_response', number> {
   override readonly name = 'ServerError';
 }
 
-/** No response: the connection failed or broke. `cause` is the runtime's error. */
+/** No response, because the connection failed or was interrupted. `cause` is the runtime's error. */
 export class ConnectionError extends Base<'connection_failed', undefined> {
   override readonly name = 'ConnectionError';
 }
@@ -158,7 +161,7 @@ export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }
 
-/** A delivery that `verifyWebhook` rejects. Respond with 400 and ignore it. */
+/** Thrown by `verifyWebhook` for a delivery that is not authentic. Respond with 400 and ignore the delivery. */
 export class WebhookError extends Base<'webhook_rejected', undefined> {
   override readonly name = 'WebhookError';
   constructor(message: string, cause?: unknown) {
@@ -166,7 +169,7 @@ export class WebhookError extends Base<'webhook_rejected', undefined> {
   }
 }
 
-/** Every error of this client; `code` narrows it. */
+/** Any error thrown by this client. Compare `code` to narrow its type. */
 export type AnimalStoreError =
   | ArgumentError
   | InvalidRequestError
@@ -185,13 +188,16 @@ export type AnimalStoreError =
   | TimeoutError
   | WebhookError;
 
-/** All error codes, including those of the client. */
+/** All error codes, both the API's and the client's. */
 export type ErrorCode = AnimalStoreError['code'];
 
-/** The class of all errors of this client. `instanceof` narrows to the union, which `code` narrows further. */
+/**
+ * The base class of all errors thrown by this client. `instanceof` narrows to the union, and `code` narrows
+ * further.
+ */
 export const AnimalStoreError = Base as unknown as abstract new (problem: never) => AnimalStoreError;
 
-/** The target of a link (RFC 8288). */
+/** Target of the `Link` with this relation (RFC 8288); undefined if there is none. */
 export function linkOf(headers: Headers | undefined, relation: string): string | undefined {
   const links = (headers?.get('link') ?? '').matchAll(/<([^>]*)>((?:[^,"]|"[^"]*")*)/g);
   for (const [, target, parameters = ''] of links) {

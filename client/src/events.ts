@@ -5,43 +5,44 @@ import type { Event, EventSelector, Int64, ListEventsFilters } from './contract.
 import { nextQuery } from './list.js';
 import type { CallOptions, Send } from './request.js';
 
-/** Which events to list. */
+/** Filters and paging for `list`. */
 export interface EventQuery extends ListEventsFilters {
   /** Maximum number of events, 1 to 100; defaults to 100. */
   readonly limit?: number | undefined;
 }
 
-/** A page of the feed. There is always a next one. */
+/** A page of events. There is always a next page. */
 export interface EventPage {
   readonly events: readonly Event[];
-  /** The last examined event: `after` of the next page. */
+  /** Id of the last event examined. Pass it as `after` to get the next page. */
   readonly next: bigint;
 }
 
-/** Which events to follow. */
+/** Options of `follow`. */
 export interface FollowOptions extends CallOptions {
   /**
-   * The last event that you have; the loop begins after it. 0 begins with the first event of the store.
-   * Defaults to the newest event, so that the loop begins with the next one.
+   * Id of the last event that you have processed. 0 starts with the first event of the store. By default, the
+   * loop starts with the next new event.
    */
   readonly after?: Int64 | undefined;
-  /** Only events of these types; defaults to all that the key may read. */
+  /** Yields only events of these types. Defaults to all types that the key may read. */
   readonly types?: readonly EventSelector[] | undefined;
   /**
-   * Receives the position after each page, when all of its events were handled. With `types`, the position
-   * advances even without a matching event: save it, because an old position expires.
+   * Called with the new position after the loop has handled all events of a page. With `types`, the position
+   * advances even if no event matches. Save it, because old positions expire.
    */
   readonly onPosition?: ((position: bigint) => unknown) | undefined;
 }
 
-/** Maximum delay of an empty page by the service. */
+/** Maximum time for which the service delays an empty page. */
 const maxWaitSeconds = 30;
 /**
- * Minimum time between requests with empty results, because a service that shuts down responds immediately.
+ * Minimum time between requests that return no events, because a service that is shutting down responds
+ * immediately.
  */
 const pauseMs = 1_000;
 
-/** The changes of the store, in the order of their commits. */
+/** Changes to the store, in commit order. */
 export class Events {
   readonly #send: Send;
   readonly #clock: Clock;
@@ -52,24 +53,24 @@ export class Events {
   }
 
   /**
-   * Gets a page of events. With `wait`, an empty page is delayed until there is an event; `timeoutMs` begins
-   * after that time. Rejects with EventsExpiredError if events after `after` are no longer retained. Needs
-   * the scope `events:read`, and for each type the scope of its resource.
+   * Gets a page of events. With `wait`, the service delays an empty page until an event occurs; `timeoutMs`
+   * does not include this delay. Rejects with an EventsExpiredError if events after `after` are no longer
+   * retained. Needs the scope `events:read`, and for each type the read scope of its resource.
    */
   list(query: EventQuery = {}, options?: CallOptions): Call<EventPage> {
     return Call.of(this.#page(query, options, false));
   }
 
   /**
-   * Yields each event once and in order, until `break` or the signal ends the loop, even while it waits.
-   * Waits out outages and limits of any length. Throws EventsExpiredError if events after the position are
-   * missing.
+   * Yields each event once and in order, until you `break` out of the loop or abort the signal, which also
+   * works while the loop is waiting. Waits out outages and limits of any length. Throws an EventsExpiredError
+   * if events after the position are no longer retained.
    */
   follow(options: FollowOptions = {}): AsyncIterable<Event> {
     return { [Symbol.asyncIterator]: () => this.#walk(options) };
   }
 
-  /** An iterator whose `return` also aborts a request in flight. */
+  /** Returns an iterator whose `return` also aborts a request in flight. */
   #walk(options: FollowOptions): AsyncIterator<Event, void, undefined> {
     const { signal } = options;
     const ending = new AbortController();

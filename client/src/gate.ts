@@ -1,14 +1,14 @@
 /**
- * Schedules the requests of all calls of a client. The service bans a key for requests that are rejected a
- * second or more after the first 429 of an episode ("strikes", 100 within ten minutes). Several processes may
- * share the key, but do not see the others' 429. So this client:
- * - sends no request during a `Retry-After`, and none that would be rejected according to the headers;
- * - after a second without a response, sends a single request, and the others when it has a response (or one
- *   more each second). If other clients exhausted the limit in a pause, this costs one strike for any number
- *   of waiting calls;
+ * Schedules all requests of a client. The service bans a key for 100 "strikes" within ten minutes. A strike
+ * is a request that is rejected a second or more after the first 429 of an episode. Other clients may use the
+ * same key, and their 429 responses are not visible here. Therefore this client:
+ * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
+ * - after a second without a response, sends a single request, and holds the others until it has a response
+ *   (or releases one more each second). If other clients have exhausted the limit since, this costs a single
+ *   strike, however many calls are waiting;
  * - for ten minutes after a 429, calls `GET /rate-limit` first, which is free and never a strike. A request
- *   within a second of a response with remaining quota cannot be a strike, because an episode would have
- *   begun since. One client therefore gets at most one strike in ten minutes.
+ *   within a second of a response with remaining quota cannot be a strike, because any episode would have
+ *   begun less than a second ago. A client therefore gets at most one strike in ten minutes.
  */
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
@@ -19,24 +19,24 @@ import { Quota } from './quota.js';
 
 /** Maximum number of requests in flight. */
 const maxInFlight = 32;
-/** Time after a 429 in which further requests are no strikes. */
+/** Time after a 429 during which further rejected requests do not count as strikes. */
 export const graceMs = 1_000;
-/** Part of `graceMs` reserved for timers and the network. */
+/** Part of `graceMs` reserved for timer and network delays. */
 const marginMs = 100;
-/** Period in which the service counts strikes. */
+/** Window in which the service counts strikes. */
 const strikesLastMs = 600_000;
 
 /** A request waiting to be sent. */
 export interface Entry {
-  /** Maximum wait for limits. */
+  /** Maximum time to wait for limits. */
   readonly maxWaitMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Number of earlier attempts. Retries go first. */
+  /** Number of earlier attempts. Retries are sent before other requests. */
   readonly attempts: number;
 }
 
 interface Waiting extends Entry {
-  /** `#waitedMs` at its arrival. */
+  /** Value of `#waitedMs` when this request was queued. */
   readonly waitedBeforeMs: number;
   readonly enter: () => void;
   readonly reject: (reason: unknown) => void;
@@ -50,10 +50,7 @@ export class Gate {
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #isAsking = false;
-  /**
-   * Total time for which requests have waited for limits, excluding waits for other responses; and the start
-   * of the current wait.
-   */
+  /** Total time that requests have waited for limits, not counting waits for other responses. */
   #waitedMs = 0;
   #waitingSince: number | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -62,7 +59,7 @@ export class Gate {
   #cautiousUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
 
-  /** `ask` sends `GET /rate-limit` and passes the response to `update`. It never rejects. */
+  /** `ask` must send `GET /rate-limit`, pass the response to `update`, and never reject. */
   constructor(clock: Clock, pace: boolean, ask: () => Promise<void>) {
     this.#clock = clock;
     this.#pace = pace;
@@ -70,8 +67,8 @@ export class Gate {
   }
 
   /**
-   * Resolves when the request may be sent, with the ms that it waited for limits; `leave` must follow.
-   * Rejects if the wait would exceed its maximum.
+   * Resolves once the request may be sent, with the time spent waiting for limits (ms). The caller must then
+   * call `leave`. Rejects if the wait would exceed `maxWaitMs`.
    */
   enter(entry: Entry): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -88,7 +85,7 @@ export class Gate {
         },
       };
       const stop = onAbort(entry.signal, () => {
-        // Its rejection may be pending.
+        // The request may have left the queue already, with its rejection pending.
         const place = this.#queue.indexOf(waiting);
         if (place >= 0) this.#queue.splice(place, 1);
         waiting.reject(entry.signal?.reason);
@@ -100,18 +97,18 @@ export class Gate {
     });
   }
 
-  /** Ends an entered request, with or without a response. */
+  /** Marks a request as finished, whether or not it got a response. */
   leave(): void {
     this.#inFlight--;
     this.#pump();
   }
 
-  /** Updates the quota from a response. */
+  /** Updates the quota from the headers of a response. */
   update(limits: Limits | undefined, sentAt: number): void {
     this.#quota.update(limits, sentAt, this.#clock.now());
   }
 
-  /** Blocks all requests for this time, because of an error. */
+  /** Blocks all requests for `ms` milliseconds because of an error. */
   close(error: AnimalStoreError, ms: number): void {
     const until = this.#clock.now() + ms;
     if (error.status === 429) this.#cautiousUntil = Math.max(this.#cautiousUntil, until + strikesLastMs);
@@ -120,13 +117,13 @@ export class Gate {
     this.#closedBy = error;
   }
 
-  /** Ends the block of `close`, because the service accepts requests again. */
+  /** Removes the block set by `close`, because the service accepts requests again. */
   open(): void {
     this.#closedUntil = Number.NEGATIVE_INFINITY;
     this.#pump();
   }
 
-  /** Total ms for which requests have waited for limits. */
+  /** Total time that requests have waited for limits (ms), including the current wait. */
   #totalWaitMs(): number {
     const now = this.#clock.now();
     return this.#waitedMs + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
@@ -142,7 +139,7 @@ export class Gate {
       const opensAt = this.#opensAt(now, isUpdated);
       if (opensAt > now) {
         if (opensAt < Infinity) this.#wait(opensAt, now);
-        // Do not wait for a slow response.
+        // Stop waiting if the response is slow.
         else this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
         return;
       }
@@ -153,7 +150,7 @@ export class Gate {
     }
   }
 
-  /** When the next request may be sent; Infinity: after the next response, or in a second. */
+  /** When the next request may be sent. Infinity means after the next response, or in one second. */
   #opensAt(now: number, isUpdated: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
@@ -172,11 +169,13 @@ export class Gate {
   }
 
   /**
-   * Whether the known quota is still valid. Without a 429, a pacing client assumes that it is the only one.
+   * Whether the known quota is still valid. Until a 429, a pacing client assumes that no other client uses
+   * the key.
    */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
-    // Otherwise calls would be sent one by one while responses are slow.
+    // The age also counts from the response. Otherwise, calls would be sent one at a time while responses are
+    // slow.
     return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }
 
@@ -188,7 +187,7 @@ export class Gate {
     });
   }
 
-  /** Sets the timer, and rejects requests that may not wait that long. */
+  /** Sets the timer, and rejects requests that cannot wait that long. */
   #wait(opensAt: number, now: number): void {
     this.#waitingSince = now;
     const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>
@@ -197,7 +196,7 @@ export class Gate {
       this.#queue.filter((waiting) => canWait(waiting) === isAllowed),
     ) as [Waiting[], Waiting[]];
     this.#queue.splice(0, Infinity, ...allowed);
-    // Asynchronously, because a loop that ignores the error would block the program.
+    // Rejects asynchronously, because otherwise a loop that ignores the error would block the program.
     for (const { reject, attempts } of expired) {
       const seconds = Math.ceil((opensAt - now) / 1_000);
       this.#clock.after(0, () => reject(this.#refusal(seconds, now, attempts)));
@@ -205,7 +204,7 @@ export class Gate {
     if (allowed.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
-  /** The error for requests that cannot wait, with the remaining seconds. */
+  /** The error for a request that cannot wait, with the seconds left to wait. */
   #refusal(seconds: number, now: number, attempts: number): AnimalStoreError {
     const closedBy = this.#closedBy;
     if (now < this.#closedUntil && closedBy !== undefined) {
@@ -222,7 +221,7 @@ export class Gate {
       {
         code: isDay ? 'daily_quota_exceeded' : 'rate_limit_exceeded',
         status: 429,
-        message: `The request limit per ${isDay ? 'day' : 'minute'} is used up for another ${seconds} s.`,
+        message: `The request limit per ${isDay ? 'day' : 'minute'} is exhausted for another ${seconds} s.`,
         attempts,
       },
       seconds,

@@ -1,10 +1,10 @@
 import type { AnimalStoreError } from './errors.js';
 
-/** An attempt to send a request. Hooks never receive the key. */
+/** An attempt to send a request. It never contains the key. */
 export interface SentRequest {
   readonly method: string;
   readonly url: string;
-  /** From 1. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number;
 }
 
@@ -17,18 +17,18 @@ export interface ReceivedResponse extends SentRequest {
 }
 
 export interface Retry extends SentRequest {
-  /** The cause of the retry. */
+  /** The error that caused the retry. */
   readonly error: AnimalStoreError;
-  /** Minimum delay in milliseconds. Other calls may delay it further. */
+  /** Minimum delay before the retry, in milliseconds. Other calls may delay it further. */
   readonly waitMs: number;
 }
 
-/** Hooks for logging. An error thrown by a hook ends the call. */
+/** Hooks for logging. If a hook throws, the call rejects with that error. */
 export interface Hooks {
-  /** Before each attempt. */
+  /** Called before each attempt. */
   readonly onRequest?: ((request: SentRequest) => void) | undefined;
-  /** After each response. */
+  /** Called after each response. */
   readonly onResponse?: ((response: ReceivedResponse) => void) | undefined;
-  /** Before a failed request is retried. */
+  /** Called when a request has failed and will be retried, before the delay. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }

@@ -2,10 +2,10 @@ import { Call } from './answer.js';
 import type { Inventory as Counts, GetInventoryFilters } from './contract.js';
 import type { CallOptions, Send } from './request.js';
 
-/** Which animals to count. */
+/** Selects the animals to count. */
 export interface InventoryQuery extends GetInventoryFilters {}
 
-/** Counts of animals. */
+/** Animal counts. */
 export class Inventory {
   readonly #send: Send;
   /** @internal */

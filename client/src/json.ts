@@ -1,17 +1,17 @@
-/** JSON with exact 64-bit integers, which JSON.parse rounds beyond 2^53. */
+/** Reads and writes JSON with exact 64-bit integers. JSON.parse would round them beyond 2^53. */
 import { type Int64, int64Members } from './contract.js';
 import { ArgumentError } from './errors.js';
 
-// A member's name with its number, or any other string. Strings are matched completely, so that their
+// Matches a member's name with its number, or any other string. Whole strings are matched, so that their
 // contents are not mistaken for members.
 const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
 
 /**
- * Reads JSON. Returns the integers of `int64Members` as `bigint`, and other values like JSON.parse. Throws
- * SyntaxError.
+ * Parses JSON like JSON.parse, but returns the integers of `int64Members` as `bigint`. Throws a SyntaxError
+ * for invalid JSON.
  */
 export function parseJson(text: string): unknown {
-  // Each of these numbers is replaced by its index in this list, and restored by the reviver.
+  // Each of these numbers is replaced in the text by its index in this list. The reviver restores it.
   const numbers: (bigint | number)[] = [];
   const placed = text.replace(members, (match, name: string, colon: string | undefined, digits: string) => {
     if (colon === undefined || !int64Members.includes(JSON.parse(name))) return match;
@@ -23,7 +23,7 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Serializes an object with plain members. Undefined ones are omitted. */
+/** Serializes an object that is not nested, omitting undefined members. */
 export function stringifyJson(body: object): string {
   const written = Object.entries(body)
     .filter(([, value]) => value !== undefined)
@@ -37,7 +37,7 @@ function written64(name: string, value: unknown): string {
     : (JSON.stringify(value) ?? 'null');
 }
 
-/** The digits of an integer. Throws ArgumentError for an unsafe number. */
+/** The decimal digits of an integer. Throws an ArgumentError for an unsafe number. */
 export function integerText(name: string, value: Int64): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   const given = typeof value === 'string' ? JSON.stringify(value) : String(value);

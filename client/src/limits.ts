@@ -1,22 +1,25 @@
-/** Rate-limit headers of a response. */
+/** Parses the rate-limit headers of a response. */
 
-/** A window of the account's limits. */
+/** One of the account's rate-limit windows. */
 export interface LimitWindow {
   /** Requests that the plan allows in the window. */
   readonly limit: number;
   /** Requests left in the window. */
   readonly remaining: number;
-  /** Whole seconds from this response to the end of the window. */
+  /** Whole seconds from this response until the window resets. */
   readonly resetSeconds: number;
 }
 
-/** Both windows of the account. */
+/** The account's two rate-limit windows. */
 export interface Limits {
   readonly minute: LimitWindow;
   readonly day: LimitWindow;
 }
 
-/** Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers); undefined when one is missing. */
+/**
+ * Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers); undefined if either is
+ * missing.
+ */
 export function limitsOf(headers: Headers): Limits | undefined {
   const state = headers.get('ratelimit') ?? '';
   const policy = headers.get('ratelimit-policy') ?? '';
@@ -31,11 +34,14 @@ export function limitsOf(headers: Headers): Limits | undefined {
   return minute && day && { minute, day };
 }
 
-/** Milliseconds of a `Retry-After`, which is in seconds or a date (RFC 9110 section 10.2.3); undefined without one. */
+/**
+ * The delay that `Retry-After` requests, in ms. The header has seconds or a date (RFC 9110 section 10.2.3).
+ * Undefined if there is none.
+ */
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000;
-  // Prefer the service's date, because the local clock may be wrong.
+  // Prefers the service's date, because the local clock may be wrong.
   const from = Date.parse(headers.get('date') ?? '') || Date.now();
   const until = Date.parse(text);
   return Number.isNaN(until) ? undefined : Math.max(0, until - from);

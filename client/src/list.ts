@@ -2,21 +2,21 @@ import type { Answer } from './answer.js';
 import { linkOf, ServerError } from './errors.js';
 import type { CallOptions, Request, Send } from './request.js';
 
-/** Options of every list. */
+/** Options of every list call. */
 export interface ListQuery {
-  /** Maximum items per page, 1 to 100; defaults to 100. Iteration reads all pages. */
+  /** Maximum number of items per page, 1 to 100. Defaults to 100. Iteration reads all pages. */
   readonly limit?: number | undefined;
-  /** Where to continue: `nextCursor` of a page with the same filters. */
+  /** Position to continue from: `nextCursor` of a page with the same filters. */
   readonly cursor?: string | undefined;
 }
 
 /** A page of a list. */
 export interface Page<Item> extends Answer<readonly Item[]> {
-  /** Position of the next page; undefined on the last one. */
+  /** Position of the next page; undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
 
-/** A list that is read page by page during iteration. Each iteration reads it again. */
+/** A list that is fetched page by page during iteration. Each iteration fetches it again. */
 export class List<Item> implements AsyncIterable<Item> {
   readonly #pages: () => AsyncGenerator<Page<Item>, void, undefined>;
 
@@ -36,7 +36,7 @@ export class List<Item> implements AsyncIterable<Item> {
     for await (const { data } of this.#pages()) yield* data;
   }
 
-  /** The pages, with their headers. */
+  /** Iterates over the pages, with their headers. */
   pages(): AsyncIterable<Page<Item>> {
     return { [Symbol.asyncIterator]: this.#pages };
   }
@@ -65,9 +65,9 @@ async function* pagesOf<Item>(
 }
 
 /**
- * The parameters of the next page's link; undefined without a link to a next `cursor`. Host and path of the
- * link are ignored, because the service may use a different address for itself, and the key is only for the
- * client's. Throws ServerError for a link without the position.
+ * The query parameters of the link to the next page; undefined after the last page of a list with cursors.
+ * Ignores the link's host and path, because the service may know itself by a different address, and the key
+ * must only be sent to the client's. Throws a ServerError if the link lacks the position.
  */
 export function nextQuery(
   { headers, status, requestId }: Answer<unknown>,
@@ -77,6 +77,6 @@ export function nextQuery(
   if (link === undefined && position === 'cursor') return undefined;
   const query = Object.fromEntries(new URLSearchParams(link?.replace(/^[^?]*/, '')));
   if (query[position]) return query;
-  const message = `The response has no Link to a next page with ${position}.`;
+  const message = `The response has no Link to the next page with the parameter ${position}.`;
   throw new ServerError({ code: 'unexpected_response', message, status, requestId, headers, attempts: 1 });
 }

@@ -3,7 +3,7 @@ import type { Int64, ListOrdersFilters, NewOrder, Order } from './contract.js';
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
-/** Which orders to list. */
+/** Filters and paging for `list`. */
 export interface OrderQuery extends ListQuery, ListOrdersFilters {}
 
 export interface StepOptions extends PostOptions, ChangeOptions {}
@@ -16,7 +16,7 @@ export class Orders {
     this.#send = send;
   }
 
-  /** Orders and reserves an available animal. Needs the scope `orders:write`. */
+  /** Places an order for an available animal, which reserves the animal. Needs the scope `orders:write`. */
   place(order: NewOrder, options?: PostOptions): Call<Order> {
     return Call.of(this.#send({ method: 'POST', collection: 'orders', body: order, options }));
   }
@@ -39,7 +39,7 @@ export class Orders {
     return this.#step(id, 'approve', options);
   }
 
-  /** Delivers an approved order, which makes the animal sold. */
+  /** Delivers an approved order, which marks the animal as sold. */
   deliver(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'deliver', options);
   }

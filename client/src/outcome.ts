@@ -1,4 +1,4 @@
-/** Turns responses into data or errors. */
+/** Converts responses to data or errors. */
 import type { Reply } from './attempt.js';
 import type { ErrorDetail } from './contract.js';
 import { errorOf } from './error-of.js';
@@ -14,28 +14,31 @@ interface ErrorBody {
   readonly details?: unknown;
 }
 
-/** A response to a request, with facts about its earlier attempts. */
+/** A response to a request, with information about earlier attempts. */
 export interface Received {
   readonly reply: Reply;
   readonly request: Request;
-  /** Name of the request in messages. */
+  /** Name of the request for error messages. */
   readonly title: string;
   readonly attempts: number;
-  /** An earlier attempt may have been performed. */
+  /** Whether the service may have processed an earlier attempt. */
   readonly isUncertain: boolean;
 }
 
-/** Statuses that proxies send instead of the service. */
+/** Statuses that come from a proxy rather than the service. */
 const proxyStatuses = [502, 503, 504];
 const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found', 'delivery_not_found'];
 
-/** The data of a success, or undefined if it has none. Throws AnimalStoreError for other responses. */
+/**
+ * The data of a successful response; undefined if it has none. Throws an AnimalStoreError for any other
+ * response.
+ */
 export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {
   const { status, headers, text } = reply;
   const requestId = headers.get('x-request-id') ?? undefined;
   const common = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
-  // A deletion, or a change whose result the key may not read.
+  // The response to a deletion, or to a change whose result the key may not read.
   if (status === 204 && request.method !== 'GET' && request.id !== undefined) return undefined;
   if (status >= 200 && status < 300 && isJson) {
     const data = jsonOf(text, {
@@ -48,7 +51,7 @@ export function dataOf({ reply, request, title, attempts, isUncertain }: Receive
   }
   const error = isJson && status >= 400 ? errorBodyOf(text, status) : undefined;
   if (error === undefined) throw foreignError(common, title);
-  // The attempt with an unknown outcome deleted it.
+  // The earlier attempt with an unknown outcome has deleted it.
   if (isUncertain && request.method === 'DELETE' && goneCodes.includes(error.code)) return undefined;
   throw errorOf({ ...common, ...error }, detailsOf(error), retryAfterSeconds(headers));
 }
@@ -62,7 +65,7 @@ function jsonOf(text: string, problem: Problem): unknown {
 }
 
 /**
- * The error of a response that the service did not send. Only 429 and 503 have the same meaning from any
+ * The error for a response that did not come from the service. Only 429 and 503 mean the same from any
  * server.
  */
 function foreignError(common: Omit<Problem, 'code' | 'message'>, title: string) {
@@ -75,11 +78,12 @@ function foreignError(common: Omit<Problem, 'code' | 'message'>, title: string) 
 
 function foreignMessage(status: number, target: string | null, title: string): string {
   if (status === 0 || (status >= 300 && status < 400 && status !== 304)) {
-    return `${title} was redirected${target ? ` to ${target}` : ''}. Redirects are not followed: change the url.`;
+    const to = target ? ` to ${target}` : '';
+    return `${title} was redirected${to}. The client does not follow redirects. Change the url.`;
   }
   const sender = proxyStatuses.includes(status)
-    ? 'a proxy, which has no response of the Animal Store API.'
-    : 'another server than the Animal Store API. Check the url, and the proxies on the way.';
+    ? 'a proxy that got no response from the Animal Store API.'
+    : 'a server other than the Animal Store API. Check the url and any proxies in between.';
   return `${title} got a ${status} from ${sender}`;
 }
 

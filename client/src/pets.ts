@@ -4,16 +4,16 @@ import { PreconditionError, ServerError } from './errors.js';
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
-/** Which animals to list. */
+/** Filters and paging for `list`. */
 export interface PetQuery extends ListQuery, Omit<ListPetsFilters, 'id'> {
-  /** Only these animals, at most 100; unknown ids are ignored. */
+  /** Returns only the animals with these ids, at most 100. Unknown ids are ignored. */
   readonly ids?: readonly Int64[] | undefined;
 }
 
-/** Maximum restarts of `updateWith` because of changes by other clients. */
+/** Maximum number of times `updateWith` starts over because another client has changed the animal. */
 const maxConflicts = 100;
 
-/** The animals of the store. */
+/** Animals of the store. */
 export class Pets {
   readonly #send: Send;
   /** @internal */
@@ -26,7 +26,7 @@ export class Pets {
     return new List(this.#send, 'pets', ids === undefined ? { ...query } : { ...query, id: ids }, options);
   }
 
-  /** Gets an animal by id; undefined if there is none. Needs the scope `pets:read`. */
+  /** Gets an animal by id; undefined if it does not exist. Needs the scope `pets:read`. */
   find(id: Int64, options?: CallOptions): Call<Pet | undefined> {
     const request = {
       method: 'GET',
@@ -35,7 +35,7 @@ export class Pets {
       isList: true,
       options,
     } as const;
-    // The entity tag of the list is useless for changes.
+    // The response's entity tag identifies the list, so it cannot be used to change the animal.
     const found = this.#send<readonly Pet[]>(request).then(({ data: [pet], ...answer }) => ({
       ...answer,
       data: pet,
@@ -51,7 +51,7 @@ export class Pets {
 
   /**
    * Gets an animal by id. Needs the scope `pets:read`.
-   * @deprecated The service removes it on 5 December 2030, and calls then reject with RemovedError. Use `find(id)`.
+   * @deprecated Use `find(id)`. Calls reject with a RemovedError once the service removes this on 5 December 2030.
    */
   get(id: Int64, options?: CallOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'GET', collection: 'pets', id, options }));
@@ -66,9 +66,9 @@ export class Pets {
   }
 
   /**
-   * Reads an animal, calls `change` with it, and stores the patch that `change` returns. If another client
-   * changes the animal in between, it starts again with the new version, so no change is lost. If `change`
-   * returns nothing, nothing is stored. Needs the scopes `pets:read` and `pets:write`.
+   * Reads an animal, calls `change` with it, and applies the patch that `change` returns. If another client
+   * changes the animal in the meantime, starts over with the new version, so that no change is lost. If
+   * `change` returns nothing, the animal stays unchanged. Needs the scopes `pets:read` and `pets:write`.
    */
   updateWith(
     id: Int64,
@@ -88,10 +88,10 @@ export class Pets {
     change: (pet: Pet) => PetPatch | undefined | Promise<PetPatch | undefined>,
     options: CallOptions | undefined,
   ): Promise<Answer<Pet>> {
-    // The patch of an attempt with an unknown outcome.
+    // The patch of an earlier attempt whose outcome is unknown.
     let uncertain: PetPatch | undefined;
     for (let conflicts = 0; ; conflicts++) {
-      // An empty patch returns the animal with its entity tag, which lists do not have.
+      // An empty patch returns the animal with its entity tag, which a list does not provide.
       const current = await this.update(id, {}, options).withResponse();
       if (current.etag === undefined) throw withoutEtag(current);
       if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;
@@ -114,6 +114,6 @@ function hasAll(pet: Pet, patch: PetPatch): boolean {
 
 function withoutEtag({ status, headers, requestId }: Answer<Pet>): ServerError {
   const message =
-    'The response has no ETag. Give the key the scope pets:read, or check the proxies on the way.';
+    'The response has no ETag. Check that the key has the scope pets:read and that no proxy removes the header.';
   return new ServerError({ code: 'unexpected_response', message, status, headers, requestId, attempts: 1 });
 }

@@ -3,10 +3,10 @@ import { stringifyJson } from './json.js';
 import { type Request, targetOf } from './request.js';
 import { type Settings, timeoutOf } from './settings.js';
 
-/** A request, common to all of its attempts. */
+/** The parts of a request that all of its attempts share. */
 export type Prepared = ReturnType<typeof prepare>;
 
-/** Throws ArgumentError for a request that cannot be sent. */
+/** Prepares a request. Throws an ArgumentError if it cannot be sent. */
 export function preparedOf(request: Request, settings: Settings): Prepared {
   try {
     return prepare(request, settings);
@@ -22,20 +22,20 @@ function prepare(request: Request, settings: Settings) {
   return {
     method,
     url,
-    /** Name of the request in messages. */
+    /** Name of the request for error messages. */
     title: `${method} ${url}`,
     headers: headersOf(request, settings),
     body,
     timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
-    /** The service may delay the response, so its rate-limit headers may be outdated. */
+    /** Whether the service may delay the response, whose rate-limit headers may then be outdated. */
     isDelayed: delaySeconds > 0,
-    /** Maximum total wait for limits and outages. */
+    /** Maximum total time to wait for limits and outages. */
     maxWaitMs: isPatient ? Number.POSITIVE_INFINITY : settings.maxWaitMs,
     signal: options.signal,
     isFree,
     /**
-     * Repeating it is safe: every POST has an Idempotency-Key, but a second PATCH might undo the change of
-     * another client.
+     * Whether the request can safely be repeated. Every POST has an Idempotency-Key, but a repeated PATCH
+     * might undo another client's change.
      */
     isRepeatable: method !== 'PATCH' || options.ifMatch !== undefined || body === '{}',
   };
@@ -58,7 +58,7 @@ function headersOf({ method, body, options = {} }: Request, settings: Settings):
   return headers;
 }
 
-/** 128 random bits. Pages without https have no crypto.randomUUID. */
+/** 128 random bits. Pages served without HTTPS have no crypto.randomUUID. */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,25 +1,29 @@
 import type { Limits, LimitWindow } from './limits.js';
 
-/** A window according to the latest responses. */
+/** State of a rate-limit window according to the latest responses. */
 interface Window {
   readonly limit: number;
   readonly remaining: number;
-  /** Latest end by this client's clock, in ms. The service rounds seconds up. */
+  /**
+   * The latest time at which the window can reset, in ms of this client's clock. The service rounds seconds
+   * up.
+   */
   readonly resetAt: number;
 }
 
-/** The account's known quota, from the headers of responses. Times are the clock's, in ms. */
+/** The account's quota according to response headers. Times are in ms of the client's clock. */
 export class Quota {
   #minute: Window | undefined;
   #day: Window | undefined;
-  /** Arrival and duration of the latest response. */
+  /** Arrival time of the latest response. */
   #updatedAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
 
-  /** Reads the headers of a response. Without such headers there are no limits. */
+  /** Updates the quota from a response's headers. A service that sends none has no limits. */
   update(limits: Limits | undefined, sentAt: number, now: number): void {
     if (limits === undefined && (this.#minute?.limit ?? Infinity) < Infinity) return;
-    // Responses can arrive out of order: of two concurrent ones, the one with less remaining is newer.
+    // Responses can arrive out of order. Of two concurrent responses, the one with the lower remaining quota
+    // is newer.
     const isLater = sentAt >= this.#updatedAt;
     const merged = (old: Window | undefined, reported: LimitWindow | undefined): Window => {
       const { limit = Infinity, remaining = Infinity, resetSeconds = 60 } = reported ?? {};
@@ -43,27 +47,30 @@ export class Quota {
   }
 
   /**
-   * Whether the request of the latest response was sent within `withinMs`, or the response arrived within
-   * `minMs`.
+   * Whether the request of the latest response was sent less than `withinMs` ago, or its response arrived
+   * less than `minMs` ago.
    */
   isFresh(now: number, withinMs: number, minMs: number): boolean {
     return this.isKnown(now) && now - this.#updatedAt < Math.max(withinMs - this.#tookMs, minMs);
   }
 
-  /** Known remaining requests in both windows. */
+  /** Number of requests known to remain: the lower number of both windows. */
   left(now: number): number {
     const open = [this.#minute, this.#day].filter((window) => window !== undefined && now < window.resetAt);
     return Math.min(...open.map((window) => window?.remaining ?? Infinity));
   }
 
-  /** The end of an exhausted window; undefined if requests remain. */
+  /** When the exhausted window resets; undefined if requests remain. */
   exhausted(now: number): { readonly until: number; readonly isDay: boolean } | undefined {
     const isUsedUp = (window: Window | undefined) => window?.remaining === 0 && now < window.resetAt;
     if (isUsedUp(this.#day)) return { until: this.#day?.resetAt ?? now, isDay: true };
     return isUsedUp(this.#minute) ? { until: this.#minute?.resetAt ?? now, isDay: false } : undefined;
   }
 
-  /** When the next request is due after one at `lastAt`, so that the second half of a minute's requests lasts until its end. */
+  /**
+   * When the next request is due after one sent at `lastAt`. Spreads the second half of a minute's requests
+   * over the rest of the minute.
+   */
   paced(lastAt: number, inFlight: number): number {
     const { limit = Infinity, remaining = Infinity, resetAt = 0 } = this.#minute ?? {};
     const left = remaining - inFlight;

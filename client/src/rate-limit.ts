@@ -2,7 +2,7 @@ import { Call } from './answer.js';
 import type { RateLimit as Limits } from './contract.js';
 import type { CallOptions, Send } from './request.js';
 
-/** The account's limits. */
+/** The account's rate limits. */
 export class RateLimit {
   readonly #send: Send;
   /** @internal */
@@ -11,8 +11,9 @@ export class RateLimit {
   }
 
   /**
-   * Gets the remaining quota. It is free, never waits, and works even while the account is limited or banned.
-   * If quota remains, because an operator changed the plan or lifted the ban, waiting calls are sent.
+   * Gets the remaining quota. The call is free, never waits, and succeeds even while the account is rate
+   * limited or the key is banned. If quota is available again, because an operator changed the plan or lifted
+   * the ban, sends the waiting calls.
    */
   get(options?: CallOptions): Call<Limits> {
     return Call.of(this.#send({ method: 'GET', collection: 'rate-limit', options, isFree: true }));

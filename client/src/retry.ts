@@ -1,27 +1,27 @@
-/** Which failures are retried, and when. README.md, "Retries", describes it. */
+/** Decides which failures are retried, and when. See "Retries" in README.md. */
 import { isUnsent } from './attempt.js';
 import type { Clock } from './clock.js';
 import { type AnimalStoreError, ConnectionError } from './errors.js';
 import { retryAfterMs } from './limits.js';
 import type { Prepared } from './prepare.js';
 
-/** Retries of failures other than outages: 500 and unexpected statuses. */
+/** Maximum number of retries after failures that are not outages: 500 and unexpected statuses. */
 const maxUnexpected = 2;
 
-/** Initial and maximum delay. Delays double, with full jitter. */
+/** Initial and maximum delay after an outage. Delays double, with full jitter. */
 const outageBackoffMs = [200, 5_000] as const;
-/** Delay after a 429 without a Retry-After, which comes from a proxy. */
+/** Initial and maximum delay after a 429 without `Retry-After`, which comes from a proxy. */
 const limitBackoffMs = [1_000, 30_000] as const;
 
 export interface Retry {
   /** Minimum wait requested by the server. */
   readonly minMs: number;
   readonly waitMs: number;
-  /** All calls of the client wait. */
+  /** Whether all calls of the client must wait. */
   readonly isShared: boolean;
 }
 
-/** When to retry a request that failed `failures` times; undefined if never. */
+/** When to retry a request that has failed `failures` times; undefined if it must not be retried. */
 export function retryOf(
   error: AnimalStoreError,
   { method, isRepeatable }: Pick<Prepared, 'method' | 'isRepeatable'>,
@@ -38,14 +38,14 @@ export function retryOf(
   if (!isRepeatable && isUncertain(error, method)) return undefined;
   const afterMs = headers && retryAfterMs(headers);
   const minMs = afterMs ?? 0;
-  // Retry-After is exact, so only a second rejection is a reason to wait longer.
+  // `Retry-After` is exact, so jitter is added only after a second rejection.
   const isExact = afterMs !== undefined && failures === 1;
   const [firstMs, maxMs] = isLimit ? limitBackoffMs : outageBackoffMs;
   const jitterMs = isExact ? 0 : clock.random() * Math.min(firstMs * 2 ** (failures - 1), maxMs);
   return { minMs, waitMs: minMs + jitterMs, isShared: isLimit || status === 503 };
 }
 
-/** Whether a request with this failure may have been performed. */
+/** Whether the service may have processed a request that failed with this error. */
 export function isUncertain(error: AnimalStoreError, method: string): boolean {
   // Bun silently repeats a DELETE when a reused connection breaks, and reports only the second failure.
   if (error instanceof ConnectionError)

@@ -1,27 +1,27 @@
-/** Starts and controls a sandbox of the service, for tests in Node.js, Bun and Deno. */
+/** Starts and controls a sandbox of the service for tests in Node.js, Bun or Deno. */
 import { spawn } from 'node:child_process';
 import { AnimalStore } from './animal-store.js';
 import type { AnimalStoreOptions } from './settings.js';
 
 export interface SandboxOptions {
-  /** Address of a running sandbox, on which to open an isolated store. By default a sandbox is started. */
+  /** Address of a running sandbox in which to open an isolated store. By default, a new sandbox is started. */
   readonly url?: string | undefined;
-  /** The program to start, with its first arguments; defaults to `['animal-store']`. */
+  /** The program to start and its first arguments. Defaults to `['animal-store']`. */
   readonly command?: readonly string[] | undefined;
-  /** File with initial animals, `.csv` or `.ndjson`. */
+  /** `.csv` or `.ndjson` file with the initial animals. */
   readonly importFile?: string | undefined;
 }
 
-/** A new account. */
+/** Options for a new account. */
 export interface NewAccount {
   /** Defaults to `free`. */
   readonly plan?: 'free' | 'pro' | 'business' | 'enterprise' | undefined;
-  /** Limits of the plan `enterprise`. */
+  /** Requests per minute; only for the `enterprise` plan. */
   readonly perMinute?: number | undefined;
   readonly perDay?: number | undefined;
-  /** Scopes of the key, such as `pets:read`; all by default. */
+  /** Scopes of the key, such as `pets:read`. Defaults to all scopes. */
   readonly scopes?: readonly string[] | undefined;
-  /** The key never expires by default. */
+  /** Lifetime of the key. By default, the key does not expire. */
   readonly expiresInSeconds?: number | undefined;
 }
 
@@ -44,19 +44,22 @@ export interface SandboxRequest {
   readonly account: number | null;
   readonly plan: string | null;
   readonly requestId: string;
-  /** Null if the connection was cut. */
+  /** Null if the connection was closed without a response. */
   readonly status: number | null;
   readonly code: string | null;
   readonly fault: string | null;
 }
 
-/** An account of a test, whose faults and requests are separate from those of other accounts. */
+/** An account for a test, with faults and recorded requests that are separate from those of other accounts. */
 export interface TestAccount extends SandboxAccount {
-  /** A client with the account's key. */
+  /** Creates a client that uses the account's key. */
   client(options?: Partial<AnimalStoreOptions>): AnimalStore;
-  /** Sets the faults of the account's requests and webhooks, such as `status=503; times=2`. An empty list ends them. */
+  /**
+   * Injects faults such as `status=503; times=2` into the account's requests and webhooks. An empty list
+   * removes them.
+   */
   misbehave(faults: string | readonly string[]): Promise<void>;
-  /** The account's requests, oldest first. */
+  /** Returns the account's requests, oldest first. */
   requests(): Promise<SandboxRequest[]>;
 }
 
@@ -65,16 +68,16 @@ interface Opened {
   readonly accounts: readonly SandboxAccount[];
 }
 
-/** Starts a sandbox with a separate store. Rejects on failure. */
+/** Starts a sandbox with a separate store. Rejects if it does not start. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return options.url === undefined ? started(options) : openStore(options.url);
 }
 
 export class Sandbox {
   readonly url: string;
-  /** One of each plan, with a key that has all scopes. */
+  /** One account per plan, with a key that has all scopes. */
   readonly accounts: readonly SandboxAccount[];
-  /** Ends the sandbox and removes its store. */
+  /** Stops the sandbox and deletes its store. */
   readonly stop: () => Promise<void>;
 
   /** @internal */
@@ -84,7 +87,7 @@ export class Sandbox {
     this.stop = stop;
   }
 
-  /** Creates an account with a key. Accounts share animals, categories, orders and inventory. */
+  /** Creates an account with a key. All accounts share animals, categories, orders and inventory. */
   async account(account: NewAccount = {}): Promise<TestAccount> {
     const made = await this.#call<SandboxAccount>('POST', '/accounts', account);
     return {
@@ -100,17 +103,17 @@ export class Sandbox {
     return openStore(this.url);
   }
 
-  /** Sets the faults of all requests and webhooks, such as `webhook=duplicate`. An empty list ends them. */
+  /** Injects faults such as `webhook=duplicate` into all requests and webhooks. An empty list removes them. */
   misbehave(faults: string | readonly string[]): Promise<void> {
     return this.#call('POST', '/faults', { faults });
   }
 
-  /** All requests, oldest first. */
+  /** Returns all requests, oldest first. */
   requests(): Promise<SandboxRequest[]> {
     return this.#call('GET', '/requests');
   }
 
-  /** Advances the clock by seconds or to a date. It never goes back, except by `reset`. */
+  /** Advances the clock by a number of seconds or to a date. Only `reset` sets it back. */
   advance(by: number | Date): Promise<void> {
     const body = typeof by === 'number' ? { advanceSeconds: by } : { to: by.toISOString() };
     return this.#call('POST', '/clock', body);
@@ -161,7 +164,7 @@ async function started({ command = ['animal-store'], importFile }: SandboxOption
   const failed = (reason: string) => new Error(`The sandbox did not start: ${reason}`);
   const line = await new Promise<string>((resolve, reject) => {
     child.once('error', ({ message }) => reject(failed(message)));
-    child.once('close', (code) => reject(failed(`it ended with ${code}. ${output}${errors}`)));
+    child.once('close', (code) => reject(failed(`it exited with code ${code}. ${output}${errors}`)));
     child.stdout.on('data', (text) => {
       output += text;
       if (output.includes('\n')) resolve(output);

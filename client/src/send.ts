@@ -1,4 +1,4 @@
-/** Sends requests: one attempt after the other, until there is a result. */
+/** Sends requests, and retries them until there is a result. */
 import { type Answer, answerOf } from './answer.js';
 import { attemptOf, type Reply } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
@@ -12,7 +12,7 @@ import type { Request, Send } from './request.js';
 import { isUncertain, retryOf } from './retry.js';
 import { type AnimalStoreOptions, type Settings, settingsOf } from './settings.js';
 
-/** Throws ArgumentError when the options are not valid. */
+/** Creates the function that sends requests. Throws an ArgumentError if the options are invalid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
   const requests = new Sender(settingsOf(options), clock);
   return async (request) => {
@@ -25,9 +25,9 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
   };
 }
 
-/** Maximum time that other requests wait for the response of `GET /rate-limit`. */
+/** Maximum time that other requests wait for the response to `GET /rate-limit`. */
 const askingMs = 5_000;
-/** Maximum duration of retries before any response: the address is probably wrong. */
+/** Maximum time spent on retries before the first response, because the address is probably wrong. */
 const wrongAddressMs = 10_000;
 
 const nothing = () => {};
@@ -44,7 +44,7 @@ class Sender {
     this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
-  /** Sends a request until it has a result, must not be sent again, or would have to wait for too long. */
+  /** Sends a request until it has a result, must not be repeated, or would have to wait too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
     const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
@@ -65,7 +65,7 @@ class Sender {
             leave = nothing;
             this.#gate.leave();
           };
-      // Other requests must not wait for a delayed response.
+      // Other requests must not have to wait for a delayed response.
       const cancel = isDelayed ? this.#clock.after(graceMs, () => leave()) : nothing;
       const sentAt = this.#clock.now();
       try {
@@ -75,8 +75,8 @@ class Sender {
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
         if (!(error instanceof AnimalStoreError)) throw error;
-        // A failed attempt also counts as waiting. That of a 429 does not, because Retry-After may equal
-        // maxWaitSeconds.
+        // The time of a failed attempt counts as waiting, except after a 429, because `Retry-After` may equal
+        // `maxWaitSeconds`.
         if (error.status !== 429) waitedMs += this.#clock.now() - sentAt;
         const retry = this.#retry(error, prepared, attempts, waitedMs);
         if (retry === undefined) throw error;
@@ -108,7 +108,7 @@ class Sender {
     return reply;
   }
 
-  /** When to retry the request; undefined if never. May make all calls wait. */
+  /** When to retry the request; undefined if it must not be retried. May block all calls until then. */
   #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
     const { maxRetries } = this.#settings;
     const { maxWaitMs } = prepared;
@@ -122,7 +122,7 @@ class Sender {
     return isAllowed ? { ...retry, waitMs } : undefined;
   }
 
-  /** Requests the remaining quota. If that fails, the next request reports the cause. */
+  /** Requests the remaining quota. If this fails, the next request reports the cause. */
   async #ask(): Promise<void> {
     const request = { method: 'GET', collection: 'rate-limit' } as const;
     const prepared = preparedOf(request, this.#settings);
@@ -141,10 +141,10 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** Gives an error the stack of the call, because its stack has only event-loop ticks. */
+/** Gives an error the caller's stack trace, because its own only shows the event loop. */
 function fromCaller(error: unknown, { stack }: Error): unknown {
   if (error instanceof AnimalStoreError && stack !== undefined) {
-    // V8's begins with the error's name and message, others do not.
+    // Stacks begin with the error's name and message in V8, but not in other engines.
     error.stack = stack.replace(/^Error(?=\n)/, `${error.name}: ${error.message}`);
   }
   return error;

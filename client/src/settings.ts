@@ -1,9 +1,9 @@
-/** The options of a client, checked. */
+/** Validates the options of a client. */
 import { ArgumentError } from './errors.js';
 import type { Hooks } from './hooks.js';
 import { version } from './version.js';
 
-/** Sends a request; the global `fetch` is one. */
+/** A function that sends a request, such as the global `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface AnimalStoreOptions extends Hooks {
@@ -11,25 +11,25 @@ export interface AnimalStoreOptions extends Hooks {
   readonly key: string | undefined;
   /** Address of the service, such as `https://animals.example.com`. */
   readonly url: string | URL | undefined;
-  /** Maximum total wait of a call for limits and outages; defaults to 60. */
+  /** Maximum total time that a call waits for limits and outages. Defaults to 60. */
   readonly maxWaitSeconds?: number | undefined;
-  /** Maximum retries of a call; by default only `maxWaitSeconds` limits them. 0 disables retries. */
+  /** Maximum number of retries of a call. 0 disables retries. By default, only `maxWaitSeconds` limits them. */
   readonly maxRetries?: number | undefined;
-  /** Slows down before the limit, so that no request is rejected; defaults to false. */
+  /** Slows down before the limit is reached, so that no request is rejected. Defaults to false. */
   readonly pace?: boolean | undefined;
-  /** Milliseconds per attempt; defaults to 30,000. */
+  /** Timeout of each attempt in milliseconds. Defaults to 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Sent with every request, for a gateway or tracing. */
+  /** Headers sent with every request, for example for a gateway or tracing. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Replaces the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
 
 export interface Settings {
-  /** Base URL, which ends in `/v1`. */
+  /** Base URL, ending in `/v1`. */
   readonly base: string;
   readonly authorization: string;
-  /** Sent with every request. */
+  /** Headers sent with every request. */
   readonly headers: Headers;
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
@@ -39,7 +39,7 @@ export interface Settings {
   readonly hooks: Hooks;
 }
 
-/** Throws ArgumentError for invalid options. */
+/** Validates the options and sets defaults. Throws an ArgumentError for invalid options. */
 export function settingsOf(options: AnimalStoreOptions): Settings {
   return {
     base: baseOf(options.url),
@@ -56,15 +56,17 @@ export function settingsOf(options: AnimalStoreOptions): Settings {
 
 export function timeoutOf(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs;
-  throw new ArgumentError(`timeoutMs must be a number above 0, not ${timeoutMs}; Infinity for none.`);
+  throw new ArgumentError(
+    `timeoutMs must be greater than 0, not ${timeoutMs}. Pass Infinity for no timeout.`,
+  );
 }
 
 function atLeast0(name: string, value: number): number {
   if (value >= 0) return value;
-  throw new ArgumentError(`${name} must be a number of at least 0, not ${value}.`);
+  throw new ArgumentError(`${name} must be 0 or greater, not ${value}.`);
 }
 
-/** Accepts the address with and without `/v1`. */
+/** Returns the base URL. The given address may or may not end in `/v1`. */
 function baseOf(given: string | URL | undefined): string {
   let url: URL;
   try {
@@ -83,23 +85,23 @@ function baseOf(given: string | URL | undefined): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 }
 
-/** The key is checked here because fetch would quote it in its error. */
+/** Checks the key, because `fetch` would quote an invalid one in its error. */
 function keyOf(key: string | undefined): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new ArgumentError(
-    `key must be an API key (ask_…); ${key ? 'this one has characters that no key has' : 'it is missing'}.`,
+    `key must be an API key (ask_…), but ${key ? 'contains invalid characters' : 'is missing'}.`,
   );
 }
 
 function headersOf(given: Readonly<Record<string, string>> | undefined): Headers {
   const headers = new Headers();
-  // Browsers set their own, and would send a preflight for a custom one.
+  // Browsers set their own `User-Agent`, and would send a preflight request for a custom one.
   if (!/^Mozilla/.test(globalThis.navigator?.userAgent ?? ''))
     headers.set('user-agent', `animal-store-client/${version}`);
   try {
     for (const [name, value] of Object.entries(given ?? {})) headers.set(name, value);
   } catch (cause) {
-    throw new ArgumentError('headers must be names and values of HTTP headers.', cause);
+    throw new ArgumentError('headers must contain valid HTTP header names and values.', cause);
   }
   return headers;
 }

@@ -1,9 +1,12 @@
-/** Receives webhooks, which are signed as in Standard Webhooks 1.0: https://www.standardwebhooks.com */
+/**
+ * Verifies webhook deliveries, which are signed according to Standard Webhooks 1.0:
+ * https://www.standardwebhooks.com
+ */
 import type { Event } from './contract.js';
 import { ArgumentError, WebhookError } from './errors.js';
 import { parseJson } from './json.js';
 
-/** The event of a test delivery. */
+/** The event sent by a test delivery. */
 export interface WebhookTestEvent {
   readonly id: bigint;
   readonly type: 'webhook.test';
@@ -13,15 +16,16 @@ export interface WebhookTestEvent {
 
 export type WebhookEvent = Event | WebhookTestEvent;
 
-/** `Headers`, or an object such as `request.headers` of Node.js, with names in any case. */
+/** `Headers`, or an object such as Node.js's `request.headers`. Header names are case-insensitive. */
 export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Maximum sum of delivery time and clock difference. */
+/** Maximum difference between the timestamp of a delivery and this computer's clock. */
 const toleranceSeconds = 300;
 
 /**
- * Resolves with the event of a delivery. Throws WebhookError unless it was signed with the secret within the last 5 minutes. Pass the
- * body exactly as received, and during a rotation both secrets. An event may be delivered several times, with the same `webhook-id`.
+ * Verifies a delivery and resolves with its event. Rejects with a WebhookError unless the delivery was signed
+ * with the secret within the last 5 minutes. Pass the body exactly as received, and both secrets during a
+ * rotation. An event may be delivered several times with the same `webhook-id`.
  */
 export async function verifyWebhook(
   secret: string | readonly string[],
@@ -34,7 +38,9 @@ export async function verifyWebhook(
   );
   const ageSeconds = Date.now() / 1_000 - Number(timestamp);
   if (!(Math.abs(ageSeconds) <= toleranceSeconds))
-    throw new WebhookError(`webhook-timestamp ${timestamp} is more than 5 minutes from the time here.`);
+    throw new WebhookError(
+      `webhook-timestamp ${timestamp} differs from the current time by more than 5 minutes.`,
+    );
   const part = body as Uint8Array<ArrayBuffer>;
   const signed = await new Blob([`${id}.${timestamp}.`, part]).arrayBuffer();
   for (const key of secrets)
@@ -42,11 +48,11 @@ export async function verifyWebhook(
       if (await isSigned(key, signature, signed))
         return parseJson(await new Blob([part]).text()) as WebhookEvent;
   throw new WebhookError(
-    'webhook-signature does not match: check the secret, and pass the body as received.',
+    'webhook-signature does not match. Check the secret, and pass the body exactly as received.',
   );
 }
 
-/** Compares in constant time, as WebCrypto does. */
+/** Compares signatures in constant time, using WebCrypto. */
 async function isSigned(
   raw: Uint8Array<ArrayBuffer>,
   signature: string,
@@ -73,7 +79,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function headerOf(headers: RawHeaders, name: string): string {
-  // Frameworks use other classes of headers than the global one.
+  // Some frameworks have a Headers class that is not the global one.
   const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
   for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);
   throw new WebhookError(`The request has no ${name} header.`);

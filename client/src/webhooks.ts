@@ -13,10 +13,10 @@ import type {
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './request.js';
 
-/** Which deliveries to list. */
+/** Filters and paging for `deliveries`. */
 export interface DeliveryQuery extends ListQuery, ListDeliveriesFilters {}
 
-/** The account's webhooks. All calls need the scope `webhooks:write`. */
+/** The account's webhooks. All calls require the scope `webhooks:write`. */
 export class Webhooks {
   readonly #send: Send;
   /** @internal */
@@ -24,7 +24,10 @@ export class Webhooks {
     this.#send = send;
   }
 
-  /** Sends events of these types to a URL from now on. Only this call and `rotateSecret` return the secret. */
+  /**
+   * Creates a webhook, which sends new events of the given types to a URL. Only this call and `rotateSecret`
+   * return the secret.
+   */
   create(webhook: NewWebhook, options?: PostOptions): Call<IssuedWebhook> {
     return this.#call({ method: 'POST', body: webhook, options });
   }
@@ -44,32 +47,32 @@ export class Webhooks {
     return this.#call({ method: 'PATCH', id, body: patch, options });
   }
 
-  /** Deletes a webhook with its deliveries. */
+  /** Deletes a webhook and its deliveries. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
     return this.#call({ method: 'DELETE', id, options });
   }
 
-  /** Replaces the secret. For 24 hours, requests are signed with both. */
+  /** Replaces the secret. For 24 hours, requests are signed with both the old and the new secret. */
   rotateSecret(id: Int64, options?: PostOptions & ChangeOptions): Call<IssuedWebhook> {
     return this.#call({ method: 'POST', id, step: 'rotate-secret', options });
   }
 
-  /** Sends the event `webhook.test` now, and returns the outcome. */
+  /** Sends the event `webhook.test` immediately and returns the outcome. */
   test(id: Int64, options?: CallOptions): Call<WebhookTest> {
     return this.#call({ method: 'POST', id, step: 'test', options });
   }
 
-  /** Sends all events of the webhook's types after an id again. */
+  /** Resends all events after the given id whose types the webhook selects. */
   redeliverEvents(id: Int64, after: Redelivery, options?: PostOptions): Call<Webhook> {
     return this.#call({ method: 'POST', id, step: 'redeliver', body: after, options });
   }
 
-  /** Sends the event of a delivery again, as a new delivery. A pending delivery is attempted now. */
+  /** Resends the event of a delivery as a new delivery. A pending delivery is attempted immediately instead. */
   redeliver(id: Int64, deliveryId: Int64, options?: PostOptions): Call<Delivery> {
     return this.#call({ method: 'POST', id, step: `deliveries/${deliveryId}/redeliver`, options });
   }
 
-  /** Lists the deliveries of a webhook, the newest first. */
+  /** Lists the deliveries of a webhook, newest first. */
   deliveries(id: Int64, query: DeliveryQuery = {}, options?: CallOptions): List<Delivery> {
     return new List(this.#send, 'webhooks', { ...query }, options, { id, step: 'deliveries' });
   }

@@ -30,7 +30,7 @@ export function AccountDialog({ step, ...props }: DialogProps & { step: AccountS
   }
 }
 
-/** Dialogs that change data other operators may also be changing. */
+/** Dialogs that edit data which other operators may be editing too. */
 function Edit({ step, ...props }: DialogProps & { step: 'rename' | 'plan' | 'note' }) {
   const { account, onClose } = props;
   const load = () => callTagged('GET /accounts/{accountId}', { params: { accountId: account.id } });
@@ -99,7 +99,7 @@ function EditNote({ account: { id, name, note: before }, save, conflict, ...ends
           <TextArea
             label="Note"
             name="note"
-            hint="For operators: clients cannot read it. Changes are in the audit log."
+            hint="Visible to operators only. Changes are recorded in the audit log."
             maxLength={2_000}
             value={note}
             onInput={setNote}
@@ -132,8 +132,8 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
         <>
           {conflict}
           <p class="effect">
-            The new limits apply from the next request. Requests that were counted in the current windows stay
-            counted.
+            The new limits apply from the next request. Requests already counted in the current windows still
+            count.
           </p>
           <PlanFields choice={choice} onChange={setChoice} failure={failure} />
         </>
@@ -145,13 +145,13 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
 function Close({ account: { id, name }, ...ends }: DialogProps) {
   const close = async () => {
     await call('POST /accounts/{accountId}/close', { params: { accountId: id } });
-    return `${named(name)} is closed.`;
+    return `Closed ${named(name)}.`;
   };
   return (
     <Confirm {...ends} title={`Close ${named(name)}?`} act="Close account" typed={name} onConfirm={close}>
       <p>
-        All keys of this account are refused from the next request on. Nothing is deleted, and you can reopen
-        it.
+        All keys of this account will be rejected from the next request. Nothing is deleted, and you can
+        reopen the account.
       </p>
     </Confirm>
   );
@@ -160,11 +160,11 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
 function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   const reopen = async () => {
     await call('POST /accounts/{accountId}/reopen', { params: { accountId: id } });
-    return `${named(name)} is open again.`;
+    return `Reopened ${named(name)}.`;
   };
   return (
     <Confirm {...ends} title={`Reopen ${named(name)}?`} act="Reopen account" onConfirm={reopen}>
-      <p>Its keys work again from the next request on, except those that expired or were revoked.</p>
+      <p>Its keys work again from the next request, except those that have expired or been revoked.</p>
     </Confirm>
   );
 }

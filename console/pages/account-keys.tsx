@@ -1,4 +1,4 @@
-/** The keys of an account, and the bans on them. */
+/** The keys of an account and their bans. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, Ban, Key } from '../contract.ts';
@@ -22,7 +22,7 @@ import { IssueKey, KeyDialog, type KeyStep, RevokeKeys } from './key-dialogs.tsx
 
 interface KeysProps {
   readonly account: Account;
-  /** Counts the changes on this page: each is a reason to read again. */
+  /** Number of changes made on this page. The keys are reloaded after each change. */
   readonly changes: number;
   readonly onChange: () => void;
 }
@@ -47,7 +47,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   return (
     <Card
       title="Keys"
-      about="Credentials of the programs that use this account"
+      about="API credentials for programs that use this account"
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsIssuing(true)}>
           Issue key
@@ -73,7 +73,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
         empty={
           state === undefined
             ? 'This account has no keys yet, so it cannot use the API.'
-            : 'No key is in this state.'
+            : 'No keys match this filter.'
         }
       />
       {isIssuing && <IssueKey account={account} onClose={() => setIsIssuing(false)} onDone={onChange} />}
@@ -93,7 +93,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   );
 }
 
-/** The keys that are selected, by their ids. */
+/** The ids of the selected keys. */
 function usePicked() {
   const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
   const pick = ({ id }: Key) => {
@@ -106,7 +106,7 @@ function usePicked() {
 
 interface BansProps {
   readonly accountId: number;
-  /** Shows only that of this key. */
+  /** Shows only the ban of this key. */
   readonly keyId?: number;
   readonly changes: number;
   readonly onLifted: () => void;
@@ -116,7 +116,7 @@ interface BansProps {
 export function Bans({ accountId, keyId, changes, onLifted }: BansProps) {
   const { data, failure } = useLoaded(`${accountId} ${changes}`, () => call('GET /bans'), { everyMs });
   if (failure?.code === 'service_unavailable') {
-    return <p class="message warn">Bans cannot be read right now. Some of these keys may be banned.</p>;
+    return <p class="message warn">Bans cannot be loaded right now. Some of these keys may be banned.</p>;
   }
   return (
     <>
@@ -168,7 +168,7 @@ function columnsOf({ picked, pick, choose }: Picking): readonly Column<Key>[] {
       show: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time at={lastUsedAt} />),
     },
     { title: 'Today', show: ({ requestsToday }) => grouped(requestsToday), kind: 'number' },
-    { title: 'Steps', kind: 'actions', show: (key) => <KeySteps of={key} choose={choose} /> },
+    { title: 'Actions', kind: 'actions', show: (key) => <KeySteps of={key} choose={choose} /> },
   ];
 }
 

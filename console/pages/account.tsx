@@ -1,4 +1,4 @@
-/** An account: usage, keys, bans and audit log. */
+/** The page of an account, with its limits, usage, keys, bans and changes. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account } from '../contract.ts';
@@ -109,11 +109,11 @@ function History({ accountId: account, changes }: { accountId: number; changes: 
   return (
     <Card
       title="Changes"
-      about="What operators did to this account, its keys and its webhooks"
+      about="Changes that operators made to this account, its keys and its webhooks"
       actions={<a href={hrefOf('/audit', { account })}>Show all</a>}
     >
       <LoadFailure loaded={loaded} />
-      {loaded.data && <AuditList entries={loaded.data.items} empty="Nobody has changed this account yet." />}
+      {loaded.data && <AuditList entries={loaded.data.items} empty="There are no changes yet." />}
     </Card>
   );
 }

@@ -49,7 +49,7 @@ export function AccountsPage() {
   return (
     <Page
       title="Accounts"
-      about="Who uses the API, and how much of it they may use."
+      about="API accounts and their limits."
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsAdding(true)}>
           New account
@@ -69,7 +69,7 @@ export function AccountsPage() {
         loaded={loaded}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={place.value.query.size > 0 ? 'No account fits these filters.' : 'There is no account yet.'}
+        empty={place.value.query.size > 0 ? 'No accounts match these filters.' : 'There are no accounts yet.'}
       />
       {isAdding && <NewAccount onClose={() => setIsAdding(false)} />}
     </Page>
@@ -99,7 +99,7 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   const [choice, setChoice] = useState<PlanChoice>({ plan: 'free', perMinute: '', perDay: '' });
   const create = async () => {
     const { id } = await call('POST /accounts', { body: { name: name.trim(), ...planMembers(choice) } });
-    notify(`Account ${named(name.trim())} is there. Issue its first key now.`);
+    notify(`Created account ${named(name.trim())}. Now issue its first key.`);
     goTo(`/accounts/${id}`);
   };
   return (

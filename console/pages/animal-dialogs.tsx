@@ -1,4 +1,4 @@
-/** Dialogs that create, change and delete animals. */
+/** Dialogs that add, edit and delete animals. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { petStatuses, statusesAfter } from '../../src/domain/pet-status.ts';
@@ -14,11 +14,11 @@ import { petStatusWords } from '../words.ts';
 export type AnimalStep = 'edit' | 'delete';
 
 interface Common extends Ends {
-  /** Some that may be chosen. */
+  /** Named categories to suggest. */
   readonly categories: readonly Category[];
 }
 
-/** Values of the animal form. */
+/** The values of the animal form. */
 interface Draft {
   readonly name: string;
   readonly categoryId: string;
@@ -33,7 +33,7 @@ export function AddAnimal({ categories, ...ends }: Common) {
   const [draft, setDraft] = useState<Draft>({ name: '', categoryId: '', status: 'available' });
   const add = async () => {
     const { id } = await call('POST /pets', { body: bodyOf(draft) });
-    return `${named(draft.name)} is animal ${id}.`;
+    return `Added ${named(draft.name)} as animal ${id}.`;
   };
   return (
     <FormDialog {...ends} title="Add animal" submit="Add animal" isReady={isWhole(draft)} onSubmit={add}>
@@ -83,11 +83,11 @@ function EditAnimal({ of: pet, save: saveIf, conflict, categories, ...ends }: Ed
 function Delete({ of: { id, name }, ...ends }: Ends & { of: Pet }) {
   const remove = async () => {
     await call('DELETE /pets/{petId}', { params: { petId: id } });
-    return `${named(name)} is deleted.`;
+    return `Deleted ${named(name)}.`;
   };
   return (
     <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete animal" typed={name} onConfirm={remove}>
-      <p>Animal {String(id)} is removed from the store for good. Its id is never used again.</p>
+      <p>This permanently deletes animal {String(id)}. Its id will not be reused.</p>
     </Confirm>
   );
 }
@@ -100,7 +100,7 @@ function bodyOf({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
-/** The members that were edited. */
+/** Returns only the members that were edited. */
 function changesOf(pet: Pet, draft: Draft) {
   const { name, categoryId, status } = bodyOf(draft);
   return {

@@ -31,7 +31,7 @@ export function AnimalsPage() {
   return (
     <Page
       title="Animals"
-      about="Everything in the store."
+      about="All animals in the store."
       actions={
         <>
           {mayChange.value && (
@@ -62,7 +62,7 @@ export function AnimalsPage() {
         keyOf={({ id }) => id}
         empty={
           place.value.query.size > 0
-            ? 'No animal fits these filters.'
+            ? 'No animals match these filters.'
             : 'There are no animals yet. Add one, or import a file.'
         }
       />
@@ -81,7 +81,7 @@ export function AnimalsPage() {
   );
 }
 
-/** Number of animals, in total or of one category. */
+/** Number of animals, in total or in one category. */
 function Total({ categoryId }: { categoryId: string | undefined }) {
   const { data } = useLoaded(categoryId ?? '', () => call('GET /inventory', { query: { categoryId } }));
   if (data === undefined) return null;
@@ -110,7 +110,7 @@ function columnsOf(
     },
     { title: 'Status', show: ({ status }) => <Badge word={petStatusWords[status]} /> },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (pet) => (
         <>

@@ -15,7 +15,7 @@ import { changedOperations } from '../words.ts';
 
 const perPage = 50;
 
-/** Actions keep their names from the log. */
+/** Filter options for actions, with their names in the log. */
 const operationChoices = Object.fromEntries(changedOperations.map((name) => [name, { text: name }]));
 
 export function AuditPage() {
@@ -42,7 +42,7 @@ export function AuditPage() {
   return (
     <Page
       title="Audit log"
-      about="Who changed what and when: here, through the admin API, and on the command line."
+      about="Changes made by operators in the console, the admin API and the command line."
       actions={
         <Button icon="download" isBusy={isExporting} onClick={save}>
           Export
@@ -63,7 +63,7 @@ export function AuditPage() {
         <Card>
           <AuditList
             entries={data.items}
-            empty={query.size > 0 ? 'Nothing fits these filters.' : 'Nobody has changed anything yet.'}
+            empty={query.size > 0 ? 'No entries match these filters.' : 'There are no changes yet.'}
           />
         </Card>
       )}
@@ -72,7 +72,7 @@ export function AuditPage() {
   );
 }
 
-/** Converts the filters of the address to those of the API. Days become instants. */
+/** Converts the filters in the address to those of the API. Days become timestamps. */
 function filtersOf(query: URLSearchParams) {
   return {
     operation: query.get('operation') ?? undefined,

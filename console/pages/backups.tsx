@@ -1,4 +1,4 @@
-/** Backups: create, verify and download. */
+/** Creates, lists, verifies and downloads backups. */
 import { useState } from 'preact/hooks';
 import { call, type Failure } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -77,8 +77,8 @@ export function Backups() {
 
 function aboutOf({ folder, everySeconds, keep }: State): string {
   if (folder === null) return 'BACKUP_FOLDER is not set';
-  if (everySeconds === null) return `In ${folder} · created on request`;
-  return `In ${folder} · every ${duration(everySeconds)}, the latest ${grouped(keep)} scheduled ones are kept`;
+  if (everySeconds === null) return `In ${folder} · created manually`;
+  return `In ${folder} · every ${duration(everySeconds)}, keeps the latest ${grouped(keep)} scheduled backups`;
 }
 
 function Progress({ done, total }: NonNullable<State['running']>) {
@@ -86,7 +86,7 @@ function Progress({ done, total }: NonNullable<State['running']>) {
     <div>
       <progress value={done} max={Math.max(total, 1)} aria-label="Backup written" />
       <p class="about">
-        {bytes(done)} of {bytes(total)} written. The service keeps serving.
+        {bytes(done)} of {bytes(total)} written. The service stays available.
       </p>
     </div>
   );
@@ -153,7 +153,7 @@ const facts: readonly Column<Backup>[] = [
         <span class="name">
           <Time at={createdAt} />
         </span>
-        <span class="under">{label === null ? 'Scheduled' : `Created by hand · ${label}`}</span>
+        <span class="under">{label === null ? 'Scheduled' : `Created manually · ${label}`}</span>
         <code class="under long">{name}</code>
       </>
     ),
@@ -168,7 +168,7 @@ function Soundness({ of: result }: { of: Backup['lastVerification'] }) {
   const rows = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
   return (
     <>
-      <Badge word={isSound ? { text: 'Sound', tone: 'good' } : { text: 'Damaged', tone: 'bad' }} />
+      <Badge word={isSound ? { text: 'Intact', tone: 'good' } : { text: 'Damaged', tone: 'bad' }} />
       <span class="under">
         <Time at={at} />
       </span>
@@ -200,7 +200,7 @@ function CreateBackup({ onClose, onCreate }: CreateProps) {
             onInput={setLabel}
             failure={failure}
             placeholder="before-upgrade"
-            hint="Letters, digits, dots, hyphens and underscores. It becomes part of the file name. Backups created by hand are never removed automatically."
+            hint="Letters, digits, dots, hyphens and underscores. Manual backups are never deleted automatically."
           />
         )}
       </Form>

@@ -25,7 +25,7 @@ export function BansPage() {
   return (
     <Page
       title="Bans"
-      about="Keys that kept sending requests after 429 are refused for a while: each time twice as long."
+      about="Keys that keep sending requests after a 429 are banned temporarily. Each further ban lasts twice as long."
       actions={
         data !== undefined &&
         data.length > 1 && (
@@ -38,7 +38,7 @@ export function BansPage() {
       {isLifting && data && (
         <LiftAll bans={data} onClose={() => setIsLifting(false)} onDone={loaded.reload} />
       )}
-      {data?.length === 0 && <Empty>No key is banned now.</Empty>}
+      {data?.length === 0 && <Empty>No keys are banned.</Empty>}
       {data !== undefined && data.length > 0 && (
         <Table label="Bans" columns={columnsOf(loaded.reload)} items={data} keyOf={({ keyId }) => keyId} />
       )}
@@ -49,14 +49,14 @@ export function BansPage() {
 function columnsOf(onLifted: () => void): readonly Column<Ban>[] {
   return [
     ...callerColumns,
-    { title: 'Began', show: ({ bannedFrom }) => <Time at={bannedFrom} /> },
+    { title: 'Started', show: ({ bannedFrom }) => <Time at={bannedFrom} /> },
     {
-      title: 'Lasts',
+      title: 'Duration',
       show: (ban) => duration((Date.parse(ban.bannedUntil) - Date.parse(ban.bannedFrom)) / 1_000),
     },
     { title: 'Ends', show: ({ bannedUntil }) => <Time at={bannedUntil} isAhead /> },
-    { title: 'Before', show: ({ level }) => (level === 0 ? 'First ban' : counted(level, 'ban')) },
-    { title: 'Steps', kind: 'actions', show: (ban) => <LiftBan ban={ban} onLifted={onLifted} /> },
+    { title: 'Earlier bans', show: ({ level }) => (level === 0 ? 'None' : grouped(level)) },
+    { title: 'Actions', kind: 'actions', show: (ban) => <LiftBan ban={ban} onLifted={onLifted} /> },
   ];
 }
 

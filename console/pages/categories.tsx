@@ -18,7 +18,7 @@ import { UnnamedCategories } from './unnamed-categories.tsx';
 
 interface Chosen {
   readonly step: 'name' | 'delete';
-  /** Undefined for a new category. */
+  /** The category to rename or delete; undefined to name a new one. */
   readonly category?: Category;
 }
 
@@ -35,7 +35,7 @@ export function CategoriesPage() {
   return (
     <Page
       title="Categories"
-      about="Names for the categories of animals."
+      about="Names of animal categories."
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setChosen({ step: 'name' })}>
           Name a category
@@ -43,13 +43,15 @@ export function CategoriesPage() {
       }
     >
       <UnnamedCategories changes={changes} onNamed={loaded.reload} />
-      <ListHead exported={{ route: 'GET /categories', query: {}, name: 'categories' }}>With a name</ListHead>
+      <ListHead exported={{ route: 'GET /categories', query: {}, name: 'categories' }}>
+        Named categories
+      </ListHead>
       <Paged
         label="Categories"
         loaded={loaded}
         columns={columnsOf(setChosen)}
         keyOf={({ id }) => id}
-        empty="No category has a name yet."
+        empty="No categories have been named yet."
       />
       {chosen?.step === 'name' && chosen.category === undefined && (
         <NameCategory onClose={close} onDone={onDone} />
@@ -76,7 +78,7 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
     },
     { title: 'Category', show: ({ id }) => String(id), kind: 'number' },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (category) => (
         <>
@@ -104,7 +106,7 @@ function NameCategory(ends: Ends) {
   const [name, setName] = useState('');
   const save = async () => {
     await call('PUT /categories/{categoryId}', { params: { categoryId: id }, body: { name: name.trim() } });
-    return `Named category ${id} ${named(name.trim())}.`;
+    return `Set the name of category ${id} to ${named(name.trim())}.`;
   };
   return (
     <FormDialog
@@ -122,7 +124,7 @@ function NameCategory(ends: Ends) {
             value={id}
             onInput={setId}
             failure={failure}
-            hint="The categoryId of its animals. An existing name is replaced."
+            hint="The categoryId of its animals. Replaces an existing name."
           />
           <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
         </>
@@ -176,11 +178,11 @@ function EditName({ category: { id, name: before }, save, conflict, ...ends }: E
 function Delete({ category: { id, name }, ...ends }: Ends & { category: Category }) {
   const remove = async () => {
     await call('DELETE /categories/{categoryId}', { params: { categoryId: id } });
-    return `Removed the name of category ${id}.`;
+    return `Deleted the name of category ${id}.`;
   };
   return (
     <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete category" typed={name} onConfirm={remove}>
-      <p>Category {String(id)} loses its name. Its animals stay, and keep their category.</p>
+      <p>This deletes the name of category {String(id)}. Its animals stay in the category.</p>
     </Confirm>
   );
 }

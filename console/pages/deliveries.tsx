@@ -1,4 +1,4 @@
-/** The deliveries of a webhook, with their attempts. */
+/** Lists the deliveries of a webhook and their attempts. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { InputOf, SentDelivery } from '../contract.ts';
@@ -34,7 +34,7 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
     });
   const loaded = useLoaded(`${webhookId} ${query}`, load, { everyMs });
   return (
-    <Card title="Deliveries" about="The newest first. They are kept for 7 days after they ended.">
+    <Card title="Deliveries" about="Newest first. Finished deliveries are kept for 7 days.">
       <Filters>
         <ChoiceFilter name="status" label="Status" all="Any status" words={deliveryStatusWords} />
       </Filters>
@@ -43,7 +43,11 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
         loaded={loaded}
         columns={columnsOf(setOpened, setChosen)}
         keyOf={({ id }) => String(id)}
-        empty={query.has('status') ? 'No delivery has this status.' : 'No event was sent to this webhook.'}
+        empty={
+          query.has('status')
+            ? 'No deliveries have this status.'
+            : 'No events have been sent to this webhook.'
+        }
       />
       {opened && <Attempts of={opened} onClose={() => setOpened(undefined)} />}
       {chosen && (
@@ -96,7 +100,7 @@ function columnsOf(
         return (
           <>
             {attempts.length > 0 && (
-              <Button label={`${made} of delivery ${id}`} onClick={() => open(delivery)}>
+              <Button label={`Show ${made} of delivery ${id}`} onClick={() => open(delivery)}>
                 {made}
               </Button>
             )}
@@ -135,7 +139,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
 function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery; onClose: () => void }) {
   return (
     <Dialog title={`Delivery ${id}`} onClose={onClose}>
-      <p>Attempts to send event {String(eventId)}. Only the account sees the responses.</p>
+      <p>Attempts to send event {String(eventId)}. Only the account can see the responses.</p>
       <Table label="Attempts" columns={attemptColumns} items={attempts} keyOf={({ at }) => at} />
     </Dialog>
   );
@@ -150,14 +154,14 @@ function Redeliver({ webhookId, delivery: { id, eventId, status }, ...ends }: Re
   const redeliver = async () => {
     const params = { webhookId, deliveryId: id };
     await call('POST /webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', { params });
-    return `Event ${eventId} is sent again.`;
+    return `Event ${eventId} will be sent again.`;
   };
   return (
     <Confirm {...ends} title={`Redeliver event ${eventId}?`} act="Redeliver" onConfirm={redeliver}>
       <p>
         {status === 'pending'
-          ? 'Its delivery is pending. The next attempt is made now.'
-          : 'The event is sent again, as a new delivery.'}
+          ? 'The delivery is still pending. The next attempt will be made immediately.'
+          : 'The event will be sent again, as a new delivery.'}
       </p>
     </Confirm>
   );

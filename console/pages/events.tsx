@@ -1,4 +1,4 @@
-/** Live list of events. */
+/** A live list of events. */
 import { useState } from 'preact/hooks';
 import { eventSelectors } from '../../src/domain/event-type.ts';
 import { printable } from '../../src/domain/printable.ts';
@@ -32,7 +32,7 @@ export function EventsPage() {
   return (
     <Page
       title="Events"
-      about="Every change of animals, orders and categories, in the order of their commits."
+      about="Every change to animals, orders and categories, in commit order."
       badge={isLive ? <Live /> : isPaused && <Badge word={{ text: 'Paused', tone: 'warn' }} />}
       actions={
         <Button icon={isPaused ? 'play' : 'pause'} onClick={() => setIsPaused(!isPaused)}>
@@ -64,11 +64,11 @@ function Live() {
 }
 
 function emptyText(selector: string): string {
-  if (selector === '') return 'There are no events yet. They appear here when something changes.';
-  return 'None of the 500 newest events is of this type. New ones appear here.';
+  if (selector === '') return 'There are no events yet. New events will appear here.';
+  return 'None of the 500 newest events have this type. New ones will appear here.';
 }
 
-/** Range of retained events. */
+/** Shows the range of retained events. */
 function EventLog() {
   const loaded = useLoaded('event-log', () => call('GET /event-log'), { everyMs });
   const { data } = loaded;
@@ -80,8 +80,8 @@ function EventLog() {
         <p class="message warn">
           <Icon name="warning" />
           <span>
-            <strong>Changes are not recorded as events.</strong> EVENTS is off: readers see no changes until
-            it is on again, and then get the error events_expired.
+            <strong>Changes are not recorded as events.</strong> EVENTS is off, so clients that read events
+            see no changes. Once it is on again, they get the error events_expired.
           </span>
         </p>
       )}
@@ -89,7 +89,7 @@ function EventLog() {
         <Tile
           name="Last event"
           value={grouped(lastId)}
-          note={newest === null ? 'none is retained' : <Time at={newest.timestamp} />}
+          note={newest === null ? 'none retained' : <Time at={newest.timestamp} />}
         />
         <Tile
           name="Oldest retained"
@@ -97,7 +97,7 @@ function EventLog() {
           note={
             <>
               {oldest && <Time at={oldest.timestamp} />}
-              {oldest && ', '}kept for {counted(keepDays, 'day')}
+              {oldest && ', '}retained for {counted(keepDays, 'day')}
             </>
           }
         />
@@ -109,15 +109,15 @@ function EventLog() {
 
 function columnsOf(open: (event: StoredEvent) => void): readonly Column<StoredEvent>[] {
   return [
-    { title: 'What', show: (event) => <EventSubject event={event} /> },
+    { title: 'Resource', show: (event) => <EventSubject event={event} /> },
     { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
     { title: 'Event', show: ({ id }) => String(id), kind: 'number' },
     { title: 'Recorded', show: ({ timestamp }) => <Time at={timestamp} /> },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (event) => (
-        <Button label={`JSON of event ${event.id}`} onClick={() => open(event)}>
+        <Button label={`Show event ${event.id} as JSON`} onClick={() => open(event)}>
           JSON
         </Button>
       ),
@@ -131,7 +131,7 @@ function OpenedEvent({ event, onClose }: { event: StoredEvent; onClose: () => vo
     <Dialog title={`Event ${id}`} onClose={onClose}>
       <Facts
         facts={[
-          ['What', <EventSubject key="what" event={event} />],
+          ['Resource', <EventSubject key="resource" event={event} />],
           ['Type', <Badge key="type" word={eventTypeWord(type)} />],
           ['Recorded', instant(timestamp)],
         ]}

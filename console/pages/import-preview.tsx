@@ -1,4 +1,4 @@
-/** A file before it is imported: its size, columns, number of rows and first rows. */
+/** A preview of a file to import, with its size, columns, number of rows and first rows. */
 import { useEffect, useState } from 'preact/hooks';
 import { bytes, counted, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
@@ -46,7 +46,7 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
       <div class="choices">
         <label>
           <input type="checkbox" checked={newIds} onChange={() => setNewIds(!newIds)} />
-          <span>Ignore the IDs in the file and assign new ones</span>
+          <span>Ignore ids in the file and assign new ones</span>
         </label>
       </div>
       {data === undefined && failure === undefined && <Waiting />}
@@ -62,14 +62,14 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
   );
 }
 
-/** Undefined until the whole file has been read. */
+/** Number of rows in the file; undefined until the whole file has been read. */
 function useRowCount(file: File): number | undefined {
   const [rows, setRows] = useState<number>();
   useEffect(() => {
     const stop = new AbortController();
     rowsIn(file, stop.signal).then(
       (count) => stop.signal.aborted || setRows(count),
-      // The import will say why the file cannot be read.
+      // The import reports why the file cannot be read.
       () => {},
     );
     return () => stop.abort();

@@ -1,4 +1,4 @@
-/** Animals from a file: preview, progress, and the imports of all operators. */
+/** Imports animals from a file after a preview, and lists the imports of all operators. */
 import { useState } from 'preact/hooks';
 import { counted } from '../format.ts';
 import { asFailure } from '../loaded.ts';
@@ -25,7 +25,7 @@ export function ImportPage() {
     <Page
       title="Import animals"
       above={{ href: '#/animals', text: 'Animals' }}
-      about="CSV with the columns name, categoryId and optionally status, or NDJSON. The service keeps serving."
+      about="Import a CSV file (columns name, categoryId and optionally status) or an NDJSON file."
     >
       {!mayChange.value && <p class="message">{viewersReason}</p>}
       {mayChange.value && file === undefined && <Drop onFile={setFile} />}
@@ -43,7 +43,7 @@ export function ImportPage() {
 }
 
 function outcomeText({ name }: File, { state, added, rejected }: ImportReport): string {
-  if (state === 'already_imported') return `${named(name)} was imported before. Nothing was added.`;
+  if (state === 'already_imported') return `${named(name)} has already been imported. Nothing was added.`;
   const rejects = rejected === 0 ? '' : ` and ${counted(rejected, 'line')} rejected`;
   return `${named(name)}: ${counted(added, 'animal')} added${rejects}.`;
 }
@@ -70,7 +70,7 @@ function Drop({ onFile }: { onFile: (file: File) => void }) {
     >
       <Icon name="upload" />
       <strong>Drop a file here</strong>
-      <span>or choose one: .csv or .ndjson</span>
+      <span>or choose a .csv or .ndjson file</span>
       <input
         type="file"
         accept=".csv,.ndjson,.jsonl,text/csv"

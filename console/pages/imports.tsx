@@ -1,4 +1,4 @@
-/** Imports of this instance, in progress and recently finished. */
+/** Lists this instance's imports that are in progress or recently finished. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { save } from '../download.ts';
@@ -22,7 +22,7 @@ const words: Readonly<Record<Import['state'], Word>> = {
   receiving: { text: 'Uploading', tone: 'note' },
   running: { text: 'Running', tone: 'note' },
   imported: { text: 'Imported', tone: 'good' },
-  already_imported: { text: 'Imported before', tone: 'quiet' },
+  already_imported: { text: 'Already imported', tone: 'quiet' },
   stopped: { text: 'Stopped', tone: 'warn' },
   failed: { text: 'Failed', tone: 'bad' },
 };
@@ -40,7 +40,10 @@ export function Imports() {
   const { data, failure } = loaded;
   return (
     <>
-      <Card title="Imports" about="Of all operators, since this instance started. The latest 20 are kept.">
+      <Card
+        title="Imports"
+        about="By all operators since this instance started. Only the latest 20 are kept."
+      >
         <LoadFailure loaded={loaded} />
         {data === undefined && failure === undefined && <Waiting />}
         {data?.length === 0 && <Empty>No files have been imported.</Empty>}
@@ -92,7 +95,7 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
           )}
           {each.endedAt !== null && each.rejected > 0 && (
             <Button
-              label={`Rejected lines of ${named(each.fileName ?? 'the file')}`}
+              label={`Rejected lines in ${named(each.fileName ?? 'the file')}`}
               onClick={() => open(each.id)}
             >
               Rejected lines
@@ -146,8 +149,8 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
     report && save(new Blob([report.rejectsFile]), `${name.replace(/\.\w+$/, '')}-rejects.${data?.format}`);
   return (
     <Card
-      title={`Rejected lines of ${named(name)}`}
-      about="Download them, correct them, and import that file. Each line begins with its number and the reason."
+      title={`Rejected lines in ${named(name)}`}
+      about="Download the lines, correct them, and import the file. Each line begins with its number and the reason."
       actions={
         <>
           <Button onClick={onClose}>Close</Button>
@@ -160,7 +163,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
       <LoadFailure loaded={loaded} />
       {data === undefined && loaded.failure === undefined && <Waiting />}
       {data?.report === null && (
-        <Empty>The lines are no longer kept. Import the file again to list them.</Empty>
+        <Empty>The rejected lines are no longer available. Import the file again to list them.</Empty>
       )}
       {report && (
         <>
@@ -176,7 +179,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
           />
           {report.rejected > rejectsShown && (
             <p class="hint">
-              The first {rejectsShown}. The download has{' '}
+              Showing the first {rejectsShown}. The download contains{' '}
               {report.rejects.length < report.rejected
                 ? `the first ${grouped(report.rejects.length)}`
                 : 'all'}

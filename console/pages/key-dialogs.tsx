@@ -51,7 +51,7 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
     onDone?.();
   };
   if (key !== undefined) {
-    const title = `New key “${named(name.trim())}” of ${named(account.name)}`;
+    const title = `New key “${named(name.trim())}” for ${named(account.name)}`;
     return <KeySecret title={title} secret={key} onClose={onClose} />;
   }
   return (
@@ -70,7 +70,7 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
               value={name}
               onInput={setName}
               failure={failure}
-              hint="What the key is for, such as website."
+              hint="What the key is used for, such as website."
             />
             <ScopeFields scopes={scopes} onChange={setScopes} />
             <ExpiryFields choice={expiry} onChange={setExpiry} failure={failure} />
@@ -101,7 +101,7 @@ function EditScopes({ of: key, save, conflict, ...ends }: EditProps) {
   const change = async () => {
     const params = { keyId: key.id };
     await save((ifMatch) => call('PATCH /keys/{keyId}', { params, body: { scopes }, ifMatch }));
-    return `The new scopes of ${keyText(key)} apply from its next request.`;
+    return `Changed the scopes of ${keyText(key)}. They apply from its next request.`;
   };
   return (
     <FormDialog
@@ -125,7 +125,7 @@ const graces = [
   ['86400', '1 day'],
   ['3600', '1 hour'],
   ['604800', '1 week'],
-  ['0', 'End it now'],
+  ['0', 'None (expires now)'],
 ] as const;
 
 function Rotate({ of: old, onClose, onDone }: KeyProps) {
@@ -138,7 +138,7 @@ function Rotate({ of: old, onClose, onDone }: KeyProps) {
     onDone?.();
   };
   if (key !== undefined)
-    return <KeySecret title={`Successor of ${keyText(old)}`} secret={key} onClose={onClose} />;
+    return <KeySecret title={`Successor to ${keyText(old)}`} secret={key} onClose={onClose} />;
   return (
     <Dialog title={`Rotate ${keyText(old)}?`} onClose={onClose}>
       <Form submit="Rotate key" onSubmit={rotate} onCancel={onClose}>
@@ -149,7 +149,7 @@ function Rotate({ of: old, onClose, onDone }: KeyProps) {
               one.
             </p>
             <SelectField
-              label="Grace period of the old key"
+              label="Grace period for the old key"
               name="graceSeconds"
               value={grace}
               options={graces}
@@ -173,7 +173,7 @@ function Revoke({ of: key, ...ends }: KeyProps) {
     <Confirm {...ends} title={`Revoke ${keyText(key)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
       <p>
         {lastUsedAt === null ? (
-          'It was never used.'
+          'It has never been used.'
         ) : (
           <>
             It was last used <Time at={lastUsedAt} />.
@@ -181,7 +181,7 @@ function Revoke({ of: key, ...ends }: KeyProps) {
         )}
         {successorId !== null && ` It was rotated to key ${successorId}, which is not affected.`}
       </p>
-      <p>Programs that use it get 401 from their next request. This cannot be undone.</p>
+      <p>Requests with this key will be rejected with 401. This cannot be undone.</p>
     </Confirm>
   );
 }
@@ -199,7 +199,7 @@ export function RevokeKeys({ keys, account, ...ends }: RevokeKeysProps) {
   return (
     <Confirm
       {...ends}
-      title={`Revoke ${counted(keys.length, 'key')} of ${named(account.name)}?`}
+      title={`Revoke ${counted(keys.length, 'key')} for ${named(account.name)}?`}
       act="Revoke keys"
       typed={account.name}
       onConfirm={revoke}
@@ -209,7 +209,7 @@ export function RevokeKeys({ keys, account, ...ends }: RevokeKeysProps) {
           <li key={key.id}>{sentence(keyText(key))}</li>
         ))}
       </ul>
-      <p>Programs that use them get 401 from their next request. This cannot be undone.</p>
+      <p>Requests with these keys will be rejected with 401. This cannot be undone.</p>
     </Confirm>
   );
 }

@@ -1,4 +1,4 @@
-/** A key: scopes, usage, errors, and the keys it replaced or was replaced by. */
+/** The page of a key, with its scopes, limits, usage, errors, changes, predecessor and successor. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -69,7 +69,7 @@ function Shown({ of: key, account, onChange }: ShownProps) {
         <LimitsCard
           {...{ accountId, changes }}
           title="Plan and limits"
-          about={`${planWords[account.plan]} plan; the limits are shared by all keys of the account`}
+          about={`${planWords[account.plan]} plan. All keys of the account share its limits.`}
         />
         <BanStatusCard keyId={id} changes={changes} />
       </div>
@@ -130,11 +130,11 @@ function History({ keyId, changes }: { keyId: number; changes: number }) {
   return (
     <Card
       title="Changes"
-      about="What operators did to this key"
+      about="Changes that operators made to this key"
       actions={<a href={hrefOf('/audit', { object })}>Show all</a>}
     >
       <LoadFailure loaded={loaded} />
-      {loaded.data && <AuditList entries={loaded.data.items} empty="No operator has changed this key." />}
+      {loaded.data && <AuditList entries={loaded.data.items} empty="There are no changes yet." />}
     </Card>
   );
 }

@@ -1,4 +1,4 @@
-/** Log settings that can change while the service runs. */
+/** Log settings that can be changed while the service is running. */
 import { useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
 import { call } from '../api.ts';
@@ -14,11 +14,11 @@ type Logging = AnswerOf<'GET /system/logging'>;
 
 const levelWords: Readonly<Record<Logging['level'], string>> = {
   silent: 'nothing',
-  fatal: 'only what ends the service',
+  fatal: 'fatal errors only',
   error: 'errors',
   warn: 'errors and warnings',
-  info: 'normal operation as well (default)',
-  debug: 'details as well',
+  info: 'normal operation (default)',
+  debug: 'debugging details',
   trace: 'everything',
 };
 
@@ -36,14 +36,14 @@ export function LoggingCard() {
     setFailure(undefined);
     try {
       await call('PATCH /system/logging', { body });
-      notify('Changed logging until this instance restarts.');
+      notify('Changed the log settings. They apply until this instance restarts.');
     } catch (error) {
       setFailure(asFailure(error));
     }
     loaded.reload();
   };
   return (
-    <Card title="Log" about="What this instance writes; changes last until it is restarted">
+    <Card title="Log" about="Log settings of this instance. Changes last until it restarts.">
       <LoadFailure loaded={loaded} />
       {failure && <FailureNote failure={failure} />}
       {loaded.data === undefined ? (
@@ -67,7 +67,7 @@ export function LoggingCard() {
       {loaded.data && isHidden(loaded.data) && (
         <p class="message note">
           <Icon name="info" />
-          <span>Requests are logged at the level info, so at {loaded.data.level} none is written.</span>
+          <span>Requests are logged at level info, so level {loaded.data.level} hides them.</span>
         </p>
       )}
       {!mayChange.value && <p class="hint">{viewersReason}</p>}
@@ -75,7 +75,7 @@ export function LoggingCard() {
   );
 }
 
-/** True if requests are logged but the level hides their lines. */
+/** Whether the level hides requests that are configured to be logged. */
 function isHidden({ level, requests }: Logging): boolean {
   return requests !== 'off' && ['silent', 'fatal', 'error', 'warn'].includes(level);
 }

@@ -36,7 +36,7 @@ export function OperatorsPage() {
   return (
     <Page
       title="Operators"
-      about="Who may use this console and the admin API. Viewers look; admins change."
+      about="People and programs with access to this console and the admin API. Only admins can make changes."
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsAdding(true)}>
           Add operator
@@ -45,9 +45,7 @@ export function OperatorsPage() {
     >
       <LoadFailure loaded={loaded} />
       {data === undefined && failure === undefined && <Waiting />}
-      {data?.length === 0 && (
-        <Empty>There is no operator yet. Add the first one, so that nobody needs a link.</Empty>
-      )}
+      {data?.length === 0 && <Empty>There are no operators yet. Add one to sign in without a link.</Empty>}
       {data !== undefined && data.length > 0 && (
         <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />
       )}
@@ -59,7 +57,7 @@ export function OperatorsPage() {
       {chosen?.step === 'revoke' && <Revoke {...endsOfChosen} operator={chosen.operator} />}
       {issued && (
         <Secret
-          title={`Token of ${named(issued.name)}`}
+          title={`Token for ${named(issued.name)}`}
           what="token"
           secret={issued.token}
           onClose={() => setIssued(undefined)}
@@ -93,16 +91,16 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
       ),
     },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (operator) =>
         operator.revokedAt === null && (
           <>
             <ChangeButton
-              label={`Replace token of ${named(operator.name)}`}
+              label={`Rotate token for ${named(operator.name)}`}
               onClick={() => choose({ operator, step: 'rotate' })}
             >
-              Replace token
+              Rotate token
             </ChangeButton>
             <ChangeButton
               look="danger"
@@ -118,7 +116,7 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
 }
 
 const roleOptions = roles.map(
-  (role) => [role, role === 'viewer' ? 'Viewer: may look' : 'Admin: may look and change'] as const,
+  (role) => [role, role === 'viewer' ? 'Viewer (read-only)' : 'Admin (can make changes)'] as const,
 );
 
 interface Issuing extends Ends {
@@ -130,7 +128,7 @@ function AddOperator({ onIssued, ...ends }: Issuing) {
   const [role, setRole] = useState<Role>('viewer');
   const add = async () => {
     onIssued(await call('POST /operators', { body: { name: name.trim(), role } }));
-    return `${named(name.trim())} is added.`;
+    return `Added ${named(name.trim())}.`;
   };
   return (
     <FormDialog
@@ -148,7 +146,7 @@ function AddOperator({ onIssued, ...ends }: Issuing) {
             value={name}
             onInput={setName}
             failure={failure}
-            hint="The audit log shows it beside what they change."
+            hint="Shown in the audit log next to their changes."
           />
           <SelectField
             label="Role"
@@ -167,17 +165,20 @@ function AddOperator({ onIssued, ...ends }: Issuing) {
 function Rotate({ operator: { id, name }, onIssued, ...ends }: Issuing & { operator: Operator }) {
   const rotate = async () => {
     onIssued(await call('POST /operators/{operatorId}/rotate', { params: { operatorId: id } }));
-    return `${named(name)} has a new token.`;
+    return `Rotated the token for ${named(name)}.`;
   };
   return (
     <Confirm
       {...ends}
-      title={`Replace the token of ${named(name)}?`}
-      act="Replace token"
+      title={`Rotate the token for ${named(name)}?`}
+      act="Rotate token"
       isDanger
       onConfirm={rotate}
     >
-      <p>The old token and all sessions of {named(name)} end at once. Give them the new one.</p>
+      <p>
+        The old token stops working immediately, and all sessions of {named(name)} end. Give them the new
+        token.
+      </p>
     </Confirm>
   );
 }
@@ -185,13 +186,13 @@ function Rotate({ operator: { id, name }, onIssued, ...ends }: Issuing & { opera
 function Revoke({ operator: { id, name }, ...ends }: Ends & { operator: Operator }) {
   const revoke = async () => {
     await call('POST /operators/{operatorId}/revoke', { params: { operatorId: id } });
-    return `${named(name)} is revoked.`;
+    return `Revoked ${named(name)}.`;
   };
   return (
     <Confirm {...ends} title={`Revoke ${named(name)}?`} act="Revoke operator" typed={name} onConfirm={revoke}>
       <p>
-        The token and all sessions of {named(name)} end at once. This cannot be undone; what they did stays in
-        the audit log.
+        Their token stops working immediately, and all their sessions end. This cannot be undone. Their
+        changes stay in the audit log.
       </p>
     </Confirm>
   );

@@ -3,7 +3,7 @@ import { type OrderStep, stepsOf } from '../../src/domain/order-status.ts';
 import { call, callPage } from '../api.ts';
 import type { InputOf, PageOf, PlacedOrder } from '../contract.ts';
 import { startOf } from '../days.ts';
-import { counted, countedUpTo } from '../format.ts';
+import { counted, countedUpTo, sentence } from '../format.ts';
 import type { Int64 } from '../json.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -35,7 +35,7 @@ export function OrdersPage() {
   return (
     <Page
       title="Orders"
-      about="Each holds one animal until it is delivered or cancelled."
+      about="Each order reserves one animal until it is delivered or cancelled."
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsPlacing(true)}>
           Place order
@@ -60,7 +60,7 @@ export function OrdersPage() {
         loaded={loaded}
         columns={columnsOf(names, (order, step) => setChosen({ order, step }))}
         keyOf={({ id }) => id}
-        empty={query.size > 0 ? 'No order fits these filters.' : 'There are no orders yet.'}
+        empty={query.size > 0 ? 'No orders match these filters.' : 'There are no orders yet.'}
       />
       {isPlacing && <PlaceOrder onClose={() => setIsPlacing(false)} onDone={loaded.reload} />}
       {chosen && <Step {...chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />}
@@ -68,14 +68,14 @@ export function OrdersPage() {
   );
 }
 
-/** Converts the filters of the address to those of the API. Days become instants. */
+/** Converts the filters in the address to those of the API. Days become timestamps. */
 function filtersOf(query: URLSearchParams): InputOf<'GET /orders'>['query'] {
   const { sort, from = null, to = null, ...filters } = Object.fromEntries(query);
   const order = sort === 'oldest' ? ('asc' as const) : ('desc' as const);
   return { ...filters, order, since: startOf(from, 0), until: startOf(to, 1) };
 }
 
-/** Number of orders, in total or of one status. */
+/** Number of orders, in total and with the chosen status. */
 function Total({ status }: { status: string | null }) {
   const { data } = useLoaded('totals', () => call('GET /totals'));
   if (data === undefined) return null;
@@ -88,7 +88,7 @@ function Total({ status }: { status: string | null }) {
   );
 }
 
-/** A page of orders, or a single order if the query has an id. */
+/** Loads a page of orders, or a single order if the query contains an order id. */
 async function load(query: URLSearchParams): Promise<PageOf<PlacedOrder>> {
   const orderId = query.get('order');
   if (orderId === null) {
@@ -97,7 +97,7 @@ async function load(query: URLSearchParams): Promise<PageOf<PlacedOrder>> {
   return { items: [await call('GET /orders/{orderId}', { params: { orderId } })], next: undefined };
 }
 
-/** Names of animals by id. Deleted animals have none. */
+/** Animal names by id, excluding deleted animals. */
 function useAnimalNames(ids: readonly Int64[]): ReadonlyMap<string, string> {
   const wanted = [...new Set(ids.map(String))].join();
   const { data } = useLoaded(wanted, async () =>
@@ -134,13 +134,13 @@ function columnsOf(
     { title: 'Updated', show: ({ updatedAt }) => <Time at={updatedAt} /> },
     { title: 'Status', show: ({ status }) => <Badge word={orderStatusWords[status]} /> },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (order) =>
         stepsOf(order.status).map((step) => (
           <ChangeButton
             key={step}
-            label={`${orderStepWords[step].act}, order ${order.id}`}
+            label={`${sentence(step)} order ${order.id}`}
             onClick={() => choose(order, step)}
           >
             {orderStepWords[step].act}
@@ -154,10 +154,16 @@ function Step({ order: { id, petId }, step, ...ends }: Chosen & Ends) {
   const { act, done, effect } = orderStepWords[step];
   const take = async () => {
     await call(`POST /orders/{orderId}/${step}`, { params: { orderId: id } });
-    return `Order ${id} is ${done}.`;
+    return `${done} order ${id}.`;
   };
   return (
-    <Confirm {...ends} title={`${act}: order ${id}`} act={act} isDanger={step === 'cancel'} onConfirm={take}>
+    <Confirm
+      {...ends}
+      title={`${sentence(step)} order ${id}?`}
+      act={act}
+      isDanger={step === 'cancel'}
+      onConfirm={take}
+    >
       <p>
         The order is for animal {String(petId)}. {effect}
       </p>
@@ -171,7 +177,7 @@ function PlaceOrder(ends: Ends) {
   const placeIt = async () => {
     const given = reference.trim() === '' ? undefined : reference.trim();
     const { id } = await call('POST /orders', { body: { petId: BigInt(petId), reference: given } });
-    return `Order ${id} is placed.`;
+    return `Placed order ${id}.`;
   };
   return (
     <FormDialog
@@ -189,7 +195,7 @@ function PlaceOrder(ends: Ends) {
             value={petId}
             onInput={setPetId}
             failure={failure}
-            hint="Its id. Only an available animal can be ordered."
+            hint="The id of an available animal."
           />
           <TextField
             label="Reference (optional)"

@@ -1,4 +1,4 @@
-/** Health, traffic and current problems of the service. */
+/** The overview, with current problems, traffic, and counts of animals and bans. */
 import { useMemo } from 'preact/hooks';
 import type { Overview } from '../contract.ts';
 import { counted, grouped, latency, rate } from '../format.ts';
@@ -17,7 +17,7 @@ import { petStatusWords } from '../words.ts';
 
 const everyMs = 1_000;
 const historyEveryMs = 10_000;
-/** Seconds over which the current rate is measured. */
+/** Number of recent seconds over which the current rate is averaged. */
 const nowSeconds = 10;
 
 export function OverviewPage() {
@@ -75,7 +75,7 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
       <Tile
         name="Requests per second"
         value={rate(lately.length === 0 ? 0 : total / lately.length)}
-        note={`${grouped(all)} in 5 minutes`}
+        note={`${grouped(all)} in the last 5 minutes`}
       />
       <Tile
         name="Latency"
@@ -85,9 +85,9 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
       <Tile
         name="Rate limited (429)"
         value={grouped(limited)}
-        note={`${part(limited, all)} of requests in 5 minutes`}
+        note={`${part(limited, all)} of requests in the last 5 minutes`}
       />
-      <Tile name="In flight" value={grouped(inFlight)} note="requests at this moment" />
+      <Tile name="In flight" value={grouped(inFlight)} note="requests right now" />
     </dl>
   );
 }
@@ -123,7 +123,9 @@ function HistoryPlots({ span }: { span: SpanName }) {
     <>
       <LoadFailure loaded={loaded} />
       <Plots {...{ points: data.steps, times, unit, last: last.toLowerCase() }} {...timesShown(data.span)} />
-      <p class="hint">All instances. Updated every 10 seconds; the last {unit} is not complete yet.</p>
+      <p class="hint">
+        Includes all instances. Updated every 10 seconds. Data for the latest {unit} is incomplete.
+      </p>
     </>
   );
 }
@@ -168,8 +170,8 @@ function Bans({ bans }: Pick<Overview, 'bans'>) {
       <p class="big">{grouped(bans)}</p>
       <p class="about">
         {bans === 0
-          ? 'No key is banned.'
-          : `${counted(bans, 'key is', 'keys are')} banned because of requests that kept coming after 429.`}
+          ? 'No keys are banned.'
+          : `${counted(bans, 'key is', 'keys are')} banned for repeatedly ignoring 429 responses.`}
       </p>
     </Card>
   );

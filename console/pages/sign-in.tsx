@@ -18,7 +18,7 @@ export function SignInPage() {
         {linkFailure.value && (
           <p class="message warn" role="alert">
             <Icon name="warning" />
-            <span>{linkFailure.value} Sign in with a token, or ask for a new link.</span>
+            <span>{linkFailure.value} Sign in with a token, or request a new link.</span>
           </p>
         )}
         <Form submit="Sign in" isReady={token.trim() !== ''} onSubmit={() => signIn({ token: token.trim() })}>
@@ -36,11 +36,14 @@ export function SignInPage() {
         </Form>
         <details>
           <summary>Where do I get a token?</summary>
-          <p>An admin adds you on the page Operators, or somebody on the machine of the service runs:</p>
+          <p>An admin can add you on the Operators page. Alternatively, run this command on the server:</p>
           <pre>
             <code>animal-store operators create NAME --role admin</code>
           </pre>
-          <p>A service that is started on a terminal prints a link that signs in once, without a token.</p>
+          <p>
+            When started from a terminal, the service prints a one-time link that signs you in without a
+            token.
+          </p>
         </details>
       </div>
       <ThemeSwitch />

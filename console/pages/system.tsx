@@ -1,4 +1,4 @@
-/** Version, store, instances and settings. */
+/** The system page, with version, store, backups, instances, logging and settings. */
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { bytes, counted } from '../format.ts';
@@ -26,7 +26,7 @@ export function SystemPage() {
   const loaded = useLoaded('system', () => call('GET /system'), { everyMs });
   const { data } = loaded;
   return (
-    <Page title="System" about="The service, its store, its backups, and how it is set.">
+    <Page title="System" about="The service with its store, backups, instances and settings.">
       <LoadFailure loaded={loaded} />
       {data === undefined && loaded.failure === undefined && <Waiting lines={10} />}
       <Wrong system={data} />
@@ -36,7 +36,7 @@ export function SystemPage() {
       </div>
       <Backups />
       {data && (
-        <Card title="Instances" about="All processes of the service that share this store">
+        <Card title="Instances" about="All instances of the service that share this store">
           <Table
             label="Instances"
             columns={instanceColumns}
@@ -47,7 +47,7 @@ export function SystemPage() {
       )}
       <LoggingCard />
       {data && (
-        <Card title="Settings" about="Set by the environment when the service starts; passwords are masked">
+        <Card title="Settings" about="Read from the environment at startup. Passwords are masked.">
           <Table label="Settings" columns={settingColumns} items={data.settings} keyOf={({ name }) => name} />
         </Card>
       )}
@@ -55,7 +55,7 @@ export function SystemPage() {
   );
 }
 
-/** Problems from the overview. If the overview is unavailable, those of the process that responds. */
+/** Shows the problems from the overview or, if it is unavailable, those of the process that responds. */
 function Wrong({ system }: { system: System | undefined }) {
   const overview = useOverview(everyMs);
   if (overview.failure === undefined || system === undefined)
@@ -79,7 +79,7 @@ function notesOf({ settings, store, instances }: System): Note[] {
     notes.push({ text: 'No backups are scheduled, because BACKUP_EVERY is not set.' });
   const changed = settings.filter(({ source }) => source === 'changed').map(({ name }) => name);
   if (changed.length > 0)
-    notes.push({ text: `Changed until this instance is restarted: ${changed.join(', ')}.` });
+    notes.push({ text: `Changed until this instance restarts: ${changed.join(', ')}.` });
   const versions = new Set(instances.map(({ version }) => version));
   if (versions.size > 1)
     notes.push({ text: `Instances run different versions: ${[...versions].join(', ')}.` });
@@ -137,5 +137,5 @@ const settingColumns: readonly Column<Setting>[] = [
     title: 'Value',
     show: ({ value }) => (value === '' ? <span class="about">Not set</span> : <code>{value}</code>),
   },
-  { title: 'From', show: ({ source }) => <Badge word={sources[source]} /> },
+  { title: 'Source', show: ({ source }) => <Badge word={sources[source]} /> },
 ];

@@ -1,4 +1,4 @@
-/** Categories that animals belong to and that have no name, each with a field to name it. */
+/** Lists categories that animals use but that have no name, each with a field to name it. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { ItemOf } from '../contract.ts';
@@ -25,15 +25,15 @@ export function UnnamedCategories({ changes, onNamed }: { changes: number; onNam
   };
   return (
     <Card
-      title="In use without a name"
+      title="Unnamed categories in use"
       about={
         data.next === undefined
-          ? `${counted(data.items.length, 'category', 'categories')} of animals`
-          : `The first ${grouped(mostShown)}; more follow as you name these`
+          ? counted(data.items.length, 'category', 'categories')
+          : `Showing the first ${grouped(mostShown)}. More appear when these have names.`
       }
     >
       <Table
-        label="Categories without a name"
+        label="Unnamed categories"
         columns={columnsOf(onDone)}
         items={data.items}
         keyOf={({ id }) => id}
@@ -71,7 +71,7 @@ function NameField({ id, onDone }: Pick<Category, 'id'> & { onDone: () => void }
         params: { categoryId: id },
         body: { name: name.trim() },
       });
-      notify(`Named category ${id} ${named(name.trim())}.`);
+      notify(`Set the name of category ${id} to ${named(name.trim())}.`);
       onDone();
     } catch (error) {
       notify(asFailure(error).message, 'bad');
@@ -82,13 +82,13 @@ function NameField({ id, onDone }: Pick<Category, 'id'> & { onDone: () => void }
   return (
     <form class="in-row" onSubmit={save}>
       <input
-        aria-label={`Name of category ${id}`}
+        aria-label={`Name for category ${id}`}
         placeholder="Name"
         autocomplete="off"
         value={name}
         onInput={({ currentTarget }) => setName(currentTarget.value)}
       />
-      <ChangeButton type="submit" label={`Save the name of category ${id}`} isBusy={isBusy}>
+      <ChangeButton type="submit" label={`Save name for category ${id}`} isBusy={isBusy}>
         Save
       </ChangeButton>
     </form>

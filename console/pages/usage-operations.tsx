@@ -1,4 +1,4 @@
-/** Requests by operation and by error code, each with links that narrow the other down. */
+/** Requests by operation and by error code. A link in one table filters the other. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -15,7 +15,7 @@ type Usage = AnswerOf<'GET /usage/operations'>;
 
 interface Chosen {
   readonly span: SpanName;
-  /** Empty for all. */
+  /** Operation to filter by; empty for all. */
   readonly operation: string;
   readonly code: string;
 }
@@ -44,7 +44,7 @@ export function Operations(chosen: Chosen) {
     <div class="columns wide">
       <Card
         title="By operation"
-        about={code === '' ? last : `Answered with ${code} · ${last}`}
+        about={code === '' ? last : `Responded with ${code} · ${last}`}
         actions={code !== '' && <a href={hrefTo(chosen, { code: '' })}>All error codes</a>}
       >
         <LoadFailure loaded={loaded} />
@@ -52,7 +52,7 @@ export function Operations(chosen: Chosen) {
       </Card>
       <Card
         title="By error code"
-        about={operation === '' ? last : `Of ${operation} · ${last}`}
+        about={operation === '' ? last : `${operation} · ${last}`}
         actions={operation !== '' && <a href={hrefTo(chosen, { operation: '' })}>All operations</a>}
       >
         {waiting || <Rows label="Requests by error code" columns={codeColumns} rows={codes} />}
@@ -67,7 +67,7 @@ function hrefTo(chosen: Chosen, change: Partial<Chosen>): string {
 
 function Rows(props: { label: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
   const { label, columns, rows } = props;
-  if (rows.length === 0) return <Empty>None in this time.</Empty>;
+  if (rows.length === 0) return <Empty>No requests in this period.</Empty>;
   return <Table {...{ label, columns }} items={rows} keyOf={({ name }) => name} />;
 }
 
@@ -102,7 +102,10 @@ const codeColumns: readonly Column<Row>[] = [
   share,
 ];
 
-/** Rows by operation, filtered by the chosen code, and by error code, filtered by the chosen operation. Highest count first. */
+/**
+ * Rows by operation, filtered by the chosen error code, and rows by error code, filtered by the chosen
+ * operation. Each is sorted by descending count.
+ */
 function rowsOf(usage: Usage, chosen: Chosen): readonly [operations: readonly Row[], codes: readonly Row[]] {
   const byOperation = new Map<string, { requests: number; failed: number }>();
   const byCode = new Map<string, { requests: number; failed: number }>();

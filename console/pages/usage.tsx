@@ -1,4 +1,7 @@
-/** Requests by status, operation, key and error code, and callers of deprecated operations. */
+/**
+ * The usage page, with requests by status, operation, key and error code, and callers of deprecated
+ * operations.
+ */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -85,7 +88,10 @@ const outcomeColumns: readonly Column<Caller>[] = [
   lastUsed,
 ];
 
-/** Callers are counted by whole days: the number of days before today, and the label. */
+/**
+ * For each span, the number of days before today to include, and the label. Requests by key are counted in
+ * whole days.
+ */
 const callerDays: Readonly<Record<SpanName, readonly [days: number, text: string]>> = {
   hour: [0, 'Today'],
   day: [0, 'Today'],
@@ -95,7 +101,7 @@ const callerDays: Readonly<Record<SpanName, readonly [days: number, text: string
 
 const dayMs = 86_400_000;
 
-/** When the day began, UTC, a number of days ago. */
+/** Start of the UTC day that was `days` days ago. */
 function daysAgo(days: number): string {
   return new Date((Math.floor(Date.now() / dayMs) - days) * dayMs).toISOString();
 }
@@ -103,16 +109,16 @@ function daysAgo(days: number): string {
 function TopCallers({ span }: { span: SpanName }) {
   const [days, text] = callerDays[span];
   const load = () => call('GET /usage/callers', { query: { since: daysAgo(days) } });
-  // With many keys, a month takes the service a while to add up, and changes slowly.
+  // With many keys, adding up a month takes a long time, and the result changes slowly.
   const loaded = useLoaded(text, load, { everyMs: days === 0 ? everyMs : undefined });
   return (
-    <Card title="By key" about={`The keys with the most requests · ${text}; days begin at midnight UTC`}>
+    <Card title="By key" about={`Keys with the most requests · ${text}. Days begin at midnight UTC.`}>
       <LoadFailure loaded={loaded} />
       <Callers
         label="Keys with the most requests"
         callers={loaded.data}
         columns={outcomeColumns}
-        empty="No requests in this time."
+        empty="No requests in this period."
       />
     </Card>
   );
@@ -145,14 +151,14 @@ function DeprecatedCallers() {
   return (
     <Card
       title="Deprecated operations"
-      about="Keys that called getPet (GET /pets/{petId}) in the last 30 days and have to change before its removal"
+      about="Keys that called getPet (GET /pets/{petId}) in the last 30 days and must migrate before it is removed"
     >
       <LoadFailure loaded={loaded} />
       <Callers
         label="Keys that call deprecated operations"
         callers={loaded.data}
         columns={deprecatedColumns}
-        empty="No key called it in the last 30 days."
+        empty="No key has called a deprecated operation in the last 30 days."
       />
     </Card>
   );

@@ -1,4 +1,4 @@
-/** A webhook: endpoint and deliveries. */
+/** The page of a webhook, with its endpoint and deliveries. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { SentDelivery, Webhook } from '../contract.ts';
@@ -78,7 +78,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
 
 const recent = 100;
 
-/** A summary of the newest deliveries. Its cost does not depend on their number. */
+/** A summary of the newest deliveries, limited in number to bound its cost. */
 function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });
@@ -97,7 +97,9 @@ function RecentDeliveries({ webhookId }: { webhookId: number }) {
       <Tile
         name="Success rate"
         value={finished === 0 ? '–' : `${Math.floor((100 * succeeded.length) / finished)}%`}
-        note={finished === 0 ? 'no delivery has ended' : `of the last ${grouped(finished)} that ended`}
+        note={
+          finished === 0 ? 'no finished deliveries' : `of the last ${grouped(finished)} finished deliveries`
+        }
       />
       <Tile name="Pending" value={grouped(pending.length)} note={scope} />
       <Tile

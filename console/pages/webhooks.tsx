@@ -1,4 +1,4 @@
-/** The list of webhooks. */
+/** The page that lists webhooks. */
 import { useState } from 'preact/hooks';
 import { callPage } from '../api.ts';
 import type { InputOf, Webhook } from '../contract.ts';
@@ -16,7 +16,7 @@ import { webhookStateWord, webhookStateWords } from '../words.ts';
 
 type Query = InputOf<'GET /webhooks'>['query'];
 
-// Webhooks are also disabled by their accounts, and by the service.
+// Reload regularly, because accounts and the service can also disable webhooks.
 const everyMs = 10_000;
 
 export function WebhooksPage() {
@@ -25,7 +25,7 @@ export function WebhooksPage() {
   const loaded = useLoaded(place.value.query.toString(), load, { everyMs });
   const [chosen, setChosen] = useState<WebhookAct>();
   return (
-    <Page title="Webhooks" about="Endpoints to which the events of accounts are sent.">
+    <Page title="Webhooks" about="Endpoints that receive events for accounts.">
       <Filters>
         <TextFilter name="accountId" label="Account" placeholder="Any id" kind="digits" />
         <ChoiceFilter name="state" label="State" all="Any state" words={webhookStateWords} />
@@ -37,7 +37,7 @@ export function WebhooksPage() {
         keyOf={({ id }) => id}
         empty={
           place.value.query.size > 0
-            ? 'No webhook matches these filters.'
+            ? 'No webhooks match these filters.'
             : 'There are no webhooks yet. Clients create them with POST /v1/webhooks.'
         }
       />

@@ -1,4 +1,4 @@
-/** Entries of the audit log: operator, action, object and changes. */
+/** Entries of the audit log, with operator, action, object and changes. */
 import type { Entry } from '../contract.ts';
 import { instant } from '../format.ts';
 import { named } from '../text.ts';
@@ -47,8 +47,8 @@ function What({ operation, object, before, after }: Entry) {
 }
 
 const actorKinds: Readonly<Record<string, string>> = {
-  cli: ' on the command line',
-  console: ' by a console link',
+  cli: ' (command line)',
+  console: ' (console link)',
 };
 
 function Actor({ actor }: Pick<Entry, 'actor'>) {

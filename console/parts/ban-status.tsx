@@ -1,4 +1,3 @@
-/** Strikes and bans of a key. */
 import { call } from '../api.ts';
 import { duration, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
@@ -9,7 +8,7 @@ import { Time } from './time.tsx';
 
 const everyMs = 5_000;
 
-/** `changes` counts the reasons to read again. */
+/** Shows the strikes and bans of a key. Reloads when `changes` increases. */
 export function BanStatusCard({ keyId, changes }: { keyId: number; changes: number }) {
   const load = () => call('GET /keys/{keyId}/ban-status', { params: { keyId } });
   const loaded = useLoaded(`${keyId} ${changes}`, load, { everyMs });
@@ -17,7 +16,7 @@ export function BanStatusCard({ keyId, changes }: { keyId: number; changes: numb
   return (
     <Card
       title="Strikes and bans"
-      about="A strike is a request sent after 429 instead of waiting for Retry-After"
+      about="A strike is a request sent after a 429 without waiting for Retry-After"
     >
       <LoadFailure loaded={loaded} />
       {data === undefined ? (
@@ -25,7 +24,7 @@ export function BanStatusCard({ keyId, changes }: { keyId: number; changes: numb
       ) : (
         <>
           <Meter label="Strikes" used={data.strikes} limit={data.strikesToBan}>
-            Each counts for {duration(data.withinSeconds)}
+            Each strike counts for {duration(data.withinSeconds)}
           </Meter>
           <Facts
             facts={[

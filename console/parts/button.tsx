@@ -12,9 +12,12 @@ interface ButtonProps {
   readonly type?: 'button' | 'submit';
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** Accessible name, if the text is not enough: `Revoke key website`. */
+  /** Accessible name, if the text alone is ambiguous: `Revoke key website`. */
   readonly label?: string;
-  /** Why it cannot be used now. It can still be focused, so that everyone learns the reason. */
+  /**
+   * Why the button is disabled. It can still be focused, so that keyboard and screen reader users can find
+   * the reason.
+   */
   readonly reason?: string | undefined;
   readonly children?: ComponentChildren;
 }
@@ -52,7 +55,7 @@ export function Button({
   );
 }
 
-/** A button that changes something: viewers learn why they cannot use it. */
+/** A button for an action that changes something. For viewers it is disabled, with an explanation. */
 export function ChangeButton(props: ButtonProps) {
   return <Button {...props} reason={mayChange.value ? props.reason : viewersReason} />;
 }

@@ -1,4 +1,4 @@
-/** Columns for the key that calls, and its account. */
+/** Table columns for an API key and its account. */
 import { named } from '../text.ts';
 import type { Column } from './table.tsx';
 

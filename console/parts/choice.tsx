@@ -1,4 +1,4 @@
-/** A choice of a few, all in sight. */
+/** A group of radio buttons that shows all options. */
 import { useId } from 'preact/hooks';
 
 interface ChoiceProps<Value extends string> {

@@ -1,4 +1,4 @@
-/** Asks before something is done that matters. */
+/** A dialog that asks for confirmation before an action. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { isTyped, named } from '../text.ts';
@@ -6,16 +6,16 @@ import { TextField } from './form.tsx';
 import { type Ends, FormDialog } from './form-dialog.tsx';
 
 interface ConfirmProps extends Ends {
-  /** The question: `Revoke key website?` */
+  /** The question, such as `Revoke key website?` */
   readonly title: string;
-  /** Description of the consequences. */
+  /** Describes the consequences. */
   readonly children: ComponentChildren;
-  /** On the button. */
+  /** Label of the confirm button. */
   readonly act: string;
-  /** Name the operator must type, for actions that are irreversible or interrupt a client. */
+  /** Name that the operator must type to confirm an action that is irreversible or interrupts clients. */
   readonly typed?: string;
   readonly isDanger?: boolean;
-  /** Performs the action and returns the text of the notice. */
+  /** Performs the action, and returns the text of the notification. */
   readonly onConfirm: () => Promise<string>;
 }
 

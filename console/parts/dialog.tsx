@@ -1,4 +1,7 @@
-/** Dialogs based on the browser's, which trap the focus, close with Escape and restore the focus. */
+/**
+ * A modal dialog that uses the browser's `<dialog>`, which traps the focus, closes with Escape and restores
+ * the focus.
+ */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -6,9 +9,9 @@ import { Button } from './button.tsx';
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** True if only its buttons close it. */
+  /** Whether only its buttons can close it. */
   readonly isFirm?: boolean;
-  /** True if it hides the page behind it. */
+  /** Whether it hides the page behind it. */
   readonly isCovering?: boolean;
   readonly children: ComponentChildren;
 }
@@ -16,14 +19,14 @@ interface DialogProps {
 export function Dialog({ title, onClose, isFirm = false, isCovering = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // Opened before the next key is handled, so that no character typed after a shortcut is lost.
+  // Opens before the browser handles the next key, so that no character typed after a shortcut is lost.
   useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // Focus the first input. The browser would focus the close button.
+    // Focus the first input, because the browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('input, select, textarea, [data-first]')?.focus();
     return () => {
-      // After the dialog has closed: an open one keeps the focus.
+      // Wait until the dialog has closed, because an open dialog keeps the focus.
       if (before instanceof HTMLElement) queueMicrotask(() => before.focus());
     };
   }, []);
@@ -34,11 +37,11 @@ export function Dialog({ title, onClose, isFirm = false, isCovering = false, chi
       aria-labelledby={titleId}
       onClose={onClose}
       onKeyDown={(event) => {
-        // Refusing to be cancelled does not do: Chromium heeds that only once.
+        // Preventing `cancel` is not enough, because Chromium respects it only once.
         if (isFirm && event.key === 'Escape') event.preventDefault();
       }}
       onCancel={(event) => {
-        // Other ways to cancel, such as a back gesture.
+        // Covers other ways to cancel, such as a back gesture.
         if (isFirm) event.preventDefault();
       }}
     >

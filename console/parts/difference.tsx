@@ -1,10 +1,10 @@
-/** Differences between two states of an object, by member. */
+/** Shows the differences between two states of an object, member by member. */
 import { bytes, grouped, instant } from '../format.ts';
 import { named } from '../text.ts';
 import { spaced } from '../words.ts';
 
 const memberNames: Readonly<Record<string, string>> = {
-  id: 'Number',
+  id: 'ID',
   petId: 'Animal',
   categoryId: 'Category',
   accountId: 'Account',
@@ -15,13 +15,16 @@ const memberNames: Readonly<Record<string, string>> = {
   lastFour: 'Ends in',
   bytes: 'Size',
   createdAt: 'Created',
-  updatedAt: 'Last changed',
-  expiresAt: 'Ends',
+  updatedAt: 'Last updated',
+  expiresAt: 'Expires',
   revokedAt: 'Revoked',
   closedAt: 'Closed',
 };
 
-/** A member by its path, such as `quota perMinute`. Operators know the last segment. */
+/**
+ * The label for a member's path, such as `quota perMinute`. Uses the label of the last segment if there is
+ * one.
+ */
 function memberText(path: string): string {
   return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);
 }
@@ -39,7 +42,7 @@ function changedMembers({ before, after }: States) {
   return { old, now, names };
 }
 
-/** Names of the changed members. Empty for a created or deleted object. */
+/** Labels of the changed members; empty for a created or deleted object. */
 export function changedNames(states: States): readonly string[] {
   if (states.before === null || states.after === null) return [];
   return changedMembers(states).names.map(memberText);
@@ -64,7 +67,7 @@ export function Difference(states: States) {
   );
 }
 
-/** Every value of an object by the names that lead to it. */
+/** Flattens an object to its values, keyed by path. */
 function membersOf(value: unknown, path = ''): Map<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return new Map(value === null || value === undefined ? [] : [[path, shown(path, value)]]);

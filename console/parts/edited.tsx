@@ -1,4 +1,4 @@
-/** Edits data that another operator may change at the same time. */
+/** Edits an object that another operator may be changing at the same time. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failure, type Tagged } from '../api.ts';
@@ -7,18 +7,18 @@ import { Difference } from './difference.tsx';
 import { Icon } from './icon.tsx';
 import { notify } from './notices.tsx';
 
-/** Sends a change that depends on the entity tag it is called with. */
+/** Saves a change by calling `send` with the current entity tag. */
 export type Save = (send: (ifMatch: string) => Promise<unknown>) => Promise<void>;
 
 interface EditedProps<T> {
-  /** Reads the present state: when the dialog opens, and after another operator has changed it. */
+  /** Reads the current state. Called when the dialog opens and after a conflict. */
   readonly load: () => Promise<Tagged<T>>;
   readonly onClose: () => void;
-  /** The dialog. `conflict` is a part of its form. */
+  /** Renders the dialog, with `conflict` inside its form. */
   readonly children: (opened: T, save: Save, conflict: ComponentChildren) => ComponentChildren;
 }
 
-const advice = 'Your entries are kept. Save again to apply them to the current version.';
+const advice = 'Your input was kept. Save again to apply it to the current version.';
 
 export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
   const [opened, setOpened] = useState<Tagged<T>>();
@@ -42,7 +42,7 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
       const read = await load();
       tag.current = read.tag;
       setPresent(read.data);
-      // The form shows the conflicting change.
+      // The form shows the conflicting change itself, so it hides this message.
       throw new Failure('changed_meanwhile', advice);
     }
   };

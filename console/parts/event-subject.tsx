@@ -1,4 +1,4 @@
-/** The object of an event, with a link to its page. */
+/** The resource that an event is about, with a link to its page. */
 import type { StoredEvent } from '../contract.ts';
 import { counted } from '../format.ts';
 import type { Int64 } from '../json.ts';
@@ -6,7 +6,7 @@ import { named } from '../text.ts';
 
 interface Subject {
   readonly text: string;
-  /** Undefined if no page shows it, for example for a deleted animal. */
+  /** Undefined if the resource has no page, as for a deleted animal. */
   readonly href?: string;
   readonly more?: string;
 }

@@ -1,4 +1,4 @@
-/** When a key expires: never, after some days, or on a date. */
+/** Form fields for when a key expires: never, after a number of days, or on a date. */
 import type { Failure } from '../api.ts';
 import { date } from '../format.ts';
 import { SelectField, TextField } from './form.tsx';
@@ -12,7 +12,7 @@ const presets = [
 
 export interface ExpiryChoice {
   readonly preset: (typeof presets)[number][0];
-  /** `2026-11-23`, or empty until a date is chosen. */
+  /** The chosen date, such as `2026-11-23`; empty until one is chosen. */
   readonly day: string;
 }
 
@@ -20,7 +20,7 @@ export const noExpiry: ExpiryChoice = { preset: 'never', day: '' };
 
 const dayMs = 86_400_000;
 
-/** Unix ms. Undefined for never, or until a date is chosen. */
+/** Expiry in Unix ms. Undefined if the key never expires or no date has been chosen yet. */
 export function expiryOf({ preset, day }: ExpiryChoice, now: number): number | undefined {
   if (preset === 'never') return undefined;
   if (preset !== 'date') return now + Number(preset) * dayMs;
@@ -28,7 +28,7 @@ export function expiryOf({ preset, day }: ExpiryChoice, now: number): number | u
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** True if the choice is complete and valid. */
+/** Whether the choice is complete and valid. */
 export function isExpiryReady(choice: ExpiryChoice, now: number): boolean {
   return choice.preset !== 'date' || (expiryOf(choice, now) ?? 0) > now;
 }
@@ -65,7 +65,7 @@ export function ExpiryFields({ choice, onChange, failure }: ExpiryFieldsProps) {
           onInput={(day) => onChange({ ...choice, day })}
           failure={failure}
           mistake={isPast ? 'must be in the future' : undefined}
-          hint="The key expires when this day begins."
+          hint="The key expires at the start of that day."
         />
       )}
     </div>

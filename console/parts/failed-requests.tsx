@@ -1,4 +1,4 @@
-/** Recent requests that failed, as the processes that serve remember them. */
+/** Recent failed requests, which the service keeps in memory. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -32,11 +32,11 @@ export function FailedRequests({ keyId, operation = '', code = '' }: Wanted) {
   return (
     <Card
       title="Recent failed requests"
-      about="The last 25 of each key that this instance remembers since its start. LOG_REQUESTS=errors logs all."
+      about="The last 25 per key since this instance started. Set LOG_REQUESTS=errors to log all of them."
     >
       <LoadFailure loaded={loaded} />
       {requests === undefined && loaded.failure === undefined && <Waiting />}
-      {requests?.length === 0 && <Empty>No failed requests are remembered.</Empty>}
+      {requests?.length === 0 && <Empty>No recent failed requests.</Empty>}
       {requests && requests.length > 0 && (
         <Table
           label="Recent failed requests"

@@ -1,4 +1,4 @@
-/** An error message and how to continue. */
+/** Shows an error message and how to continue. */
 import type { Failure } from '../api.ts';
 import { counted } from '../format.ts';
 import type { Loaded } from '../loaded.ts';
@@ -19,7 +19,9 @@ export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: 
   );
 }
 
-/** The error of a failed load. A lost connection appears in a separate bar. */
+/**
+ * Shows why loading failed, except for a lost connection or an expired session, which are reported elsewhere.
+ */
 export function LoadFailure({ loaded }: { loaded: Loaded<unknown> }) {
   const { failure, reload } = loaded;
   if (failure === undefined || failure.code === 'connection_lost' || failure.code === 'sign_in_required')

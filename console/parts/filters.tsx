@@ -1,10 +1,10 @@
-/** Filters of lists, stored in the address so that a filtered list can be bookmarked and shared. */
+/** List filters, stored in the address so that a filtered list can be bookmarked and shared. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { goTo, place } from '../router.ts';
 import type { Word } from '../words.ts';
 
-/** Sets a filter and returns to the first page. */
+/** Sets a filter, and returns to the first page. */
 export function setFilter(name: string, value: string): void {
   const { path, query } = place.value;
   const { cursor: _, ...others } = Object.fromEntries(query);
@@ -26,11 +26,11 @@ interface TextFilterProps {
   readonly label: string;
   readonly placeholder?: string;
   readonly kind?: 'text' | 'digits' | 'date';
-  /** Offered while it is typed. */
+  /** Suggestions offered while typing. */
   readonly options?: readonly string[];
 }
 
-/** A text filter. The list updates when typing pauses. */
+/** A text filter. The list updates when the operator stops typing. */
 export function TextFilter({ name, label, placeholder, kind = 'text', options }: TextFilterProps) {
   const listId = useId();
   const current = filterOf(name);
@@ -68,7 +68,7 @@ interface ChoiceFilterProps {
   readonly name: string;
   readonly label: string;
   readonly all: string;
-  /** Label of each value. */
+  /** The label for each value. */
   readonly words: Readonly<Record<string, Pick<Word, 'text'>>>;
 }
 

@@ -1,4 +1,4 @@
-/** A dialog with a form. It closes with a notice after success. */
+/** A dialog with a form. After success it closes and shows a notification. */
 import type { ComponentChildren } from 'preact';
 import type { Failure } from '../api.ts';
 import type { Look } from './button.tsx';
@@ -6,7 +6,7 @@ import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 import { notify } from './notices.tsx';
 
-/** Callbacks for the end of a dialog. */
+/** Callbacks for when a dialog ends. */
 export interface Ends {
   readonly onClose: () => void;
   /** Called after a change, before the dialog closes. */
@@ -15,11 +15,14 @@ export interface Ends {
 
 interface FormDialogProps extends Ends {
   readonly title: string;
-  /** On the button. */
+  /** Label of the submit button. */
   readonly submit: string;
   readonly look?: Look;
   readonly isReady?: boolean;
-  /** Submits the form and returns the text of the notice. If it throws, the dialog shows the error and stays open. */
+  /**
+   * Submits the form, and returns the text of the notification. If it throws, the dialog stays open and shows
+   * the error.
+   */
   readonly onSubmit: () => Promise<string>;
   readonly children: (failure: Failure | undefined) => ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** Forms with labels, hints and errors next to their fields. */
+/** Forms whose fields have labels, hints and errors. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
@@ -9,7 +9,7 @@ import { FailureNote } from './failure.tsx';
 interface FieldProps {
   readonly label: string;
   readonly hint?: string | undefined;
-  /** The member of the body it fills in, to find its mistakes. */
+  /** Member of the request body that the field sets, to match errors to fields. */
   readonly name: string;
   readonly failure?: Failure | undefined;
   /** Error message for the current value. */
@@ -75,7 +75,7 @@ export function TextField({
       {(control) => (
         <input
           {...control}
-          // Preact's types require a specific one.
+          // Preact's types require a single literal type.
           type={type as 'text'}
           value={value}
           placeholder={placeholder}
@@ -143,14 +143,14 @@ export function SelectField<Value extends string>({
 }
 
 interface FormProps {
-  /** Submits the form. If it throws, the form shows the error and stays open. */
+  /** Submits the form. If it throws, the form shows the error. */
   readonly onSubmit: () => Promise<void>;
   readonly submit: string;
   readonly look?: Look;
   readonly onCancel?: () => void;
-  /** On the button that cancels. */
+  /** Label of the cancel button. */
   readonly cancel?: string;
-  /** True if the form can be submitted. */
+  /** Whether the form can be submitted. */
   readonly isReady?: boolean;
   readonly children: (failure: Failure | undefined) => ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** Icons, drawn as lines on a field of 24. They only accompany words, so they are hidden from screen readers. */
+/** Line icons on a 24 × 24 grid. They only accompany text, so they are hidden from screen readers. */
 const drawings = {
   overview: 'M3 13h4l3-9 4 16 3-7h4',
   accounts:
@@ -46,7 +46,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The mark of the Animal Store, as the guides have it. */
+/** The Animal Store logo, which the guides also use. */
 export function Logo() {
   return (
     <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** The indices of values whose neighbors are missing. */
+/** Indices of values without a neighbouring value on either side. */
 export function isolatedIn(values: ArrayLike<number | null | undefined>): number[] {
   return Array.from(values, (value, at) => ({ value, at }))
     .filter(

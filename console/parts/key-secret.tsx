@@ -1,4 +1,4 @@
-/** A new key, and an example request with it. */
+/** Shows a new key, with an example request that uses it. */
 import { call } from '../api.ts';
 import { useLoaded } from '../loaded.ts';
 import { Secret } from './secret.tsx';
@@ -15,7 +15,7 @@ export function KeySecret({ title, secret, onClose }: KeySecretProps) {
     <Secret title={title} what="key" secret={secret} onClose={onClose}>
       {data && (
         <div class="try-key">
-          <p>Try it. This request needs no scope and costs nothing:</p>
+          <p>Try it with this request, which needs no scope and uses no quota:</p>
           <pre>{`curl -H 'Authorization: Bearer ${secret}' ${data.apiUrl}/v1/rate-limit`}</pre>
         </div>
       )}

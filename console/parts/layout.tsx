@@ -1,10 +1,10 @@
-/** Building blocks of pages. */
+/** Building blocks for pages. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
 interface PageProps {
   readonly title: string;
-  /** Leads to the page above. */
+  /** Link to the parent page. */
   readonly above?: { readonly href: string; readonly text: string };
   readonly badge?: ComponentChildren;
   readonly about?: ComponentChildren;
@@ -62,7 +62,7 @@ export function Card({ title, about, actions, class: extra = '', children }: Car
   );
 }
 
-/** Placeholder for an empty list. */
+/** Message for an empty list. */
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }

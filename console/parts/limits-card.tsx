@@ -1,4 +1,4 @@
-/** Used rate limits of an account. */
+/** Current use of an account's rate limits. */
 import type { ComponentChildren } from 'preact';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -14,19 +14,14 @@ type RateWindow = AnswerOf<'GET /accounts/{accountId}/limits'>['minute'];
 
 interface LimitsCardProps {
   readonly accountId: number;
-  /** Counts the reasons to read again. */
+  /** Reloads the limits when it increases. */
   readonly changes: number;
   readonly title?: string;
   readonly about?: ComponentChildren;
 }
 
 export function LimitsCard(props: LimitsCardProps) {
-  const {
-    accountId,
-    changes,
-    title = 'Limits now',
-    about = 'Used by all keys of the account together',
-  } = props;
+  const { accountId, changes, title = 'Rate limits', about = 'Shared by all keys of the account' } = props;
   const load = () => call('GET /accounts/{accountId}/limits', { params: { accountId } });
   const loaded = useLoaded(`${accountId} ${changes}`, load, { everyMs });
   const { data } = loaded;
@@ -37,8 +32,8 @@ export function LimitsCard(props: LimitsCardProps) {
         <Waiting />
       ) : (
         <>
-          <WindowMeter label="This minute" window={data.minute} />
-          <WindowMeter label="This day" window={data.day} />
+          <WindowMeter label="Per minute" window={data.minute} />
+          <WindowMeter label="Per day" window={data.day} />
         </>
       )}
     </Card>
@@ -49,7 +44,7 @@ function WindowMeter({ label, window: { used, limit, resetAt } }: { label: strin
   return (
     <Meter {...{ label, used, limit }}>
       {resetAt === null ? (
-        'No request yet in this window'
+        'No requests in this window yet'
       ) : (
         <>
           Resets <Time at={resetAt} isAhead />

@@ -1,4 +1,4 @@
-/** The head of a list: its total and its export. */
+/** The header of a list, with its total and export buttons. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type ExportFormat, exportList, type ListToExport, mostExported } from '../export.ts';
@@ -17,7 +17,9 @@ export function ListHead({ exported, children }: ListHeadProps) {
     setBusy(format);
     try {
       const { rows, hasMore } = await exportList(exported, format);
-      const more = hasMore ? ` Only the first ${grouped(mostExported)} are in the file: add a filter.` : '';
+      const more = hasMore
+        ? ` The file contains only the first ${grouped(mostExported)}. Narrow the filters to export the rest.`
+        : '';
       notify(`Exported ${counted(rows, 'row')}.${more}`, hasMore ? 'note' : undefined);
     } catch (error) {
       notify((error as Error).message, 'bad');

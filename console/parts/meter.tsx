@@ -1,4 +1,4 @@
-/** A bar for a used share of a limit. */
+/** A bar that shows how much of a limit is used. */
 import type { ComponentChildren } from 'preact';
 import { grouped } from '../format.ts';
 

@@ -1,4 +1,7 @@
-/** Short confirmations of actions. They disappear automatically, and screen readers announce them. */
+/**
+ * Notifications that confirm actions or report errors. They disappear automatically, and screen readers
+ * announce them.
+ */
 import { signal } from '@preact/signals';
 import type { Tone } from '../words.ts';
 

@@ -1,6 +1,6 @@
 import { operationWords, spaced } from '../words.ts';
 
-/** An operation as the API names it, with a label. */
+/** The API's name for an operation, with a readable label. */
 export function OperationName({ operation, href }: { operation: string; href?: string }) {
   const name = <code class="name">{operation}</code>;
   return (

@@ -1,4 +1,4 @@
-/** The requests of a key by operation, day by day. */
+/** Plots a key's requests by operation and day. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -14,7 +14,7 @@ type Usage = AnswerOf<'GET /keys/{keyId}/usage/operations'>;
 const dayMs = 86_400_000;
 const days = 30;
 const everyMs = 30_000;
-/** Colours of the largest operations. All others share one colour. */
+/** Colours of the operations with the most requests. All others share one colour. */
 const colours = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6'];
 
 export function OperationsPlot({ keyId }: { keyId: number }) {
@@ -37,7 +37,7 @@ const showDay = (seconds: number) => date.format(seconds * 1_000);
 
 function Drawn({ usage }: { usage: Usage }) {
   const { times, series } = useMemo(() => drawnOf(usage), [usage]);
-  if (series.length === 0) return <Empty>No requests in this time.</Empty>;
+  if (series.length === 0) return <Empty>No requests in this period.</Empty>;
   return (
     <Plot
       label="Requests by operation"

@@ -1,4 +1,4 @@
-/** Sessions of the signed-in operator. Each can be ended separately. */
+/** Lists the signed-in operator's sessions, each with a button to end it. */
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
@@ -25,7 +25,7 @@ export function OwnSessions() {
     }
   };
   return (
-    <Card title="Your sessions" about="Browsers in which you are signed in. A session ends after 12 hours.">
+    <Card title="Your sessions" about="Browsers in which you are signed in. Sessions end after 12 hours.">
       <LoadFailure loaded={loaded} />
       {loaded.data && loaded.data.length > 0 && (
         <Table label="Your sessions" columns={columnsOf(end)} items={loaded.data} keyOf={({ id }) => id} />
@@ -48,7 +48,7 @@ function columnsOf(end: (session: Session) => unknown): readonly Column<Session>
     { title: 'Last used', show: ({ usedAt }) => <Time at={usedAt} /> },
     { title: 'Ends', show: ({ expiresAt }) => <Time at={expiresAt} isAhead /> },
     {
-      title: 'Steps',
+      title: 'Actions',
       kind: 'actions',
       show: (session) =>
         session.isCurrent ? null : (

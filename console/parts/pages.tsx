@@ -1,4 +1,4 @@
-/** Paginated lists that follow the links to the next page. */
+/** Paginated lists. */
 import type { ComponentChildren } from 'preact';
 import type { PageOf } from '../contract.ts';
 import type { Loaded } from '../loaded.ts';
@@ -8,7 +8,7 @@ import { Icon } from './icon.tsx';
 import { Empty, Waiting } from './layout.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** The previous page of each page, for the Back button. */
+/** Maps each page's link to that of its previous page, for the Previous button. */
 const cameFrom = new Map<string, string>();
 
 interface PagedProps<Item> {
@@ -16,7 +16,7 @@ interface PagedProps<Item> {
   readonly loaded: Loaded<PageOf<Item>>;
   readonly columns: readonly Column<Item>[];
   readonly keyOf: (item: Item) => string | number | bigint;
-  /** Shown if the list is empty. */
+  /** Message for an empty list. */
   readonly empty: ComponentChildren;
 }
 
@@ -35,7 +35,7 @@ export function Paged<Item>({ label, loaded, columns, keyOf, empty }: PagedProps
   );
 }
 
-/** Links to the previous and next pages, with the filters of the address. */
+/** Links to the previous and next pages, which keep the filters in the address. */
 export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unknown>> }) {
   const { path, query } = place.value;
   const here = hrefWith(path, query, query.get('cursor') ?? undefined);
@@ -45,7 +45,7 @@ export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unk
   if (ahead !== undefined) cameFrom.set(ahead, here);
   if (ahead === undefined && !query.has('cursor')) return null;
   return (
-    <nav class="pager" aria-label="Pages of the list">
+    <nav class="pager" aria-label="List pages">
       {query.has('cursor') && (
         <a class="button" href={back ?? hrefWith(path, query, undefined)}>
           <Icon name="previous" />
@@ -62,7 +62,7 @@ export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unk
   );
 }
 
-/** The filters of a query, which apply to all of its pages. */
+/** Removes the cursor from a query, so that it covers all pages. */
 export function withoutCursor<Query extends object | undefined>(query: Query): Query {
   return query && { ...query, cursor: undefined };
 }

@@ -1,4 +1,4 @@
-/** The choice of a plan, with custom limits if the plan has them. */
+/** Form fields to choose a plan and, for `enterprise`, its limits. */
 import { maxQuota, type PlanName, planNames, plans } from '../../src/domain/plan.ts';
 import type { Failure } from '../api.ts';
 import { grouped } from '../format.ts';
@@ -7,25 +7,25 @@ import { SelectField, TextField } from './form.tsx';
 
 export interface PlanChoice {
   readonly plan: PlanName;
-  /** As typed. Only `enterprise` has custom limits. */
+  /** The limit as typed. Only `enterprise` has custom limits. */
   readonly perMinute: string;
   readonly perDay: string;
 }
 
-/** The choice as members of a request. */
+/** Converts the choice to members of a request body. */
 export function planMembers({ plan, perMinute, perDay }: PlanChoice) {
   if (plan !== 'enterprise') return { plan };
   return { plan, perMinute: Number(perMinute), perDay: Number(perDay) };
 }
 
-/** Error message for a typed limit. Undefined if it is valid or empty. */
+/** Error message for a typed limit; undefined if it is valid or empty. */
 function mistakeIn(typed: string): string | undefined {
   if (typed === '') return undefined;
   const isWithin = /^\d+$/.test(typed) && Number(typed) >= 1 && Number(typed) <= maxQuota;
   return isWithin ? undefined : `must be a whole number from 1 to ${grouped(maxQuota)}`;
 }
 
-/** True if the choice is complete and valid. */
+/** Whether the choice is complete and valid. */
 export function isPlanReady({ plan, perMinute, perDay }: PlanChoice): boolean {
   return plan !== 'enterprise' || [perMinute, perDay].every((typed) => typed !== '' && !mistakeIn(typed));
 }
@@ -33,9 +33,9 @@ export function isPlanReady({ plan, perMinute, perDay }: PlanChoice): boolean {
 const options = planNames.map((name) => [name, `${planWords[name]} – ${limitsOf(name)}`] as const);
 
 function limitsOf(name: PlanName): string {
-  if (name === 'enterprise') return 'limits of its own';
+  if (name === 'enterprise') return 'custom limits';
   const { perMinute, perDay } = plans[name];
-  return `${grouped(perMinute)} a minute, ${grouped(perDay)} a day`;
+  return `${grouped(perMinute)} per minute, ${grouped(perDay)} per day`;
 }
 
 interface PlanFieldsProps {

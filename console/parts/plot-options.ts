@@ -4,7 +4,7 @@ import { isolatedIn } from './isolated.ts';
 
 export interface Series {
   readonly name: string;
-  /** A custom property of the style: `--plot-good`. */
+  /** CSS custom property: `--plot-good`. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
   /** Legend text while the pointer is outside the plot. */
@@ -12,27 +12,27 @@ export interface Series {
 }
 
 export interface PlotProps {
-  /** Description for screen readers. */
+  /** Accessible name of the plot. */
   readonly label: string;
-  /** Unix s, ascending. */
+  /** Times in Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
-  /** Lines for levels, areas and bars for sums. */
+  /** Areas and bars are stacked. Lines are not. */
   readonly kind: 'lines' | 'areas' | 'bars';
   readonly show: (value: number) => string;
   readonly showTime: (seconds: number) => string;
-  /** The same, as short as an axis needs it; `before` is the time of the previous label. */
+  /** Formats a time for the axis, as short as possible. `before` is the time of the previous tick. */
   readonly showTick: (seconds: number, before: number | undefined) => string;
-  /** Plots with the same key have the same times and share a cursor. */
+  /** Plots with the same key must have the same times, and share a cursor. */
   readonly sync?: string | undefined;
-  /** A line that must not be crossed. */
+  /** Horizontal line that marks a limit. */
   readonly limit?: { readonly name: string; readonly value: number } | undefined;
 }
 
 /** The values of each series. */
 export type Values = readonly (readonly (number | null)[])[];
 
-/** Cumulative sums of the series. The last is the total. */
+/** Cumulative sums of the series. The last one is the total. */
 export function stacked(values: Values): Values {
   const sums: number[][] = [];
   for (const of of values) {
@@ -42,15 +42,18 @@ export function stacked(values: Values): Values {
   return sums;
 }
 
-/** Seconds between ticks on a time axis, chosen so that the shortest labels differ. */
+/** Intervals between ticks on the time axis (seconds), chosen so that adjacent labels differ. */
 const timeSteps = [
   60, 120, 300, 600, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800,
 ];
-/** Steps of values, which are counts or whole microseconds: fractions would have equal labels. */
+/**
+ * Intervals between ticks on the value axis. Values are integers, so fractional intervals would repeat
+ * labels.
+ */
 const wholeSteps = Array.from({ length: 13 }, (_, exponent) =>
   [1, 2, 5].map((digit) => digit * 10 ** exponent),
 ).flat();
-/** CSS pixels below and next to the plot. */
+/** Space for tick labels below and beside the plot, in CSS pixels. */
 const timeRoom = 28;
 const tickRoom = 52;
 
@@ -112,7 +115,7 @@ export function optionsOf(
   };
 }
 
-/** Half a bar's width on either side, because bars are centred on their times. */
+/** Extends the range by half a step on either side, because bars are centred on their times. */
 function withHalfBars(plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
   const steps = Math.max(plot.data[0].length - 1, 1);
   const half = (max - min) / steps / 2;
@@ -126,12 +129,12 @@ function seriesOf(kind: PlotProps['kind'], label: string, colour: string): uPlot
     return { ...common, width: 0, fill: colour, paths: bars({ size: [0.7, 40], radius: 0.1 }) };
   }
   if (kind === 'areas') return { ...common, width: 1, fill: colour };
-  // A line needs two neighbors. A value without any is drawn as a dot.
+  // A line needs two adjacent values. A value without neighbours is drawn as a dot.
   const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedIn(plot.data[index] ?? []);
   return { ...common, points: { show: true, size: 5, fill: colour, stroke: colour, filter } };
 }
 
-/** A colour as the canvas needs it: that of the style, for the theme of now. */
+/** Resolves a custom property to a colour that a canvas accepts, for the current theme. */
 function colourOf(element: HTMLElement, name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(${name})`;

@@ -1,4 +1,4 @@
-/** Plots over time. The legend shows the values at the cursor, which follows the pointer or the arrow keys. */
+/** A plot over time. Its legend shows the values at the cursor, which the pointer or the arrow keys move. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colourChanges } from '../theme.ts';
@@ -9,16 +9,17 @@ export function Plot(props: PlotProps) {
   const plot = useRef<uPlot>(undefined);
   const [at, setAt] = useState<number>();
   const time = at === undefined ? undefined : times[at];
-  const told = series.map(({ name, colour, values, summary }) => {
+  const entries = series.map(({ name, colour, values, summary }) => {
     return { name, colour, value: at === undefined ? summary : showValue(values[at], show) };
   });
-  const sentence = told.map(({ name, value }) => `${name}: ${value}`).join(', ');
-  // Everything except values. Colours are read when drawing begins.
+  const sentence = entries.map(({ name, value }) => `${name}: ${value}`).join(', ');
+  // Identifies everything except the values. A change creates a new canvas, because colours are read only
+  // once.
   const shape = [label, kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
   return (
     <figure class="plot">
       <figcaption class="legend">
-        {told.map(({ name, colour, value }) => (
+        {entries.map(({ name, colour, value }) => (
           <span key={name}>
             <i style={{ background: `var(${colour})` }} />
             {name} <strong>{value}</strong>
@@ -51,7 +52,7 @@ function showValue(value: number | null | undefined, show: (value: number) => st
   return value === null || value === undefined ? '–' : show(value);
 }
 
-/** Moves the cursor of the plot and of the plots that share it. */
+/** Moves the cursor of the plot and of all plots that share it. */
 function pointAt(plot: uPlot | undefined, index: number, sync: string | undefined): void {
   const time = plot?.data[0][index];
   if (plot === undefined || time === undefined) return;
@@ -65,7 +66,7 @@ interface CanvasProps {
   readonly onPoint: (index: number | undefined) => void;
 }
 
-/** The canvas. New values redraw it without creating it again. */
+/** The canvas of a plot. New values redraw it without recreating it. */
 function Canvas({ of: props, plot, onPoint }: CanvasProps) {
   const place = useRef<HTMLDivElement>(null);
   const { times, series, kind, limit } = props;

@@ -1,4 +1,4 @@
-/** The search of every page, which `/` and Ctrl+K open. */
+/** The search dialog, which `/` and Ctrl+K open on every page. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, type Failure } from '../api.ts';
@@ -19,7 +19,7 @@ export function openSearch(): void {
   isOpen.value = true;
 }
 
-/** Opens the search by its keys, unless they are typed into a field or a dialog is open. */
+/** Opens the search on its keyboard shortcuts, unless a dialog is open or `/` is typed into a field. */
 export function watchSearchKeys(): void {
   addEventListener('keydown', (event) => {
     const { key, ctrlKey, metaKey, altKey, target } = event;
@@ -46,7 +46,7 @@ export function SearchButton() {
 const typingPauseMs = 150;
 
 interface State {
-  /** The search text of these results. */
+  /** The search text that produced these results. */
   readonly text: string;
   readonly results: readonly Found[];
   readonly failure?: Failure;
@@ -87,7 +87,7 @@ function SearchDialog() {
   const close = () => {
     isOpen.value = false;
   };
-  /** Moves from the field to the results and among them. */
+  /** Moves the focus from the field to the results, and among the results. */
   const move = (event: KeyboardEvent, by: number) => {
     const links = [...(list.current?.querySelectorAll('a') ?? [])];
     const next = links[links.indexOf(document.activeElement as HTMLAnchorElement) + by];
@@ -117,13 +117,13 @@ function SearchDialog() {
           ))}
         </ul>
         <p class="hint" role="status">
-          {isCurrent && !found.failure && found.results.length === 0 && 'Nothing was found.'}
+          {isCurrent && !found.failure && found.results.length === 0 && 'No results.'}
         </p>
         <p class="hint" id="search-help">
-          Finds ids (7, or key:7 of one kind: account, key, animal, order, category, webhook, operator), parts
-          of names, the last four characters of a key, the beginning of an order’s reference, and the request
-          id of an import or a recent failed request. Animals are found by id, and by name among the newest
-          10,000.
+          Search by id (7, or key:7 for a single kind: account, key, animal, order, category, webhook,
+          operator), part of a name, the last four characters of a key, the beginning of an order reference,
+          or the request id of an import or a recent failed request. Only the newest 10,000 animals can be
+          found by name.
         </p>
       </search>
     </Dialog>
@@ -145,11 +145,11 @@ function SearchField({ text, onInput, onEnter }: SearchFieldProps) {
       }}
     >
       <input
-        // Escape would empty a field of the type "search" first, instead of closing the dialog.
+        // In a field of the type "search", Escape would first clear the field instead of closing the dialog.
         type="text"
         aria-label="Search"
         aria-describedby="search-help"
-        placeholder="Name, id, end of a key, order reference …"
+        placeholder="Name, id, last characters of a key, order reference …"
         autocomplete="off"
         spellcheck={false}
         maxLength={255}

@@ -1,11 +1,11 @@
-/** A key or a token, which is shown only once. */
+/** A dialog that shows a new key or token once. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
 interface SecretProps {
-  /** `New key for website` */
+  /** Title of the dialog. */
   readonly title: string;
   /** Noun for the secret: key or token. */
   readonly what: string;
@@ -25,7 +25,7 @@ export function Secret({ title, what, secret, onClose, children }: SecretProps) 
   return (
     <Dialog title={title} onClose={onClose} isFirm>
       <div class="effect">
-        <p>Copy the {what} now and store it in a safe place. It is not shown again.</p>
+        <p>Copy the {what} now and store it in a safe place. It will not be shown again.</p>
       </div>
       <div class="secret">
         <code>{secret}</code>
@@ -35,7 +35,8 @@ export function Secret({ title, what, secret, onClose, children }: SecretProps) 
       </div>
       <p class="hint" role="status">
         {copied === 'yes' && `Copied the ${what} to the clipboard.`}
-        {copied === 'failed' && `The browser does not allow copying here. Select the ${what} and copy it.`}
+        {copied === 'failed' &&
+          `The browser blocked access to the clipboard. Select the ${what} and copy it manually.`}
       </p>
       {children}
       <footer>

@@ -1,4 +1,4 @@
-/** Asks for the token in a dialog over the page, so that entered data is kept. */
+/** Asks for the token in a dialog over the page, so that form input is kept. */
 import { useState } from 'preact/hooks';
 import { signIn } from '../session.ts';
 import { hasEnded, session } from '../session-state.ts';
@@ -23,7 +23,7 @@ export function SessionEnded() {
         {() => (
           <>
             <p class="effect">
-              Sign in again to continue where you were. What you have entered is kept, and was not sent.
+              Sign in again to continue where you left off. Your input was kept but not submitted.
             </p>
             <TextField
               label="Token"
@@ -33,7 +33,7 @@ export function SessionEnded() {
               onInput={setToken}
               autocomplete="current-password"
               placeholder="aso_…"
-              hint="A session ends after 1 hour without a request, after 12 hours, and when its operator’s token is rotated or revoked."
+              hint="Sessions end after 1 hour of inactivity, after 12 hours, or if the token is rotated or revoked."
             />
           </>
         )}

@@ -1,4 +1,4 @@
-/** Frame of every page: navigation, signed-in operator and connection status. */
+/** The frame of every page, with navigation, the signed-in operator and the connection status. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
@@ -43,7 +43,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
-    // A new page starts at its top, for screen readers as well.
+    // Start each new page at the top, and move the focus there for screen readers.
     setIsOpen(false);
     content.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -108,8 +108,8 @@ export function Connection() {
         <p class="lost">
           <Icon name="warning" />
           <span>
-            <strong>The service cannot be reached.</strong> What you see may be old. This page resumes when
-            the service is back.
+            <strong>The service is unreachable.</strong> The data shown may be outdated. This page resumes
+            when the service is back.
           </span>
         </p>
       )}
@@ -124,7 +124,7 @@ function WhoIsHere() {
     <div class="who">
       <p>
         <strong>{named(operator.replace(/^\w+:/, ''))}</strong>
-        <span>{role === 'viewer' ? 'Viewer: may look, not change' : roleWords[role]}</span>
+        <span>{role === 'viewer' ? 'Viewer (read-only)' : roleWords[role]}</span>
       </p>
       <ThemeSwitch />
       <Button
@@ -139,7 +139,7 @@ function WhoIsHere() {
 }
 
 const themeWords: Readonly<Record<Theme, readonly [text: string, icon: IconName]>> = {
-  system: ['As the system', 'device'],
+  system: ['System', 'device'],
   light: ['Light', 'light'],
   dark: ['Dark', 'dark'],
 };
@@ -147,7 +147,7 @@ const themeWords: Readonly<Record<Theme, readonly [text: string, icon: IconName]
 export function ThemeSwitch() {
   return (
     <fieldset class="switch">
-      <legend class="unseen">Colours</legend>
+      <legend class="unseen">Theme</legend>
       {themes.map((each) => {
         const [text, icon] = themeWords[each];
         return (

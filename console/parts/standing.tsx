@@ -1,4 +1,4 @@
-/** Problems and notes for the operator. */
+/** Current problems and notes for the operator. */
 import { call } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import type { Overview } from '../contract.ts';
@@ -16,18 +16,21 @@ export interface Note {
 
 interface StandingProps {
   readonly loaded: Loaded<Overview>;
-  /** Additional notes of the page. */
+  /** Additional notes from the page. */
   readonly more?: readonly Note[] | undefined;
 }
 
-/** Shares of requests in the last five minutes from which they are worth a note. */
+/** Share of requests in the last five minutes above which a note is shown. */
 const notedShares = { refused: 0.1, limited: 0.05 } as const;
 
 export function useOverview(everyMs: number): Loaded<Overview> {
   return useLoaded('overview', () => call('GET /overview'), { everyMs });
 }
 
-/** Shows nothing while the service is unreachable, because earlier data may be outdated. */
+/**
+ * Shows current problems and notes. Shows nothing while the service is unreachable, because earlier data may
+ * be outdated.
+ */
 export function Standing({ loaded: { data, failure }, more = [] }: StandingProps) {
   if (data === undefined || failure !== undefined || !isConnected.value) return null;
   const { concerns } = data;
@@ -35,7 +38,7 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
   return (
     <>
       {concerns.length > 0 && (
-        <ul class="concerns" aria-label="What is wrong now">
+        <ul class="concerns" aria-label="Current problems">
           {concerns.map(({ what, remedy }) => (
             <li key={what} class="message bad">
               <Icon name="warning" />
@@ -48,7 +51,7 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
         </ul>
       )}
       {notes.length > 0 && (
-        <ul class="concerns" aria-label="Good to know">
+        <ul class="concerns" aria-label="Notes">
           {notes.map(({ text, link }) => (
             <li key={text} class="message note">
               <Icon name="info" />
@@ -63,7 +66,7 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
         <p class="message good">
           <Icon name="check" />
           <span>
-            <strong>All is well.</strong> Nothing needs you now.
+            <strong>Everything is working.</strong> No action is needed.
           </span>
         </p>
       )}
@@ -82,7 +85,7 @@ function notesOf({ bans, seconds }: Overview): Note[] {
     const part = all === 0 ? 0 : countOf(seconds, name) / all;
     if (part < notedShares[name]) continue;
     const label = outcomes.find((outcome) => outcome.name === name)?.text ?? name;
-    const text = `${label}: ${rate(part * 100)}% of the requests of the last 5 minutes.`;
+    const text = `${label}: ${rate(part * 100)}% of requests in the last 5 minutes.`;
     notes.push({ text, link: { href: '#/usage?span=hour', text: 'Show usage' } });
   }
   return notes;

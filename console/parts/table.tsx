@@ -1,4 +1,4 @@
-/** Lists as tables. On narrow screens, each row becomes a card. */
+/** A list as a table. On narrow screens, each row becomes a card. */
 import type { ComponentChildren } from 'preact';
 
 export interface Column<Item> {

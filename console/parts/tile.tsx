@@ -1,4 +1,4 @@
-/** A prominent number in a list. */
+/** A prominent figure with its name and a note. */
 import type { ComponentChildren } from 'preact';
 
 interface TileProps {

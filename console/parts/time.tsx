@@ -1,6 +1,6 @@
 import { fromNow, instant } from '../format.ts';
 
-/** A relative time. Set `isAhead` for future times. */
+/** A relative time, with the exact time in a tooltip. Set `isAhead` if the time is in the future. */
 export function Time({ at, isAhead = false }: { at: string; isAhead?: boolean }) {
   return (
     <time dateTime={at} title={instant(at)}>

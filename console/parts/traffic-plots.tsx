@@ -1,4 +1,4 @@
-/** Requests by status and their latency over time. */
+/** Plots of requests by status and of latency over time. */
 import { useMemo } from 'preact/hooks';
 import { grouped, latency, rate } from '../format.ts';
 import { type Counts, outcomes } from '../outcomes.ts';
@@ -6,7 +6,7 @@ import { Card } from './layout.tsx';
 import { Plot } from './plot.tsx';
 import type { PlotProps, Series } from './plot-options.ts';
 
-/** A point of a plot, with requests and latencies in microseconds. */
+/** A data point, with requests by outcome and latencies in microseconds. */
 interface Point extends Counts {
   readonly p50: number | null;
   readonly p95: number | null;
@@ -17,11 +17,11 @@ export interface TrafficProps extends Pick<PlotProps, 'times' | 'showTick' | 'sh
   readonly points: readonly Point[];
   /** Unit of one data point: `second`. */
   readonly unit: string;
-  /** The time that is shown: `last hour`. */
+  /** The period shown: `last hour`. */
   readonly last: string;
 }
 
-/** Plots with this key have the same times, and their cursors move together. */
+/** Plots with this key share a cursor. */
 const sync = 'traffic';
 
 export function statusSeries(counts: readonly Counts[]): Series[] {
@@ -57,7 +57,7 @@ export function LatencyPlot({ points, unit, last, ...times }: TrafficProps) {
     [points],
   );
   return (
-    <Card title="Latency" about={`Of the requests in each ${unit}`}>
+    <Card title="Latency" about={`Percentiles per ${unit}`}>
       <Plot label={`Latency, ${last}`} kind="lines" {...{ ...times, series, sync }} show={latency} />
     </Card>
   );

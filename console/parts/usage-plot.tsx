@@ -1,4 +1,4 @@
-/** The requests of an account or a key over time, with the limit of the account. */
+/** Plots the requests of an account or a key over time, with the account's limit. */
 import { useMemo, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -31,7 +31,7 @@ type Owner = { readonly accountId: number } | { readonly keyId: number };
 
 interface UsagePlotProps {
   readonly owner: Owner;
-  /** The limit per day, of all keys of an account together. */
+  /** Daily limit of the account, which all of its keys share. */
   readonly perDay?: number;
 }
 
@@ -55,10 +55,10 @@ export function UsagePlot({ owner, perDay }: UsagePlotProps) {
       }
       actions={
         <Choice
-          label="Requests by"
+          label="Group by"
           options={[
-            ['day', 'Days'],
-            ['hour', 'Hours'],
+            ['day', 'Day'],
+            ['hour', 'Hour'],
           ]}
           value={resolution}
           onChange={setResolution}
@@ -73,7 +73,7 @@ export function UsagePlot({ owner, perDay }: UsagePlotProps) {
 
 const none = { ok: 0, refused: 0, limited: 0, failed: 0 };
 
-/** Unix ms of the first hour or day that is shown. */
+/** Start of the first hour or day shown, in Unix ms. */
 function firstOf({ steps, stepMs }: Span): number {
   return (Math.floor(Date.now() / stepMs) - steps + 1) * stepMs;
 }
@@ -82,7 +82,7 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
   const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
   const series = useMemo(() => statusSeries(counts.map((count) => count ?? none)), [counts]);
   const most = Math.max(...counts.map((count) => (count === undefined ? 0 : sumOf(count))));
-  // A limit far above would press all bars flat.
+  // A limit far above the bars would flatten them.
   const limit = useMemo(
     () =>
       span.resolution === 'day' && perDay !== undefined && most * 5 > perDay
@@ -90,7 +90,7 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
         : undefined,
     [span, most, perDay],
   );
-  if (most === 0) return <Empty>No requests in this time.</Empty>;
+  if (most === 0) return <Empty>No requests in this period.</Empty>;
   const showTime = span.resolution === 'day' ? showDay : showHour;
   return (
     <>
@@ -102,7 +102,7 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
         show={compact}
       />
       {span.resolution === 'day' && limit === undefined && perDay !== undefined && (
-        <p class="hint">The limit of {grouped(perDay)} a day is far above what was used.</p>
+        <p class="hint">Usage is far below the limit of {grouped(perDay)} per day.</p>
       )}
     </>
   );
@@ -118,7 +118,7 @@ const hour = new Intl.DateTimeFormat('en', {
 const showDay = (seconds: number) => day.format(seconds * 1_000);
 const showHour = (seconds: number) => hour.format(seconds * 1_000);
 
-/** The usage, with zeros for hours or days without requests. */
+/** Spreads the usage over all hours or days of the span, with undefined counts for those without requests. */
 function spread(span: Span, usage: Usage) {
   const found = new Map(usage.map((each) => [Date.parse(each.from), each]));
   const first = firstOf(span);

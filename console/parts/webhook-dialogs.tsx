@@ -1,4 +1,4 @@
-/** Actions on a webhook: buttons and their dialogs. */
+/** Buttons for actions on a webhook, and their dialogs. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf, Webhook } from '../contract.ts';
@@ -30,7 +30,7 @@ export interface WebhookAct {
 
 interface ButtonsProps {
   readonly webhook: Webhook;
-  /** Actions in addition to disabling or enabling it. */
+  /** Buttons to show besides Disable or Enable. */
   readonly others: readonly Act[];
   readonly onChoose: (chosen: WebhookAct) => void;
 }
@@ -68,8 +68,8 @@ function Test({ webhook: { id, url }, onClose }: DialogProps) {
         {() => (
           <>
             <p class="effect">
-              The event webhook.test is sent to <span class="long">{named(url)}</span> once. The account sees
-              the body of the response when it sends a test itself.
+              This sends the event webhook.test to <span class="long">{named(url)}</span> once. Only the
+              account can see the response body, when it sends a test itself.
             </p>
             <div role="status">{outcome && <TestOutcome {...outcome} />}</div>
           </>
@@ -95,7 +95,7 @@ function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {
       params: { webhookId: id },
       body: { after: BigInt(after) },
     });
-    return `Events behind ${after} are sent to webhook ${id} again.`;
+    return `Events after ${after} will be sent to webhook ${id} again.`;
   };
   return (
     <FormDialog
@@ -108,13 +108,13 @@ function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {
       {(failure) => (
         <>
           <p class="effect">
-            All events of its types behind an id are sent to <span class="long">{named(url)}</span>, whether
-            they were delivered or not.
+            All events of the webhook’s types after the given id will be sent to{' '}
+            <span class="long">{named(url)}</span>, including those already delivered.
           </p>
           <TextField
             label="After event"
             name="after"
-            hint="The id of the last event that is not sent again; 0 for none."
+            hint="Events with a higher id are sent again. Enter 0 to send all events."
             value={after}
             onInput={setAfter}
             failure={failure}
@@ -132,7 +132,7 @@ function Disable({ webhook: { id, url }, ...ends }: DialogProps) {
       params: { webhookId: id },
       body: { reason: reason.trim() },
     });
-    return `Webhook ${id} is disabled.`;
+    return `Disabled webhook ${id}.`;
   };
   return (
     <FormDialog
@@ -146,13 +146,13 @@ function Disable({ webhook: { id, url }, ...ends }: DialogProps) {
       {(failure) => (
         <>
           <p class="effect">
-            No more events are sent to <span class="long">{named(url)}</span>. The account gets the event
-            webhook.disabled and can enable the webhook again.
+            Events will no longer be sent to <span class="long">{named(url)}</span>. The account receives the
+            event webhook.disabled and can enable the webhook again.
           </p>
           <TextField
             label="Reason"
             name="reason"
-            hint="The account sees it."
+            hint="Shown to the account."
             value={reason}
             onInput={setReason}
             failure={failure}
@@ -166,13 +166,13 @@ function Disable({ webhook: { id, url }, ...ends }: DialogProps) {
 function Enable({ webhook: { id, url }, ...ends }: DialogProps) {
   const enable = async () => {
     await call('POST /webhooks/{webhookId}/enable', { params: { webhookId: id } });
-    return `Webhook ${id} is enabled.`;
+    return `Enabled webhook ${id}.`;
   };
   return (
     <Confirm {...ends} title={`Enable webhook ${id}?`} act="Enable" onConfirm={enable}>
       <p>
-        Events from now on are sent to <span class="long">{named(url)}</span>. Those that occurred while the
-        webhook was disabled are not.
+        New events will be sent to <span class="long">{named(url)}</span>. Events that occurred while the
+        webhook was disabled will not be sent.
       </p>
     </Confirm>
   );

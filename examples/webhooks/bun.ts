@@ -1,10 +1,10 @@
 /**
- * Receives webhooks with Bun, and keeps each event once, in a table of an SQLite file:
+ * Receives webhooks with Bun, and stores each event once, in a table of an SQLite file:
  *
  *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 bun bun.ts inbox.db
  *
- * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later
- * part of this one, handle the events of the table, because a delivery needs a response within 15 seconds.
+ * During a rotation, set WEBHOOK_SECRET to both secrets, separated by a space. Process the stored events in
+ * another program, or later in this one, because a delivery needs a response within 15 seconds.
  */
 import { Database } from 'bun:sqlite';
 import { verifyWebhook, WebhookError } from '@animal-store/client';
@@ -21,7 +21,7 @@ async function receive(request: Request): Promise<Response> {
   const body = await request.text();
   const { type } = await verifyWebhook(secrets, request.headers, body);
   const id = request.headers.get('webhook-id');
-  // The same event may be delivered several times.
+  // An event may be delivered several times.
   if (add.run(id, body).changes > 0) console.log(`${id} ${type}`);
   return new Response(null, { status: 204 });
 }
@@ -33,7 +33,7 @@ const server = Bun.serve({
   fetch: receive,
   error: (error) => {
     console.error(error.message);
-    // The service retries a 500, and also a 400, in case the secret is corrected.
+    // The service retries after a 500, and also after a 400 in case the secret is corrected.
     return new Response(error.name, { status: error instanceof WebhookError ? 400 : 500 });
   },
 });

@@ -1,10 +1,10 @@
 /**
- * Receives webhooks with Node.js, and keeps each event once, as a line of a file:
+ * Receives webhooks with Node.js, and stores each event once, as a line of a file:
  *
  *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 node node.mjs inbox.jsonl
  *
- * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later
- * part of this one, handle the events of the file, because a delivery needs a response within 15 seconds.
+ * During a rotation, set WEBHOOK_SECRET to both secrets, separated by a space. Process the stored events in
+ * another program, or later in this one, because a delivery needs a response within 15 seconds.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
@@ -16,10 +16,10 @@ const [inbox = 'inbox.jsonl'] = process.argv.slice(2);
 const secrets = WEBHOOK_SECRET.split(' ');
 const mostBytes = 1_048_576;
 
-/** Promises of the events that are stored or being stored. */
+/** A promise for each event that is stored or being stored. */
 const stored = new Map(linesOf(inbox).map((line) => [JSON.parse(line).webhookId, Promise.resolve()]));
 
-/** A crash may have left an incomplete line, which was not acknowledged. */
+/** The complete lines of a file. A crash may have left an incomplete one, whose event was not acknowledged. */
 function linesOf(file) {
   return existsSync(file)
     ? readFileSync(file, 'utf8')
@@ -43,7 +43,7 @@ async function receive(request) {
   const body = await bodyOf(request);
   const { type } = await verifyWebhook(secrets, request.headers, body);
   const webhookId = request.headers['webhook-id'];
-  // The same event may be delivered several times, even at the same time.
+  // An event may be delivered several times, even concurrently.
   if (!stored.has(webhookId)) {
     const line = `\n{"webhookId":${JSON.stringify(webhookId)},"event":${body}}\n`;
     const storing = appendFile(inbox, line, { flush: true }).then(() => console.log(`${webhookId} ${type}`));
@@ -58,7 +58,7 @@ const server = createServer((request, response) => {
     () => response.writeHead(204).end(),
     (error) => {
       console.error(error.message);
-      // The service retries a 500, and also a 400, in case the secret is corrected.
+      // The service retries after a 500, and also after a 400 in case the secret is corrected.
       response.writeHead(error instanceof WebhookError ? 400 : 500).end(error.name);
     },
   );

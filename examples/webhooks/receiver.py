@@ -1,10 +1,10 @@
 """
-Receives webhooks with Python's standard library, and keeps each event once, in a table of an SQLite file:
+Receives webhooks with Python's standard library, and stores each event once, in a table of an SQLite file:
 
   WEBHOOK_SECRET=whsec_your_secret PORT=8080 python3 receiver.py inbox.db
 
-During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later part of this one, handle the
-events of the table: a delivery has to be answered within 15 seconds.
+During a rotation, set WEBHOOK_SECRET to both secrets, separated by a space. Process the stored events in another
+program, or later in this one, because a delivery needs a response within 15 seconds.
 """
 
 import base64
@@ -30,11 +30,11 @@ class WebhookError(Exception):
 
 
 def verify(headers, body):
-    """The event of a delivery, as in Standard Webhooks 1.0. Raises WebhookError."""
+    """Verifies a delivery (Standard Webhooks 1.0) and returns its event. Raises WebhookError if it is not authentic."""
     webhook_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     if not timestamp.isascii() or not timestamp.isdigit() or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
-        raise WebhookError("webhook-timestamp is missing, or more than 5 minutes from the time here")
+        raise WebhookError("webhook-timestamp is missing, or differs from the current time by more than 5 minutes")
     signed = f"{webhook_id}.{timestamp}.".encode() + body
     expected = [base64.b64encode(hmac.digest(key, signed, hashlib.sha256)) for key in KEYS]
     for signature in headers.get("webhook-signature", "").split():
@@ -42,11 +42,11 @@ def verify(headers, body):
         for right in expected:
             if version == "v1" and hmac.compare_digest(value.encode(), right):
                 return json.loads(body)
-    raise WebhookError("webhook-signature does not match: check the secret")
+    raise WebhookError("webhook-signature does not match. Check the secret")
 
 
 def keep(webhook_id, body):
-    """Stores an event; false if it is there already: the same event may be delivered several times."""
+    """Stores an event. Returns False if it is already stored, because an event may be delivered several times."""
     with closing(sqlite3.connect(INBOX, timeout=10)) as database, database:
         return database.execute("INSERT OR IGNORE INTO inbox VALUES (?, ?)", (webhook_id, body.decode())).rowcount > 0
 
@@ -65,7 +65,7 @@ class Receiver(BaseHTTPRequestHandler):
                 print(self.headers["webhook-id"], event["type"], flush=True)
             self.answer(204)
         except (WebhookError, ValueError) as error:
-            # The service repeats the delivery, in case the secret is corrected.
+            # The service retries the delivery, in case the secret is corrected.
             self.log_error("%s", error)
             self.answer(400)
 

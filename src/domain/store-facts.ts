@@ -2,40 +2,40 @@
 
 const factNames: Readonly<Record<string, string>> = {
   sqliteVersion: 'SQLite',
-  format: 'Format of the data',
+  format: 'Data format',
   dataBytes: 'Data',
   walBytes: 'Write-ahead log',
-  pageBytes: 'Size of a page',
+  pageBytes: 'Page size',
   freePages: 'Unused pages',
-  limitBytes: 'Counts of limits',
-  freeBytes: 'Free on the disk',
+  limitBytes: 'Rate-limit counters',
+  freeBytes: 'Free disk space',
   groups: 'Commits',
-  units: 'Changes committed',
+  units: 'Committed changes',
   seconds: 'Time spent committing',
-  waiting: 'Changes waiting',
+  waiting: 'Pending changes',
   postgresVersion: 'PostgreSQL',
-  postgresTrouble: 'Trouble with PostgreSQL',
-  poolConnections: 'Connections to PostgreSQL',
-  poolBusy: 'Connections at work',
-  poolWaiting: 'Waiting for a connection',
+  postgresTrouble: 'PostgreSQL problem',
+  poolConnections: 'PostgreSQL connections',
+  poolBusy: 'Busy connections',
+  poolWaiting: 'Requests waiting for a connection',
   postgresStatements: 'Statements',
-  postgresSeconds: 'Time waited for PostgreSQL',
-  primaryReads: 'Reads for which no replica was up to date',
+  postgresSeconds: 'Time spent waiting for PostgreSQL',
+  primaryReads: 'Reads on the primary because no replica was up to date',
   redisVersion: 'Redis',
-  redisTrouble: 'Trouble with Redis',
+  redisTrouble: 'Redis problem',
   redisRequests: 'Requests to Redis',
-  redisSeconds: 'Time waited for Redis',
+  redisSeconds: 'Time spent waiting for Redis',
 };
 
 const replicaFacts: Readonly<Record<string, string>> = {
   '': '',
   InUse: ': in use',
-  LagSeconds: ': behind the primary, at most',
+  LagSeconds: ': maximum lag',
   Reads: ': reads',
-  Trouble: ': trouble',
+  Trouble: ': problem',
 };
 
-/** The display name of a fact; undefined for those of a newer service. */
+/** The display name of a fact; undefined for a fact that only newer versions of the service have. */
 export function factName(name: string): string | undefined {
   const [, number, suffix = ''] = /^replica(\d+)(\w*)$/.exec(name) ?? [];
   const ofReplica = replicaFacts[suffix];

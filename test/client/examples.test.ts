@@ -26,7 +26,7 @@ test('a file of animals that is imported repeatedly is added once, and all anima
   // The order of concurrent lines is undefined.
   expect({ ...first, lines: first.lines.map((line) => line.replace(/\d/, 'N')) }).toEqual({
     exitCode: 0,
-    lines: ['Ozzy has the id N.', 'Maple has the id N.'],
+    lines: ['Added Ozzy with the id N.', 'Added Maple with the id N.'],
     stderr: '',
   });
   expect(await run(app, 'examples/add-animals.ts', file)).toEqual(first);
@@ -44,7 +44,7 @@ test('an invalid line is reported, and the others are added', async () => {
   await Bun.write(file, 'Rex\t7\n\t7\nKim\tcats\n');
   const { exitCode, lines } = await run(app, 'examples/add-animals.ts', file);
   expect(exitCode).toBe(1);
-  expect(lines[0]).toStartWith('Rex has the id ');
+  expect(lines[0]).toStartWith('Added Rex with the id ');
   expect(lines[1]).toBe('Line 2: The request body is invalid: name must not be empty.');
   expect(lines[2]).toStartWith('Line 3: ');
 });

@@ -50,7 +50,7 @@ async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await until(async () => (await (await ask()).text()).includes('api_key_banned'));
   await page.getByRole('link', { name: 'Bans' }).click();
   await page.getByRole('button', { name: /^Lift ban on key \d+ \(till, / }).click();
-  await page.getByText('No key is banned now').waitFor();
+  await page.getByText('No keys are banned').waitFor();
 
   await page.getByRole('link', { name: 'Animals' }).click();
   await page.getByRole('link', { name: 'Import' }).click();
@@ -60,7 +60,7 @@ async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByText('1 animal added and 1 line rejected').waitFor();
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Live').waitFor();
-  await page.getByText(/^[1-9]\d* in 5 minutes$/).waitFor();
+  await page.getByText(/^[1-9]\d* in the last 5 minutes$/).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).click();
   await page.getByText('Imported').first().waitFor();
   await page.getByRole('link', { name: 'System' }).click();

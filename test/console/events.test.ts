@@ -45,7 +45,7 @@ testInBrowser('a filter by type is in the address, and applies to new events', a
   const { page, send } = await opened('ben');
   await live(page);
   await page.getByRole('combobox', { name: 'Type' }).selectOption('order.*');
-  await page.getByText('None of the 500 newest events is of this type').or(page.locator('tbody')).waitFor();
+  await page.getByText('None of the 500 newest events have this type').or(page.locator('tbody')).waitFor();
   expect(page.url()).toEndWith('type=order.*');
   const pet = await send('POST', '/pets', { name: 'Rex', categoryId: 1 });
   const order = await send('POST', '/orders', { petId: pet.id });
@@ -89,5 +89,5 @@ testInBrowser('an outage is reported and passes by itself; leaving the page ends
   await page.getByRole('link', { name: 'Overview' }).click();
   await ended;
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  expect(await page.getByText('The service cannot be reached.').count()).toBe(0);
+  expect(await page.getByText('The service is unreachable.').count()).toBe(0);
 });

@@ -16,7 +16,7 @@ describe('coming in', () => {
     expect(page.url()).not.toContain('code');
     const other = await openPage();
     await other.goto(link);
-    await other.getByText('Sign in with a token, or ask for a new link').waitFor();
+    await other.getByText('Sign in with a token, or request a new link').waitFor();
     expect(other.url()).not.toContain('code');
   });
 
@@ -91,7 +91,7 @@ describe('accounts and keys', () => {
       expect(await page.content()).not.toContain(key);
 
       await page.getByRole('link', { name: 'Overview' }).click();
-      const shown = page.getByText(/^[\d,]+ in 5 minutes$/);
+      const shown = page.getByText(/^[\d,]+ in the last 5 minutes$/);
       const count = async () => Number.parseInt((await shown.innerText()).replaceAll(',', ''), 10);
       const before = await count();
       const answer = await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
@@ -108,7 +108,7 @@ describe('accounts and keys', () => {
       const ask = () => fetch(`${apiUrl}/v1/rate-limit`, { headers: { Authorization: `Bearer ${key}` } });
       const read = () => fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
       const page = await signedIn(await addOperator('hugo', 'admin'), '/bans');
-      await page.getByText('No key is banned now').waitFor();
+      await page.getByText('No keys are banned').waitFor();
       await until(async () => (await (await read()).text()).includes('api_key_banned'));
       await page.getByText('1 hour', { exact: true }).waitFor();
       await page.goto(`${page.url().split('#')[0]}#/keys/${keyId}`);
@@ -117,7 +117,7 @@ describe('accounts and keys', () => {
       await page.goto(`${page.url().split('#')[0]}#/bans`);
       await page.getByRole('button', { name: /^Lift ban on key \d+ \(Hammering, / }).click();
       await page.getByText(/^Lifted the ban on key \d+ \(Hammering/).waitFor();
-      await page.getByText('No key is banned now').waitFor();
+      await page.getByText('No keys are banned').waitFor();
       expect((await ask()).status).toBe(200);
     },
   );
@@ -148,7 +148,7 @@ describe('accounts and keys', () => {
       const statusOf = async (key: string) =>
         (await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } })).status;
       await page.getByRole('button', { name: /^Rotate key \d+ \(Leaving, / }).click();
-      await page.getByLabel('Grace period of the old key').selectOption('0');
+      await page.getByLabel('Grace period for the old key').selectOption('0');
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
       await page.getByRole('button', { name: "I've saved it" }).waitFor();
       const key = await page.getByRole('dialog').locator('code').innerText();
@@ -182,7 +182,7 @@ describe('accounts and keys', () => {
     await page.getByRole('dialog').getByLabel('Name').waitFor();
     await page.keyboard.type('Typed');
     await page.keyboard.press('Enter');
-    await page.getByText('Typed is closed').waitFor();
+    await page.getByText('Closed Typed').waitFor();
     expect(await focused(page)).not.toBe('');
     expect((await (await given()).app.admin.accounts.find(account.id)).closedAt).not.toBeNull();
   });
@@ -196,7 +196,7 @@ describe('the shop', () => {
     await page.getByLabel('Name', { exact: true }).fill('Wanda');
     await page.getByLabel('Category', { exact: true }).last().fill('9223372036854775807');
     await page.getByRole('dialog').getByRole('button', { name: 'Add animal' }).click();
-    const id = /animal (\d+)/.exec(await page.getByText(/^Wanda is animal/).innerText())?.[1] ?? '';
+    const id = /animal (\d+)/.exec(await page.getByText(/^Added Wanda as animal/).innerText())?.[1] ?? '';
     await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
     await page.getByRole('button', { name: 'Place order' }).click();
     await page.getByRole('dialog').getByLabel('Animal').fill(id);
@@ -206,7 +206,7 @@ describe('the shop', () => {
       ['Deliver', 'delivered'],
       ['Return', 'returned'],
     ] as const) {
-      await page.getByRole('button', { name: `${step}, order` }).click();
+      await page.getByRole('button', { name: `${step} order` }).click();
       await page.getByRole('dialog').getByRole('button', { name: step }).click();
       await page.getByRole('cell', { name: state }).waitFor();
     }
@@ -220,8 +220,8 @@ testInBrowser("a replaced token ends its operator's sessions, and the new token 
   const { signedIn, addOperator } = await given();
   const theirs = await signedIn(await addOperator('tom', 'viewer'), '/accounts');
   const page = await signedIn(await addOperator('ada', 'admin'), '/operators');
-  await page.getByRole('button', { name: 'Replace token of tom' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Replace token' }).click();
+  await page.getByRole('button', { name: 'Rotate token for tom' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate token' }).click();
   await page.getByRole('button', { name: "I've saved it" }).waitFor();
   const token = await page.getByRole('dialog').locator('code').innerText();
   await theirs.getByRole('link', { name: 'Bans' }).click();
@@ -251,9 +251,9 @@ testInBrowser('a backup is created with a label, verified and downloaded', async
   await page.getByRole('dialog').getByRole('button', { name: 'Create backup' }).click();
   await page.getByText(/^Created .*-before-upgrade\.backup\.$/).waitFor();
   await page.getByRole('button', { name: /^Verify / }).click();
-  await page.getByText('Sound', { exact: true }).waitFor();
+  await page.getByText('Intact', { exact: true }).waitFor();
   await page.reload();
-  await page.getByText('Sound', { exact: true }).waitFor();
+  await page.getByText('Intact', { exact: true }).waitFor();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: /^Download .*-before-upgrade/ }).click();
   const saved = await download;

@@ -14,7 +14,7 @@ testInBrowser('a new key is named, ends when it was chosen, and its curl command
   await dialog.getByLabel('Name', { exact: true }).fill('website');
   await dialog.getByLabel('Expires').selectOption('In 30 days');
   await dialog.getByRole('button', { name: 'Issue key' }).click();
-  await page.getByRole('heading', { name: 'New key “website” of Till shop' }).waitFor();
+  await page.getByRole('heading', { name: 'New key “website” for Till shop' }).waitFor();
   const command = await dialog.locator('pre').innerText();
   const [, bearer = '', url = ''] = /'Authorization: (Bearer [^']+)' (\S+)$/.exec(command) ?? [];
   expect((await fetch(url, { headers: { Authorization: bearer } })).status).toBe(200);
@@ -63,10 +63,10 @@ testInBrowser('a category in use is named in its row, and another session is end
   const token = await addOperator('orla', 'admin');
   await signedIn(token, '/');
   const page = await signedIn(token, '/categories');
-  await page.getByLabel('Name of category 41', { exact: true }).fill('Owls');
-  await page.getByRole('button', { name: 'Save the name of category 41' }).click();
+  await page.getByLabel('Name for category 41', { exact: true }).fill('Owls');
+  await page.getByRole('button', { name: 'Save name for category 41' }).click();
   await page.getByRole('link', { name: 'Owls' }).waitFor();
-  expect(await page.getByRole('heading', { name: 'In use without a name' }).count()).toBe(0);
+  expect(await page.getByRole('heading', { name: 'Unnamed categories in use' }).count()).toBe(0);
 
   await page.getByRole('link', { name: 'Operators' }).click();
   await page.getByRole('button', { name: /^End session/ }).click();

@@ -102,7 +102,7 @@ testInBrowser(
       .first()
       .click();
     await page.getByText(`Key ${successor.id}, ends in`).waitFor();
-    await page.getByText('No failed requests are remembered.').waitFor();
+    await page.getByText('No recent failed requests.').waitFor();
     await page
       .getByRole('link', { name: `key ${keyId}` })
       .first()
@@ -118,23 +118,23 @@ testInBrowser('Usage narrows error codes to an operation, and operations to an e
   const names = async (label: string) =>
     page.getByRole('table', { name: label }).locator('code.name').allInnerTexts();
   await page.getByRole('link', { name: 'placeOrder' }).click();
-  await page.getByText('Of placeOrder').waitFor();
+  await page.getByText('placeOrder · ').waitFor();
   expect(await names('Requests by error code')).toEqual(['pet_not_available']);
   await page.getByRole('link', { name: 'All operations' }).click();
   await page.getByRole('link', { name: 'pet_not_available' }).click();
-  await page.getByText('Answered with pet_not_available').waitFor();
+  await page.getByText('Responded with pet_not_available').waitFor();
   expect(await names('Requests by operation')).toEqual(['placeOrder']);
 });
 
 testInBrowser('a service that cannot be reached is not reported as healthy', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('lou', 'viewer'), '/system');
-  const info = page.getByRole('list', { name: 'Good to know' });
+  const info = page.getByRole('list', { name: 'Notes' });
   await info.getByText('No backups are scheduled').waitFor();
   await page.context().setOffline(true);
-  await page.getByText('The service cannot be reached.').waitFor();
+  await page.getByText('The service is unreachable.').waitFor();
   await info.waitFor({ state: 'detached' });
-  expect(await page.getByText('All is well.').count()).toBe(0);
+  expect(await page.getByText('Everything is working.').count()).toBe(0);
   await page.context().setOffline(false);
   await info.waitFor();
 });

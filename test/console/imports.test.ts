@@ -55,7 +55,7 @@ testInBrowser('rejected lines can be corrected, also by another operator and lat
   await page.getByRole('button', { name: 'Import 2 rows' }).click();
   await page.getByText('pets.csv: 1 animal added and 1 line rejected.').waitFor();
   const later = await signedIn(await addOperator('igor', 'admin'), '/animals/import');
-  await later.getByRole('button', { name: 'Rejected lines of pets.csv' }).click();
+  await later.getByRole('button', { name: 'Rejected lines in pets.csv' }).click();
   await later.getByRole('table', { name: 'Rejected lines' }).getByText('categoryId must be').waitFor();
   const download = later.waitForEvent('download');
   await later.getByRole('button', { name: 'Download' }).click();

@@ -42,7 +42,7 @@ testInBrowser('animals and orders begin with the newest, with totals, names and 
   await page.getByText('1 order', { exact: true }).waitFor();
   await page.getByRole('cell', { name: 'Cleo' }).waitFor();
   await page.getByLabel('Placed to').fill('2020-01-01');
-  await page.getByText('No order fits these filters.').waitFor();
+  await page.getByText('No orders match these filters.').waitFor();
 });
 
 testInBrowser('accounts are sorted by name, with the total, and keys filtered by state', async () => {

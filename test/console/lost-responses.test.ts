@@ -30,7 +30,7 @@ for (const end of ['broken', '502'] as const) {
       await loseOne(page, `**/accounts/${account.id}/keys`, end);
       const submit = page.getByRole('dialog').getByRole('button', { name: 'Issue key' });
       await submit.click();
-      await page.getByText('the outcome is not known').waitFor();
+      await page.getByText('the outcome is unknown').waitFor();
       // The list behind the dialog has the present state.
       await page.getByRole('table', { name: 'Keys' }).getByText('till').waitFor();
       await submit.click();

@@ -230,9 +230,9 @@ testInBrowser('a lost connection shows, and heals by itself', async () => {
   const page = await console.signedIn(token);
   await page.getByText('Live').waitFor();
   await page.context().setOffline(true);
-  await page.getByText('The service cannot be reached.').waitFor();
+  await page.getByText('The service is unreachable.').waitFor();
   await page.context().setOffline(false);
-  await page.getByText('The service cannot be reached.').waitFor({ state: 'detached' });
+  await page.getByText('The service is unreachable.').waitFor({ state: 'detached' });
   await page.getByText('Live').waitFor();
 });
 

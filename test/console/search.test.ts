@@ -33,7 +33,7 @@ testInBrowser('reports that nothing was found, and is not opened by typing into 
   expect(await page.getByRole('dialog').count()).toBe(0);
   await page.getByRole('button', { name: 'Search' }).click();
   await page.getByRole('dialog').getByRole('textbox').fill('no such thing');
-  await page.getByText('Nothing was found.').waitFor();
+  await page.getByText('No results.').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 });

@@ -137,12 +137,12 @@ testInBrowser('an admin sends one event again, and all behind an id', async () =
   await page.getByRole('button', { name: 'Redeliver delivery', exact: false }).click();
   await page.getByText('as a new delivery').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click();
-  await page.getByRole('status').getByText('Event 4 is sent again.').waitFor();
+  await page.getByRole('status').getByText('Event 4 will be sent again.').waitFor();
   expect(await pending()).toEqual([4n, 5n]);
   await page.getByRole('button', { name: `Redeliver webhook ${id}` }).click();
   await page.getByRole('textbox', { name: 'After event' }).fill('0');
   await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click();
-  await page.getByRole('status').getByText(`Events behind 0 are sent to webhook ${id} again.`).waitFor();
+  await page.getByRole('status').getByText(`Events after 0 will be sent to webhook ${id} again.`).waitFor();
   await until(async () => ((await storage.webhooks.find(id))?.position ?? 0n) < 2n ** 60n);
 });
 

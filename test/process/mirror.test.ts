@@ -149,7 +149,7 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     ]);
     const part = join(folder.path, `${name} without orders.db`);
     await using reading = startMirror(part, reader.key);
-    await reading.said('Read everything');
+    await reading.said('Copied everything');
     expect(await differenceOf(part, original, ['pet', 'category'])).toBeUndefined();
 
     // A position unknown to the store, as after a restore.
@@ -158,7 +158,7 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     using file = new Database(copy);
     file.run("UPDATE position SET event = 1000000000; UPDATE resources SET json = '{}'");
     await using again = startMirror();
-    await again.said('Read everything');
+    await again.said('Copied everything');
     await caughtUp(copy, original);
     expect(again.stderr()).toContain('Reading everything again.');
     expect(await differenceOf(copy, original)).toBeUndefined();

@@ -7,10 +7,10 @@ import { bare, projectFiles, type Source } from './sources.ts';
 const allowed: Allowances = {
   '.github': [1],
   '.': [0],
-  assets: [1],
+  assets: [0],
   bench: [0],
   client: [0],
-  console: [10],
+  console: [0],
   deploy: [5],
   docs: [3],
   examples: [0],
