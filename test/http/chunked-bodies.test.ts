@@ -68,20 +68,20 @@ async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[
 }
 
 describe.each(heads)('a request with %s and a malformed chunk gets one response', (_, sent) => {
-  test('with the head, or after a valid chunk', async () => {
+  test('if it arrives with the head, or after a valid chunk', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(`${sent}${good}zz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
     }
   });
 
-  test('after the head, and after a valid chunk', async () => {
+  test('if it arrives after the head, or after a valid chunk', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(sent + good, `zz\r\n${next}`)).length).toBe(1);
     }
   });
 });
 
-test('an oversized body gets one response, even with a malformed chunk after the bound', async () => {
+test('an oversized body gets one response, even with a malformed chunk beyond the limit', async () => {
   const sent = head('POST /v1/pets', authorization + json);
   const large = `5000\r\n${' '.repeat(0x5000)}\r\n`;
   expect((await inSteps(sent + large, `zz\r\n${next}`)).length).toBe(1);
@@ -91,13 +91,13 @@ test('an oversized body gets one response, even with a malformed chunk after the
 describe('a trailer', () => {
   const trailer = 'X-Checksum: 1\r\n\r\n';
 
-  test.each(heads)('after a request with %s gets no second response', async (_, sent) => {
+  test.each(heads)('does not cause a second response after a request with %s', async (_, sent) => {
     expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
     expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n`, trailer)).length).toBe(1);
     expect((await inSteps(sent, `2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
   });
 
-  test('with a creation prevents the creation', async () => {
+  test('prevents the creation of an animal', async () => {
     const { body } = newPetRequest('Trailer');
     expect((await inSteps(`${body}0\r\n${trailer}`)).map(({ status }) => status)).toEqual([400]);
     expect((await app.call('GET', '/pets?limit=100')).json).not.toContainEqual(
@@ -107,12 +107,12 @@ describe('a trailer', () => {
 });
 
 describe('the response to a chunked request closes the connection', () => {
-  test.each(heads)('of a request with %s', async (_, sent) => {
+  test.each(heads)('to a request with %s', async (_, sent) => {
     const [response, ...more] = await inSteps(sent, '2\r\n{}\r\n', '0\r\n\r\n');
     expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
   });
 
-  test('of a creation', async () => {
+  test('to a create request', async () => {
     const { name, body } = newPetRequest('Chunked');
     const [response, ...more] = await inSteps(body, '0\r\n\r\n');
     expect([response?.status, response?.headers.get('connection'), more]).toEqual([201, 'close', []]);
@@ -151,7 +151,7 @@ test('a request with an unnecessary chunked body gets a response that closes the
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);
 });
 
-test('all clients without a key that send the maximum of chunks receive their response', async () => {
+test('clients without a key that send the maximum number of chunks all receive their response', async () => {
   const body = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {

@@ -34,7 +34,7 @@ describe('If-Match', () => {
   test.each([
     ...['', ',', ' , ,', 'a', 'W/a', 'W/', '"', '"a', 'a"', 'w/"a"', 'W /"a"', '"a" "b"', '"a"b', '"a", b'],
     ...['"a", *', '*, "a"', '**', '"a b"', "'a'"],
-  ])('is refused: %s', (value) => {
+  ])('is rejected: %s', (value) => {
     expect(ifMatch(value)).toBeNull();
   });
 
@@ -51,7 +51,7 @@ describe('If-Match', () => {
   });
 });
 
-test('If-None-Match of a change that does not create is evaluated only if it is "*"', () => {
+test('If-None-Match on a change that creates nothing is evaluated only if it is "*"', () => {
   const read = (value: string) =>
     preconditionsOf(operations.updatePet, headersOf({ 'If-None-Match': value }));
   expect(read('*')).toEqual({ value: { isNew: true } });
@@ -62,7 +62,7 @@ describe('If-None-Match of a change', () => {
   const read = (value: string) =>
     preconditionsOf(operations.putCategory, headersOf({ 'If-None-Match': value }));
 
-  test('is "*"', () => {
+  test('may be "*"', () => {
     for (const value of ['*', ' *\t']) expect(read(value)).toEqual({ value: { isNew: true } });
   });
 
@@ -70,7 +70,7 @@ describe('If-None-Match of a change', () => {
     expect(read(value)).toMatchObject({ mistakes: [{ in: 'header', name: 'If-None-Match' }] });
   });
 
-  test('is reported together with If-Match', () => {
+  test('is reported together with mistakes in If-Match', () => {
     const headers = headersOf({ 'If-None-Match': 'a', 'If-Match': 'b' });
     const { mistakes } = preconditionsOf(operations.putCategory, headers) as { mistakes: { name: string }[] };
     expect(mistakes.map(({ name }) => name)).toEqual(['If-Match', 'If-None-Match']);

@@ -27,7 +27,7 @@ const kinds = [
 const pipelined = (line: string, headers: string) => `${line} HTTP/1.1\r\n${host}${headers}\r\n`.repeat(100);
 
 describe('pipelined requests', () => {
-  test.each(kinds)('of %s close the connection after some responses', async (_, line, headers) => {
+  test.each(kinds)('for %s close the connection after some responses', async (_, line, headers) => {
     const responses = await exchange(app.url, pipelined(line, headers));
     expect(responses.length).toBeLessThanOrEqual(freeResponsesPerMinute + 2);
     expect(responses.at(-1)?.headers.get('connection')).toBe('close');
@@ -42,7 +42,7 @@ describe('pipelined requests', () => {
     expect(responses.at(-1)?.headers.get('connection')).toBe('close');
   });
 
-  test('that are charged are all answered', async () => {
+  test('are all answered if they count against a limit', async () => {
     const line = 'GET /v1/pets';
     const key = `Authorization: Bearer ${app.key}\r\n`;
     const last = `${line} HTTP/1.1\r\n${host}${key}Connection: close\r\n\r\n`;

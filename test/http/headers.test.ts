@@ -53,7 +53,7 @@ const kinds = [
   },
 ];
 
-test('headers of a response do not leak into the next one', async () => {
+test('headers of one response do not leak into the next', async () => {
   for (const { kind, send, names } of kinds) {
     for (const before of kinds) {
       await before.send();

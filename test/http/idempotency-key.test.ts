@@ -37,11 +37,11 @@ describe('a key is read from', () => {
     expect(read(value)).toBe(expected);
   });
 
-  test('a missing header as undefined', () => {
+  test('a missing header, as undefined', () => {
     expect(read(undefined)).toBeUndefined();
   });
 
-  test('visible ASCII, quoted with escapes, unchanged', () => {
+  test('visible ASCII quoted with escapes, unchanged', () => {
     const visible = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
       minLength: 1,
@@ -101,7 +101,7 @@ describe('a key on the wire', () => {
     ['empty', 'Idempotency-Key:\r\n'],
     ['UTF-8', 'Idempotency-Key: cl\xc3\xa9\r\n'],
     ['bytes that are no UTF-8', 'Idempotency-Key: \xff\xfe\r\n'],
-  ])('is refused: %s', async (_, lines) => {
+  ])('is rejected: %s', async (_, lines) => {
     const answer = await raw(lines);
     expect(answer?.status).toBe(400);
     expect(answer?.body).toContain(blamed);

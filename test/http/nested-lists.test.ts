@@ -13,7 +13,7 @@ const nested: Operation = {
 const result = { status: 200, body: '[]', location: undefined, next: 'abc', isReplayed: false } as const;
 const answer = successAnswer(nested, { limit: 20 }, result, { base: '/v1', params: { categoryId: -7n } });
 
-test('links name the resource', () => {
+test('links contain the id of the resource', () => {
   expect(answer.headers.Link).toBe(
     '</v1/categories/-7/pets?limit=20&cursor=abc>; rel="next", </v1/categories/-7/pets?limit=20>; rel="first"',
   );

@@ -59,7 +59,7 @@ test('an outage is logged as two lines, with its duration and the number of reje
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
-test('another reason is a separate line once it persists, and does not reset the count', () => {
+test('a different reason is logged on a separate line once it persists, and does not reset the count', () => {
   const { log, lines } = keptLog('info');
   using outages = new Outages(log);
   const database = new Outage('PostgreSQL', outages.notice);
@@ -75,7 +75,7 @@ test('another reason is a separate line once it persists, and does not reset the
   ]);
 });
 
-test('requests rejected while every part works (a lock, a full queue) are one outage, which ends after a while without any', async () => {
+test('requests rejected while every part works (a lock, a full queue) are logged as one outage, which ends after a period without rejections', async () => {
   const { log, lines, said } = keptLog('info');
   using outages = new Outages(log, 10);
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
@@ -88,7 +88,7 @@ test('requests rejected while every part works (a lock, a full queue) are one ou
   ]);
 });
 
-test('at debug each rejected request has a line with its id and reason', () => {
+test('at level debug each rejected request is logged with its id and reason', () => {
   const { log, lines } = keptLog('debug');
   using outages = new Outages(log);
   outages.notice('degraded: PostgreSQL unavailable: gone', { part: 'PostgreSQL', works: false });

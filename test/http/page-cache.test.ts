@@ -45,7 +45,7 @@ test('different queries have different pages', async () => {
   }
 });
 
-test('a page is rendered again after a change of the catalogue', async () => {
+test('a page is rendered again after a change to the catalogue', async () => {
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);
   await addPets(app, 1);
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);

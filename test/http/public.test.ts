@@ -5,7 +5,7 @@ import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const page = '/openapi.json';
 
-test('an address gets a bounded number of responses without a key per minute, then 429', async () => {
+test('an address gets a limited number of responses per minute without a key, then 429', async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '3' });
   const get = (path: string, method = 'GET') => fetch(app.url + path, { method, redirect: 'manual' });
   expect([(await get(page)).status, (await get('/', 'HEAD')).status, (await get('/none')).status]).toEqual([
@@ -41,7 +41,7 @@ test('probes and requests with a key do not count against the address and are no
   expect((await fetch(`${app.url}/livez`)).status).toBe(200);
 });
 
-test('each client behind a trusted proxy has a separate minute', async () => {
+test('each client behind a trusted proxy has a separate limit', async () => {
   await using app = await startTestApp({
     PUBLIC_REQUESTS_PER_MINUTE: '1',
     TRUSTED_PROXIES: '127.0.0.1,::1',

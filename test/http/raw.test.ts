@@ -43,7 +43,7 @@ async function attack(...pieces: string[]): Promise<RawResponse[]> {
 
 const hidden = request('GET /v1/pets', 'hidden');
 
-test('a creation with a media type but neither length nor body gets an error for the missing body', async () => {
+test('a create request with a media type but neither length nor body gets an error about the missing body', async () => {
   const [answer] = await exchange(app.url, request('POST /v1/pets', 'a', json) + last);
   expect([answer?.status, answer?.body]).toEqual([
     400,
@@ -60,7 +60,7 @@ test('an empty line before a request gets a bare 400, a documented limit of the 
 });
 
 describe('pipelined requests', () => {
-  test('are answered in order, each with its own body', async () => {
+  test('are answered in order, each with the matching body', async () => {
     const sent = [
       request('GET /v1/pets?limit=0', 'a'),
       request('GET /v1/pets/99', 'b'),
@@ -77,7 +77,7 @@ describe('pipelined requests', () => {
     expect(responses[4]?.body).toContain('method_not_allowed');
   });
 
-  test('behind a creation that waits for the disk are never answered out of order', async () => {
+  test('behind a create request that waits for the disk are never answered out of order', async () => {
     // The runtime serves no request after an unanswered one. It closes the connection, and the client retries (RFC 9112, 9.3.2).
     const sent = request('GET /v1/pets/0', 'a') + post('b') + request('GET /v1/pets/0', 'c') + post('d');
     const responses = await exchange(app.url, sent + last);
@@ -94,7 +94,7 @@ describe('a body with contradictory lengths', () => {
     ['both lengths', `Content-Length: ${chunks.length}\r\n${chunked}`],
     ['a coding that is not the last', 'Transfer-Encoding: chunked, gzip\r\n'],
     ['two lengths', `Content-Length: 0\r\nContent-Length: ${chunks.length}\r\n`],
-  ])('is refused, and no part of it is taken for a request: %s', async (_, headers) => {
+  ])('is rejected, and no part of it is interpreted as a request: %s', async (_, headers) => {
     const responses = await attack(request('POST /v1/pets', 'broken', json + headers, chunks));
     expect(statusesOf(responses)).toEqual([400]);
   });
@@ -118,7 +118,7 @@ describe('a malformed head', () => {
     }
   });
 
-  test('with an invalid request id gets a generated one', async () => {
+  test('with an invalid request id gets a response with a generated one', async () => {
     const [response] = await attack(request('GET /v1/pets/0', '\xff\xfe'));
     expect(response?.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   });
@@ -170,7 +170,7 @@ describe('an unread body', () => {
   });
 
   // An immediate close would reset connections while clients still write, and many would not receive the answer.
-  test('that is declared too large is skipped, and the next request is answered', async () => {
+  test('is skipped if its declared length is too large, and the next request is answered', async () => {
     const body = hidden.padEnd(20_000);
     const responses = await attack(
       request('POST /v1/pets', 'refused', `${json}Content-Length: ${body.length}\r\n`, body),
@@ -196,7 +196,7 @@ describe('an unread body', () => {
     },
   );
 
-  test('that arrives in parts after the response is also skipped', async () => {
+  test('is also skipped if it arrives in parts after the response', async () => {
     const sent = keyless(json + length, '');
     const responses = await attack(sent, hidden.slice(0, 10), hidden.slice(10));
     expect(idsOf(responses)).not.toContain('hidden');
@@ -232,7 +232,7 @@ describe('a target in another form', () => {
     ['/%76%31/pets', '404 route_not_found'],
     ['/v1/pets/\xff\xfe', '404 pet_not_found'],
     ['/v1/pets?limit=\xd9\xa3', '400 invalid_parameter'],
-  ])('%s answers %s', async (target, code) => {
+  ])('%s is answered with %s', async (target, code) => {
     expect(await codeAt(target)).toBe(code);
   });
 
@@ -246,14 +246,14 @@ describe('a target in another form', () => {
     },
   );
 
-  test('of HTTP/1.0, without Host, is served', async () => {
+  test('of HTTP/1.0 without Host is accepted', async () => {
     const [response, ...more] = await exchange(app.url, `GET /v1/pets/0 HTTP/1.0\r\n${authorization}\r\n`);
     expect(response?.status).toBe(404);
     expect(response?.body).toContain('pet_not_found');
     expect(more).toEqual([]);
   });
 
-  test('that requests another protocol is answered in this one', async () => {
+  test('that requests another protocol is answered with HTTP/1.1', async () => {
     for (const upgrade of ['websocket', 'h2c']) {
       const [response] = await attack(
         request('GET /v1/pets/0', 'odd', `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`),

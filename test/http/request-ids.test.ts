@@ -34,7 +34,7 @@ describe.each(paths)('%s', (path) => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('has nosniff and Cache-Control', async () => {
+  test('has Cache-Control and X-Content-Type-Options: nosniff', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, headers } = await send(method);
       // A redirection has no body.
@@ -68,7 +68,7 @@ describe('500 internal_error', () => {
     throw new Error('a secret of the inside');
   };
 
-  test('when a page outside the version fails, under the id of the request', async () => {
+  test('is logged under the request id when a page outside the version prefix fails', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     const answer = publicRoutesOf(context, {
@@ -84,7 +84,7 @@ describe('500 internal_error', () => {
     expect(await expectLogged(response, lines)).toBe('mine');
   });
 
-  test('when the error response fails, under the id of the request', async () => {
+  test('is logged under the request id when the error response itself fails', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     const incoming = {
@@ -94,7 +94,7 @@ describe('500 internal_error', () => {
     expect(await expectLogged(await pipeline(context, incoming), lines)).toBe('mine');
   });
 
-  test('when the server fails first, under a generated id', async () => {
+  test('is logged under a generated id when the server fails before the request is read', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     let made = 0;

@@ -39,7 +39,7 @@ async function callInEveryWay(app: TestApp): Promise<void> {
 }
 
 describe('LOG_REQUESTS', () => {
-  test('all: every request has a line with its caller, address and outcome', async () => {
+  test('all: every request is logged with its caller, address and outcome', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     await callInEveryWay(under.app);
     const seen = under.requests().map((line) => {
@@ -70,7 +70,7 @@ describe('LOG_REQUESTS', () => {
     expect(JSON.stringify(under.lines)).not.toContain(under.app.key.slice(4, 30));
   });
 
-  test('all: a line has the size of the body', async () => {
+  test('all: a line contains the size of the body', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     const { app } = under;
     await app.call('POST', '/pets', { body: newPet() });
@@ -91,7 +91,7 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests().at(-1)).not.toHaveProperty('bytes');
   });
 
-  test('all: a line has the trace of a well-formed traceparent', async () => {
+  test('all: a line contains the trace id of a valid traceparent', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = '00f067aa0ba902b7';
@@ -142,13 +142,13 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests()).toEqual([]);
   });
 
-  test('is silent when the level excludes it', () => {
+  test('logs nothing if LOG_LEVEL excludes it', () => {
     const { log } = keptLog();
     log.level = 'warn';
     expect(requestLogOf(log, 'all', 500)).toBeUndefined();
   });
 
-  test('names the client behind a trusted proxy', async () => {
+  test('logs the address of the client behind a trusted proxy', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all', TRUSTED_PROXIES: '127.0.0.1' });
     for (const sent of ['203.0.113.7:4711', '2001:db8::7', 'junk']) {
       await under.app.call('GET', '/pets', { headers: { 'X-Forwarded-For': sent } });
@@ -164,7 +164,7 @@ describe('with any LOG_REQUESTS', () => {
   const told = (lines: readonly Readonly<Record<string, unknown>>[]) =>
     lines.filter(({ msg }) => !ofStart.includes(String(msg))).map(({ level: _, time: __, ...line }) => line);
 
-  test('a ban is logged when it begins, once, with its end', async () => {
+  test('a ban is logged once, when it begins, with its end', async () => {
     await using under = await appWith({ BAN_STRIKES: '2', BAN_FIRST_SECONDS: '300' });
     const { app, lines } = under;
     const { key, keyId, account } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
@@ -182,7 +182,7 @@ describe('with any LOG_REQUESTS', () => {
     expect(told(lines)).toEqual([ban]);
   });
 
-  test('a change of a key or its account by an operator is logged when the key is next used', async () => {
+  test("an operator's change to a key or its account is logged when the key is next used", async () => {
     await using under = await appWith({});
     const { app, lines } = under;
     const { key, keyId, account } = await app.tenant('free');
@@ -205,7 +205,7 @@ describe('with any LOG_REQUESTS', () => {
     ]);
   });
 
-  test('the first account and key are logged, and not the key itself', async () => {
+  test('the first account and the id of its key are logged, but not the key itself', async () => {
     await using under = await appWith({});
     expect(under.lines).toContainEqual(
       expect.objectContaining({ msg: 'created the first account and API key', account: 1, key: 1 }),

@@ -59,7 +59,7 @@ function anyCase(chance: Chance, index: number) {
   return { kind: { status, isEmpty }, own, ofRoute, admission, expected };
 }
 
-test('the headers of a response are those that it would have as the first', () => {
+test('the headers of a response do not depend on previous responses', () => {
   for (let index = 0; index < 5_000; index++) {
     const { kind, own, ofRoute, admission, expected } = anyCase(new Chance(1, index), index);
     const headers = headersOf(

@@ -16,7 +16,7 @@ const countsOf = async ({ app }: TestApp) => {
 };
 
 describe('every response under the version', () => {
-  test('is counted by its operation and outcome', async () => {
+  test('is counted by operation and outcome', async () => {
     await using app = await startTestApp({ CORS_ORIGINS: origin, AUTH_FAILURES_PER_MINUTE: '3' });
     const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
     await app.call('GET', '/pets');
@@ -56,7 +56,7 @@ describe('every response under the version', () => {
     expect(traffic?.inFlight).toBe(0);
   });
 
-  test('is counted by its key, with the time of the last use', async () => {
+  test('is counted by key, with the time of its last use', async () => {
     await using app = await startTestApp();
     const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 3, perDay: 9 });
     await app.call('GET', '/pets', { key });
@@ -97,7 +97,7 @@ describe('every response under the version', () => {
   });
 });
 
-test('counts are recorded before a clean stop', async () => {
+test('counts are recorded before a graceful stop', async () => {
   await using app = await startTestApp();
   await app.call('GET', '/pets');
   await app.restart();

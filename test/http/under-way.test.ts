@@ -21,7 +21,7 @@ function ask(port: number, path: string) {
   return { answered: answered.promise, closed };
 }
 
-test('a connection outlasts the idle time-out while its request is in flight, and is closed when idle again', async () => {
+test('a connection outlasts the idle timeout while its request is in flight, and is closed when it is idle again', async () => {
   const late = Promise.withResolvers<Response>();
   await using server = Bun.serve({
     port: 0,

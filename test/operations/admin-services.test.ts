@@ -12,7 +12,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-test('an ended key cannot be rotated, and its end is unchanged', async () => {
+test('an expired or revoked key cannot be rotated, and its end stays unchanged', async () => {
   const { id: accountId } = await accounts.create('shop', 'pro');
   const make = async (lifetimeMs?: number) => (await keys.create(accountId, 'till', lifetimeMs)).id;
   const [revoked, expired, rotated] = [await make(), await make(-1), await make()];

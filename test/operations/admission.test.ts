@@ -118,7 +118,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(bench.asked).toEqual({ lookUps, readings: 1 });
     });
 
-    test('do not block valid keys of their address, even a new one', async () => {
+    test('do not block valid keys from the same address, not even a new one', async () => {
       await using bench = await open();
       for (let failure = 0; failure < 6; failure++) await bench.admit(makeKey(randomBytes));
       const { key, id } = await bench.admin.create(bench.accountId, 'new');
@@ -128,7 +128,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(await bench.admit(key)).toBe('too_many_failed_authentications');
     });
 
-    test('and revoked ones are looked up once, until callers change', async () => {
+    test('and revoked keys are looked up only once until callers change', async () => {
       await using bench = await open();
       const { key, id } = await bench.admin.create(bench.accountId, 'leaked');
       await bench.admin.revoke(id);

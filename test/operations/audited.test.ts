@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const entries = (object?: string) => audit.list(undefined, 100_000, { object });
 
-test('every unit of an operator names its subject', () => {
+test('every unit of work for operators names its subject', () => {
   const ofTheServiceItself = [
     ...['createFirstKey', 'createPetOnce', 'once', 'audited', 'auditedOnce'],
     ...['addSession', 'useSession', 'removeSession'],
@@ -44,7 +44,7 @@ test('every unit of an operator names its subject', () => {
   expect([...withSubject, ...ofTheServiceItself].sort()).toEqual(Object.keys(units).sort());
 });
 
-test('an entry has actor, time, operation, object, and the state before and after', async () => {
+test('an entry contains the actor, the time, the operation, the object, and its state before and after', async () => {
   const { id } = await accounts.create('Shop', 'pro');
   const from = admin.clock.now();
   await accounts.update(id, { name: 'Corner shop', plan: 'business' });
@@ -72,7 +72,7 @@ test('a rejected change leaves no entry', async () => {
   expect((await entries()).length).toBe(before.length + 1);
 });
 
-test('a change without effect is not recorded', async () => {
+test('a change that has no effect is not recorded', async () => {
   const { id } = await accounts.create('Closed', 'free');
   await accounts.close(id);
   const before = await entries();
@@ -90,7 +90,7 @@ test('a new token is recorded, even one with the same last four characters', asy
   expect(latest).toMatchObject({ operation: 'rotateOperator', before: latest?.after });
 });
 
-test('an export has all matching entries, over several pages, oldest first', async () => {
+test('an export contains all matching entries from several pages, oldest first', async () => {
   const at = 1_700_000_000_000;
   const entry = { actor: 'operator:long', operation: 'updateAccount', before: null, after: null };
   const write = (index: number) =>
@@ -109,7 +109,7 @@ test('an export has all matching entries, over several pages, oldest first', asy
   }
 });
 
-test('a process that dies while it lifts a ban leaves an entry of the attempt', async () => {
+test('a process that is killed while it lifts a ban leaves an entry for the attempt', async () => {
   const { id: accountId } = await accounts.create('crowd', 'enterprise', { perMinute: 1, perDay: 1 });
   const { id } = await keys.create(accountId, 'till');
   const ban = { keyId: id, bannedUntil: Math.ceil(Date.now() / 1_000) + 60, level: 1 };
@@ -123,7 +123,7 @@ test('a process that dies while it lifts a ban leaves an entry of the attempt', 
   expect(JSON.parse(entry?.after ?? '')).toMatchObject({ level: 1 });
 });
 
-test('a lift whose result cannot be recorded is reported as done', async () => {
+test('lifting a ban is reported as successful even if the result cannot be recorded', async () => {
   const { id: accountId } = await accounts.create('crowd', 'enterprise', { perMinute: 1, perDay: 1 });
   const { id } = await keys.create(accountId, 'till');
   const ban = { keyId: id, bannedUntil: Math.ceil(Date.now() / 1_000) + 60, level: 1 };
@@ -146,7 +146,7 @@ test('a lift whose result cannot be recorded is reported as done', async () => {
   );
 });
 
-test('limits derived from a plan are those of the plan of the account at the time of writing', async () => {
+test("limits derived from a plan are those of the account's plan at the time of the write", async () => {
   const { id } = await accounts.create('moving', 'enterprise', { perMinute: 10, perDay: 100 });
   let reads = 0;
   /** Changes the limits behind the first read. */

@@ -45,7 +45,7 @@ function started(settings: BackupSettings = daily): BackupOperations {
 const actor = { kind: 'operator', name: 'anna' } as const;
 
 describe('backups of the service', () => {
-  test('are due immediately if there is none, and later when the latest is as old as the interval, also after a restart', async () => {
+  test('are due immediately if there is none, and otherwise when the latest is as old as the interval, even after a restart', async () => {
     const first = started();
     expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
     clock.advance(24 * hour - 1);
@@ -90,7 +90,7 @@ describe('backups of the service', () => {
     ]);
   });
 
-  test('have the result of their last verification, also after a restart, until they are deleted', async () => {
+  test('keep the result of their last verification until they are deleted, even after a restart', async () => {
     const { name } = await started().create(actor, 'manual');
     clock.advance(hour);
     const { counts } = await started().verify(name);
@@ -110,7 +110,7 @@ describe('backups of the service', () => {
     expect(readdirSync(backups).filter((file) => file.endsWith('.verified'))).toEqual([`${name}.verified`]);
   });
 
-  test('are made and kept even if there are some with a future date', async () => {
+  test('are created and kept even if some have a date in the future', async () => {
     const operations = started({ ...daily, keep: 1 });
     await operations.makeDue();
     const name = 'store-2027-01-15T100000Z.backup';
@@ -124,7 +124,7 @@ describe('backups of the service', () => {
     expect((await operations.state()).backups).toHaveLength(1);
   });
 
-  test('that fail report the reason until one succeeds, and are retried after five minutes', async () => {
+  test('are retried five minutes after a failure, and the reason is reported until one succeeds', async () => {
     writeFileSync(backups, 'in the way');
     const operations = started();
     expect(await operations.makeDue()).toMatchObject({
@@ -146,7 +146,7 @@ describe('backups of the service', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
-  test('have metrics: the latest in the folder, also after a restart, and the numbers created and failed by this service', async () => {
+  test('have metrics for the latest one in the folder, even after a restart, and for the numbers created and failed', async () => {
     const first = started();
     expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.figures())?.latest).toBeUndefined();
@@ -173,7 +173,7 @@ describe('backups of the service', () => {
     expect(readdirSync(backups).sort()).toEqual([stranger, name].sort());
   });
 
-  test('are only made on request without an interval', async () => {
+  test('are created only on request if no interval is set', async () => {
     const operations = started({ everyMs: undefined, keep: 3 });
     expect(await operations.makeDue()).toBeUndefined();
     expect(await operations.state()).toMatchObject({ folder: backups, everySeconds: null, backups: [] });
@@ -181,7 +181,7 @@ describe('backups of the service', () => {
 });
 
 describe('createBackup', () => {
-  test('reports a backup that was made but could not be recorded', async () => {
+  test('reports a backup that was created but could not be recorded', async () => {
     const data = dataFileIn(folder.path);
     const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
     const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };

@@ -13,7 +13,7 @@ async function filled(url: string): Promise<void> {
   for (const name of ['one', 'two']) await admin.keys.create(id, name);
 }
 
-test('a source that changes during the copy is named in the message', async () => {
+test('the error for a source that changes during the copy names the source', async () => {
   await using folder = await temporaryFolder();
   const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
   await filled(`sqlite:${from}`);
@@ -30,7 +30,7 @@ test('a source that changes during the copy is named in the message', async () =
   await expect(verified).rejects.not.toThrow(/The target was written/);
 });
 
-test('a store in memory is rejected as source and target', async () => {
+test('an in-memory store is rejected as source and as target', async () => {
   await using folder = await temporaryFolder();
   const from = `sqlite:${join(folder.path, 'from.db')}`;
   await filled(from);

@@ -44,14 +44,14 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
   (_name, place) => {
     const test = storeTests(place);
 
-    test('an event recorded while an empty page is read is on the next page', async (bench) => {
+    test('an event recorded while an empty page is read appears on the next page', async (bench) => {
       const { page } = racing(bench);
       const empty = await page();
       expect(empty).toEqual({ ids: [], next: 0n });
       expect(await page(empty.next)).toEqual({ ids: [1n], next: 1n });
     });
 
-    test('an event recorded while a reader at the end asks for more is on the next page', async (bench) => {
+    test('an event recorded while a reader requests the page after the last one appears on the next page', async (bench) => {
       const { change, page } = racing(bench);
       await change();
       expect(await page(1n)).toEqual({ ids: [], next: 1n });
@@ -67,7 +67,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       await expect(reading()).rejects.toThrow('the oldest retained id is 4.');
     });
 
-    test('an event recorded while the end of an empty feed is read is after that end', async (bench) => {
+    test('an event recorded while the end of an empty feed is read comes after that end', async (bench) => {
       const { feed, page } = racing(bench);
       const { items, next } = await feed.newest(1, wanted);
       expect([items, next]).toEqual([[], '0']);

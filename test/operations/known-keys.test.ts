@@ -23,7 +23,7 @@ async function open() {
   return { path, store, print, make, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test('the known keys are all keys of several pages, and later new ones', async () => {
+test('the known keys are read from several pages, and later include new ones', async () => {
   await using bench = await open();
   await Promise.all(Array.from({ length: 1_001 }, (_, index) => bench.make(index)));
   const known = new KnownKeys(bench.store.keys);
@@ -37,7 +37,7 @@ test('the known keys are all keys of several pages, and later new ones', async (
   expect([known.version, known.mayHave(bench.print(1_001))]).toEqual([8, true]);
 });
 
-test('the known keys are read again after the store was restored to an earlier state and reuses ids', async () => {
+test('the known keys are read again after the store is restored to an earlier state and reuses ids', async () => {
   await using bench = await open();
   for (let index = 0; index < 3; index++) await bench.make(index);
   const known = new KnownKeys(bench.store.keys);

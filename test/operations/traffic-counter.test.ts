@@ -29,7 +29,7 @@ function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
 }
 
 describe('minutes', () => {
-  test('have every request once, whenever they are taken and under clock changes', () => {
+  test('contain every request once, whenever they are taken, even if the clock changes', () => {
     const request = fc.record({
       operation: fc.constantFrom<OperationId | undefined>(
         ...allOperations.map(({ operationId }) => operationId),
@@ -61,7 +61,7 @@ describe('minutes', () => {
     });
   });
 
-  test('have the latency of every request once, by its bucket', () => {
+  test('contain the latency of every request once, by bucket', () => {
     const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
     const minute = clock.now();
     const taken: LatencyUsage[] = [];
@@ -118,7 +118,7 @@ describe('seconds', () => {
 });
 
 describe('latency', () => {
-  test('is in the bucket of the first bound that it does not exceed', () => {
+  test('is counted in the bucket of the first bound that it does not exceed', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     counter.count('listPets', undefined, undefined, justNow() - 3);
     counter.count('listPets', undefined, undefined, justNow() - 20_000);
@@ -134,7 +134,7 @@ describe('latency', () => {
 });
 
 describe('keys', () => {
-  test('have their requests by outcome, those of deprecated operations, and the last minute', () => {
+  test('have counts by outcome and of deprecated operations, and the minute of their last use', () => {
     const { clock, counter } = counterAt('2027-01-15T10:58:30Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     counter.count('getPet', 'pet_not_found', callerOf(7), justNow());
@@ -156,7 +156,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('have a row for each hour, oldest first, until it is dropped', () => {
+  test('have a row for each hour, oldest first, until the row is dropped', () => {
     const { clock, counter } = counterAt('2027-01-15T10:59:59Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     clock.advance(1);
@@ -175,7 +175,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('are bounded, and others are counted as lost', () => {
+  test('are limited in number, and requests of any further ones are counted as lost', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     let calls = 0;
     counter.keys.whenMany = () => {
@@ -195,7 +195,7 @@ describe('keys', () => {
   });
 });
 
-test('the counters of two processes are added up by name', () => {
+test('the counters of two processes are summed by name', () => {
   const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
   counter.count('listPets', undefined, undefined, justNow());
   clock.advance(1);

@@ -60,7 +60,7 @@ function recording({ store, clock }: Bench) {
 const all = (requests: number) => ({ ofKeys: requests, ofMinutes: requests, ofLatencies: requests });
 
 describe('usage', () => {
-  test('is written in small groups, and once', async (bench) => {
+  test('is written once, in small groups', async (bench) => {
     await using under = recording(bench);
     under.useAll();
     await under.recorder.record();
@@ -70,7 +70,7 @@ describe('usage', () => {
     expect(await under.stored()).toEqual(all(keys));
   });
 
-  test('is written later after a failed write', async (bench) => {
+  test('is written again after a failed write', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     under.useAll();
@@ -86,7 +86,7 @@ describe('usage', () => {
     expect(under.told).toEqual([]);
   });
 
-  test('of many keys is written early', async (bench) => {
+  test('is written early if it covers many keys', async (bench) => {
     await using under = recording(bench);
     for (let keyId = 1; keyId <= 10_000; keyId++) under.use(keyId);
     // Waits for the write that began automatically.
@@ -94,7 +94,7 @@ describe('usage', () => {
     expect(await under.stored()).toEqual(all(10_000));
   });
 
-  test('is complete after a clean stop', async (bench) => {
+  test('is complete after a graceful stop', async (bench) => {
     const under = recording(bench);
     await under.recorder.record();
     const [alive] = await bench.store.instances.list();
@@ -110,7 +110,7 @@ describe('usage', () => {
     expect((await bench.store.instances.list())[0]?.seenAt).toBe(0);
   });
 
-  test('that is lost because too much is pending is reported', async (bench) => {
+  test('is reported as lost if too much is pending', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     for (let keyId = 1; keyId <= 40_002; keyId++) under.use(keyId);

@@ -54,7 +54,7 @@ workersTest(
   },
 );
 
-test('the listener makes a backup of a service with workers in a separate process', async () => {
+test('the admin listener of a service with workers creates a backup in a separate process', async () => {
   await using folder = await temporaryFolder();
   const backups = join(folder.path, 'backups');
   await using service = await startService(folder.path, {
@@ -74,7 +74,7 @@ test('the listener makes a backup of a service with workers in a separate proces
   expect(verified.status).toBe(200);
 });
 
-test('without a terminal the service prints the address of the console without a sign-in code', async () => {
+test("without a terminal the service prints the console's address without a sign-in code", async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const url = /^Console {12}(http:\/\/127\.0\.0\.1:\d+)$/m.exec(service.stdout())?.[1] ?? '';
@@ -82,7 +82,7 @@ test('without a terminal the service prints the address of the console without a
   expect(service.stdout()).not.toContain('code');
 });
 
-test('without a terminal the log has a command that creates a token for the console', async () => {
+test('without a terminal the log shows a command that creates a token for the console', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   await service.logged('the console needs an operator token');

@@ -35,7 +35,7 @@ async function succeed(folder: string, ...words: string[]): Promise<string> {
   return stdout;
 }
 
-test('a restored store has exactly the animals, keys, counts and bans of the backup', async () => {
+test('a restored store contains exactly the animals, keys, counts and bans of the backup', async () => {
   await using folder = await sampleCopy();
   const { key, bannedKey } = sample;
   let remaining = 0;
@@ -64,7 +64,7 @@ test('a restored store has exactly the animals, keys, counts and bans of the bac
   expect(service.stderr()).not.toContain('other users of this machine');
 });
 
-test('a store that a service or a command uses is not replaced by a restore', async () => {
+test('a store that is used by a service or a command is not replaced by a restore', async () => {
   await using folder = await sampleCopy();
   {
     await using service = await startService(folder.path, strict);
@@ -85,7 +85,7 @@ test('a store that a service or a command uses is not replaced by a restore', as
   ]);
 });
 
-test('the service makes a backup when the latest is older than the interval, and deletes only old backups', async () => {
+test('the service creates a backup when the latest is older than the interval, and deletes only old backups', async () => {
   await using folder = await sampleCopy();
   const { key } = sample;
   const backups = join(folder.path, 'backups');
@@ -114,7 +114,7 @@ test('the service makes a backup when the latest is older than the interval, and
   await succeed(folder.path, 'backup', 'verify', join(backups, made()[0] as string));
 });
 
-test('several workers make one backup', async () => {
+test('several workers create a single backup', async () => {
   await using folder = await sampleCopy();
   const backups = join(folder.path, 'backups');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', WORKERS: '2' };

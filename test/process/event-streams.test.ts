@@ -64,7 +64,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 describe.skipIf(cluster === undefined)('two instances', () => {
   const { instances, operator } = cluster ?? ({} as NonNullable<typeof cluster>);
 
-  test('stream the commits of each other, resume streams of each other, and end them when a key is revoked', async () => {
+  test("stream each other's commits, resume each other's streams, and end them when a key is revoked", async () => {
     const [one, other] = instances as [Service, Service];
     const { id } = await operator.accounts.create('reader', 'enterprise', ample);
     const { key, id: keyId } = await operator.keys.create(id, 'reader', undefined, scopes);
@@ -95,7 +95,7 @@ test('a stop ends streams immediately, even those of readers that do not read', 
   expect(await service.exited).toBe(0);
 });
 
-test('a stream is not idle: IDLE_TIMEOUT_SECONDS does not close it', async () => {
+test('a stream is never closed as idle by IDLE_TIMEOUT_SECONDS', async () => {
   await using own = await serving({ IDLE_TIMEOUT_SECONDS: '1' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
@@ -111,7 +111,7 @@ test('a stream is not idle: IDLE_TIMEOUT_SECONDS does not close it', async () =>
   expect(source.hasEnded).toBe(false);
 });
 
-test('a stream survives many connections at MAX_CONNECTIONS', async () => {
+test('a stream survives many new connections when MAX_CONNECTIONS is reached', async () => {
   await using own = await serving({ MAX_CONNECTIONS: '20' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });

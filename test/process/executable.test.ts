@@ -57,7 +57,7 @@ test('the file contains no traces of the build machine', () => {
   expect(readFileSync(executable.path).includes(root)).toBe(false);
 });
 
-test('in an empty folder, without Node or any other program, it serves the API, all pages and the console, and keeps the data', async () => {
+test('in an empty folder, without Node.js or any other program, it serves the API, all pages and the console, and keeps the data', async () => {
   await using place = await EmptyPlace.make(executable);
   let key: string;
   {
@@ -105,7 +105,7 @@ testBareRoot('it runs with only a C library and one writable folder', async () =
   await stop(service);
 });
 
-test('its workers run the same file, serve and write, and end with it', async () => {
+test('its workers run the same file, serve and write, and exit with it', async () => {
   await using place = await EmptyPlace.make(executable);
   await using service = await place.serve({ WORKERS: '2' });
   const workers = childrenOf(service.pid);

@@ -32,7 +32,7 @@ test('a failure is logged with its route instead of its URL, which may contain a
   expect(service.stderr()).not.toContain(secret);
 });
 
-test('an incomplete or malformed body is not logged, because it is no failure of the service', async () => {
+test("an incomplete or malformed body is not logged, because it is the client's mistake", async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   const key = await issueKey(folder.path, 'pro');

@@ -16,13 +16,13 @@ function optionsOf(pid: number): Record<string, string> {
 }
 
 describe('the runtime has its options for memory', () => {
-  test('in a service that was started without them', async () => {
+  test('in a service that is started without them', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
     expect(optionsOf(service.pid)).toEqual(memoryOptions);
   });
 
-  test('in each worker, where those that the operator sets keep their values', async () => {
+  test('in each worker, without overriding values set by the operator', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { WORKERS: '2', MIMALLOC_PURGE_DELAY: '10' });
     const processes = [service.pid, ...childrenOf(service.pid)];
@@ -31,7 +31,7 @@ describe('the runtime has its options for memory', () => {
   });
 
   test.each(['Dockerfile', 'deploy/animal-store.service'])(
-    'in %s, so that it need not start again',
+    'in %s, so that the service need not restart itself',
     (file) => {
       const text = readFileSync(join(root, file), 'utf8');
       for (const [name, value] of Object.entries(memoryOptions)) expect(text).toContain(`${name}=${value}`);

@@ -107,7 +107,7 @@ const runs = [
 ] as const;
 
 describe.each(Object.entries(places))('a copy of a store in %s', (name, open) => {
-  test('equals it byte for byte, under kills and concurrent writes', async () => {
+  test('equals the store byte for byte, despite kills and concurrent writes', async () => {
     await using place = await open();
     if (place === undefined) return;
     const account = await place.operator.accounts.create('mirror', 'enterprise', ample);

@@ -58,7 +58,7 @@ test('the commands back up a running service and restore its animals, keys and c
   expect((await client.get('/events?after=2')).status).toBe(410);
 });
 
-test('the service makes backups as the page says', async () => {
+test('the service creates backups as documented', async () => {
   await using folder = await temporaryFolder();
   const backups = join(folder.path, 'backups');
   await mkdir(backups);

@@ -80,7 +80,7 @@ for (const { name, file, command, testIt } of samples) {
 
 const typescript = [process.execPath];
 
-test('the samples for pages count every animal, over several pages', async () => {
+test('the samples for pagination count every animal over several pages', async () => {
   await using own = await startTestApp();
   const client = clientOf(own.url, own.key);
   for (let n = 0; n < 205; n++) await client.add(`Ozzy ${n}`);

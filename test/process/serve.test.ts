@@ -45,7 +45,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('when the process that started it is gone', () => {
-  test('a service of npx stops in good order, for npx does not pass signals on', async () => {
+  test('a service started by npx stops gracefully, because npx does not forward signals', async () => {
     await using place = await newWorkplace();
     await using started = await startedByShell(place, 'exec');
     const { shell, url } = started;
@@ -54,7 +54,7 @@ describe('when the process that started it is gone', () => {
     await expect(fetch(`${url}/livez`)).rejects.toThrow();
   });
 
-  test('any other service goes on', async () => {
+  test('any other service keeps running', async () => {
     await using place = await newWorkplace();
     await using started = await startedByShell(place, 'start');
     const { shell, url, pid } = started;
@@ -71,7 +71,7 @@ describe('when the process that started it is gone', () => {
   });
 });
 
-test('signals within a second count as one, and a later one ends the service immediately', async () => {
+test('signals within a second count as one, and a later one stops the service immediately', async () => {
   await using place = await newWorkplace();
   let exitCode: number | undefined = 0;
   let tookMs = 0;
@@ -115,7 +115,7 @@ testWith({ name: 'nohup on Linux', package: 'coreutils' }, ['nohup', 'test', '-e
   },
 );
 
-test('an address of another machine stops the start with a message that names HOST', async () => {
+test('an address of another machine prevents the start with a message that names HOST', async () => {
   await using place = await newWorkplace();
   for (const HOST of ['192.0.2.1', 'nowhere.invalid', 'no name at all']) {
     const { exitCode, stdout, stderr } = await place.run(['serve'], { environment: { HOST } });

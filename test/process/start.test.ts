@@ -21,7 +21,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
   },
 );
 
-test('without a terminal the first key goes to no log: only its owner can read it, in a file that is named', async () => {
+test('without a terminal the first key is not logged, but written to a file that only its owner can read', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   expect(service.firstKey).toMatch(/^ask_\w{38}$/);
@@ -31,7 +31,7 @@ test('without a terminal the first key goes to no log: only its owner can read i
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('if the first key cannot be written, the key is not printed, but a working command that issues another one is', async () => {
+test('if the first key cannot be written, a command that issues another one is printed instead of the key', async () => {
   await using folder = await temporaryFolder();
   // A folder in place of the file.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
@@ -53,7 +53,7 @@ test('a .env that cannot be read prevents the start, and no store is created', a
   expect(existsSync(dataFileIn(folder.path))).toBe(false);
 });
 
-test('a second start says nothing of a key, and knows the data and the key of the first', async () => {
+test('a second start prints no key, and keeps the data and the key of the first', async () => {
   await using folder = await temporaryFolder();
   let key: string;
   {
@@ -69,7 +69,7 @@ test('a second start says nothing of a key, and knows the data and the key of th
   expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
 });
 
-test('a port that is taken is named, with exit code 1, and the first key is not lost by it', async () => {
+test('a start on a port in use exits with code 1, names the port and keeps the first key', async () => {
   await using folder = await temporaryFolder();
   using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const environment = { ...settingsIn(folder.path), PORT: String(taken.port) };
@@ -82,7 +82,7 @@ test('a port that is taken is named, with exit code 1, and the first key is not 
   await second.said(/^Manage .*\n/m);
 });
 
-test.each(['1', '2'])('SIGUSR1 and SIGUSR2 do not end a service with WORKERS=%s', async (WORKERS) => {
+test.each(['1', '2'])('SIGUSR1 and SIGUSR2 do not stop a service with WORKERS=%s', async (WORKERS) => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { WORKERS, DRAIN_SECONDS: '0' });
   for (const pid of [service.pid, ...childrenOf(service.pid)]) {

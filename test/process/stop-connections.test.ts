@@ -20,7 +20,7 @@ embeddedTests(filtering)(
   (stores) => stopUnderFew(stores.beginDrained),
 );
 
-test('a stop waits for a request in progress, and not for connections without a request or with half a head', async () => {
+test('a stop waits for requests in flight, but not for connections without a request or with an incomplete head', async () => {
   await using quietFolder = await temporaryFolder();
   await using busyFolder = await temporaryFolder();
   // Within the drain, as the system passes on a connection without a byte after about a second.

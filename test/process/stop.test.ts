@@ -13,13 +13,13 @@ const stopping = '"msg":"stopping"';
 
 describe('draining', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: the next request of each of 32 idle clients is answered, and closes the connection`, async () => {
+    test(`${signal}: the next request of each of 32 idle clients is answered, and its connection is closed`, async () => {
       const { closed, failures, exitCode } = await drainUnder({ clients: 32, signal });
       expect({ closed, failures, exitCode }).toEqual({ closed: 32, failures: [], exitCode: 0 });
     });
   }
 
-  test('/readyz returns 503 at once, while requests are still answered', async () => {
+  test('/readyz returns 503 immediately, while requests are still answered', async () => {
     await using folder = await temporaryFolder();
     // The longest drain, so that a slow machine sends all these requests within it.
     await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
@@ -35,7 +35,7 @@ describe('draining', () => {
     expect(await service.exited).toBe(0);
   });
 
-  test('a stop waits for a slow body, and ends despite one that never ends', async () => {
+  test('a stop waits for a slow body, but not forever for one that never ends', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
     const key = service.firstKey ?? '';
@@ -56,7 +56,7 @@ describe('draining', () => {
 });
 
 describe('stopping', () => {
-  test('a stop writes the counts exactly, and the next start continues them', async () => {
+  test('a stop saves exact counts, and the next start continues them', async () => {
     await using folder = await temporaryFolder();
     let key: string;
     {

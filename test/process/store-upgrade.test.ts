@@ -27,7 +27,7 @@ function stateOf(folder: string) {
 
 const namesIn = (text: string) => (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
 
-test('a store of version 1.0.0 keeps its animals and its key; counts and bans begin again, and its limits file stays unread', async () => {
+test('a store of version 1.0.0 keeps its animals and its key, but its counts and bans start again', async () => {
   await using folder = await temporaryFolder();
   const former = join(folder.path, 'store.limits.db');
   await writeOldStore(dataFileIn(folder.path), former);
@@ -45,7 +45,7 @@ test('a store of version 1.0.0 keeps its animals and its key; counts and bans be
   expect(readFileSync(former)).toEqual(before);
 });
 
-test('a store that is being served is not touched by a newer start that is refused, nor by a newer command line', async () => {
+test('a store that is being served is changed neither by a newer service, whose start is refused, nor by a newer command', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
@@ -62,7 +62,7 @@ test('a store that is being served is not touched by a newer start that is refus
   expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ status: 'ready' });
 });
 
-test('a newer command line upgrades a store that nobody serves, also when several begin at once', async () => {
+test('a newer command upgrades a store that is not being served, even if several start at once', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
@@ -94,7 +94,7 @@ test('a running command of an older version does not write into an upgraded stor
 
 const known = dataMigrations.length;
 
-test('a service whose data file is upgraded under it answers 503, says so once and on /readyz, and stops in order', async () => {
+test('a service whose data file is upgraded by another process answers 503, reports it once and on /readyz, and stops gracefully', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   const client = clientOf(service.url, service.firstKey ?? '');

@@ -67,7 +67,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
   }
   const test = testWith(requirement, [...command, '--version']);
 
-  test('stores each event once, for repeated and concurrent deliveries and after a crash', async () => {
+  test('stores each event once, despite repeated and concurrent deliveries and after a crash', async () => {
     const inbox = `${file}.inbox`;
     {
       await using receiver = await startReceiver(inbox);
@@ -85,7 +85,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
     expect(await receiver.events(1)).toEqual(['evt_4 pet.created']);
   });
 
-  test('rejects deliveries with a wrong signature or an old timestamp with 400', async () => {
+  test('rejects deliveries with an invalid signature or an old timestamp with 400', async () => {
     await using receiver = await startReceiver(`${file}.rejected`);
     const foreign = `whsec_${btoa('c'.repeat(24))}`;
     const wrong = [{ secret: foreign }, { ageSeconds: 330 }, { ageSeconds: -330 }, { body: bodyOf(2) }];

@@ -79,7 +79,7 @@ test('metrics sum up all workers, including those that have ended', async (store
   await counted(asked + (await ask(service, key, (count) => count === 20)));
 });
 
-test('every worker applies the log settings of an operator, also one that starts later', async (stores) => {
+test("every worker applies an operator's log settings, even if it starts later", async (stores) => {
   await using service = await stores.startInstance({ ADMIN_PORT: '0' });
   const { key } = await stores.issueKey();
   const operator = await operatorOf(service, stores);
@@ -106,7 +106,7 @@ test('the usage of all workers is recorded when they stop', async (stores) => {
   expect(periods.reduce((sum, { ok }) => sum + ok, 0)).toBe(asked);
 });
 
-test('failed requests are those of all workers, the newest first', async (stores) => {
+test('failed requests of all workers are listed newest first', async (stores) => {
   await using service = await stores.startInstance({ ADMIN_PORT: '0', LOG_REQUESTS: 'errors' });
   const { key, keyId } = await stores.issueKey();
   const operator = await operatorOf(service, stores);

@@ -6,7 +6,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 test.each(['a=&', '=&', 'limit=1&'])(
-  'a query of 14,000 bytes of "%s" is reported once',
+  'each mistake in a query of 14,000 bytes of "%s" is reported once',
   async (parameter) => {
     const answer = await app.call('GET', `/pets?${parameter.repeat(14_000 / parameter.length)}`);
     expect(answer.status).toBe(400);
@@ -49,7 +49,7 @@ test.each([
   expect(answer.text.length).toBeLessThan(1_000);
 });
 
-test('of 21 mistakes, 20 are listed', async () => {
+test('only 20 of 21 mistakes are listed', async () => {
   const exactly = async (count: number) => (await app.call('GET', `/pets?${names(count).join('&')}`)).error;
   expect((await exactly(20)).message).not.toContain('more mistake');
   expect((await exactly(21)).message).toEndWith('; and 1 more mistake.');

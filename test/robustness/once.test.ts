@@ -7,7 +7,7 @@ import { shopKinds } from '../stress/shop-places.ts';
 const seed = 20_301_205;
 const progress = () => undefined;
 
-test.each(shopKinds)('a write of the client is performed once, through kill -9, $title', async ({ open }) => {
+test.each(shopKinds)("a client's write is performed once, despite kill -9, $title", async ({ open }) => {
   await using place = await open();
   if (place === undefined) return;
   expect(await eachOnce(place, { rounds: 60, seed, progress }, 20)).toMatchObject({ 'kill -9': 3 });

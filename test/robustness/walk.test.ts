@@ -10,6 +10,6 @@ const progress = () => undefined;
 test.each([
   ['embedded', 2_000],
   ['cluster', 500],
-] as const)('many concurrent clients get the answers of the model (store: %s)', async (ground, rounds) => {
+] as const)('many concurrent clients get the responses of the model (store: %s)', async (ground, rounds) => {
   await walkOn(ground, { rounds, seed, progress }, clients);
 });

@@ -9,7 +9,7 @@ const progress = () => undefined;
 /** Its webhook is disabled after ten attempts, each of which needs a restart at a later date. */
 const isQuick = ({ name }: { name: string }) => name !== 'always failing';
 
-test.each(shopKinds)('every event reaches its receivers, through kill -9, $title', async ({ name, open }) => {
+test.each(shopKinds)('every event reaches its receivers, despite kill -9, $title', async ({ name, open }) => {
   await using place = await open(webhookSettings);
   if (place === undefined) return;
   const kinds = name === '' ? receiverKinds : receiverKinds.filter(isQuick);

@@ -98,7 +98,7 @@ test('a sandbox deletes the folder of a killed sandbox, but not of a running one
   expect(await madeIn(folder.path)).toEqual([]);
 });
 
-test('a sandbox starts with the animals of a file, also after a reset', async () => {
+test('a sandbox starts with the animals of a file, and returns to them after a reset', async () => {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, 'animals.csv'), 'name,categoryId,status\nOzzy,1,available\nRex,2,sold\n');
   await using running = startIn(folder.path, ['--import', 'animals.csv', '--json']);

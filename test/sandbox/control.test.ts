@@ -47,7 +47,7 @@ describe('the clock', () => {
     expect(removed.header('date')).toStartWith('Thu, 05 Dec 2030 00:00:');
   });
 
-  test('only advances', async () => {
+  test('cannot be set back', async () => {
     for (const body of [
       { advanceSeconds: -1 },
       { to: '2020-01-01T00:00:00Z' },
@@ -94,7 +94,7 @@ describe('a reset', () => {
     }
   });
 
-  test('returns from the latest possible date', async () => {
+  test('works even at the latest possible date', async () => {
     const user = await sandbox.account();
     await advance({ to: '9998-12-31T00:00:00Z' });
     expect((await user.call('GET', '/pets')).status).toBe(200);
@@ -108,7 +108,7 @@ describe('a reset', () => {
 });
 
 describe('requests', () => {
-  test('are listed with everything a test needs, and without keys', async () => {
+  test('are listed with all details a test needs, and without keys', async () => {
     const user = await sandbox.account();
     const headers = { 'X-Request-Id': 'mine' };
     await user.call('GET', `/pets?limit=${user.key}`, { headers, fault: 'delay=1ms' });
@@ -134,7 +134,7 @@ describe('requests', () => {
     expect(JSON.stringify(requests)).not.toContain(user.key);
   });
 
-  test('are filtered by account, and deleted', async () => {
+  test('can be filtered by account and deleted', async () => {
     const [one, other] = [await sandbox.account(), await sandbox.account()];
     for (const user of [one, other, one]) await user.call('GET', '/inventory');
     expect(await one.requests()).toHaveLength(2);
@@ -147,7 +147,7 @@ describe('requests', () => {
 
 describe('accounts', () => {
   test.each(['free', 'pro', 'business', 'enterprise'])(
-    'exist for plan %s, and can be created',
+    'exist for plan %s and can be created',
     async (plan) => {
       const accounts = await sandbox.steered<SandboxAccount[]>('GET', '/accounts');
       const first = accounts.find((account) => account.plan === plan);
@@ -164,7 +164,7 @@ describe('accounts', () => {
     expect((await (await sandbox.account()).call('GET', '/orders')).status).toBe(200);
   });
 
-  test('an enterprise account brings its own limits', async () => {
+  test('an enterprise account has custom limits', async () => {
     const user = await sandbox.account({ plan: 'enterprise', perMinute: 3, perDay: 10 });
     expect((await user.call('GET', '/pets')).number('x-ratelimit-remaining')).toBe(2);
   });
@@ -198,7 +198,7 @@ describe('mistakes get the errors of the API', () => {
 });
 
 describe('the index', () => {
-  test('is text for people and JSON for programs', async () => {
+  test('is text for browsers and JSON for programs', async () => {
     const text = await (await sandbox.steer('GET', '')).text();
     for (const { key } of sandbox.accounts) expect(text).toContain(key);
     for (const path of ['/faults', '/clock', '/accounts', '/requests', '/reset'])
@@ -223,7 +223,7 @@ describe('a web page cannot control it', () => {
   });
 
   test.each(['evil.example', 'evil.example:4010', '127.0.0.1.evil.example', 'localhost.example'])(
-    'with a rebound name: %s',
+    'through DNS rebinding: %s',
     async (host) => {
       const [answer] = await exchange(
         sandbox.url,
@@ -241,7 +241,7 @@ describe('a web page cannot control it', () => {
     'sandbox:4010',
     'host.docker.internal',
     '192.0.2.1',
-  ])('programs may, by the name %s', async (host) => {
+  ])('a program can control it by the name %s', async (host) => {
     const [answer] = await exchange(
       sandbox.url,
       `HEAD /sandbox HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: head\r\nConnection: close\r\n\r\n`,

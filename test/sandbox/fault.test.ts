@@ -80,7 +80,7 @@ describe('an invalid fault is rejected with the mistake and a remedy', () => {
   });
 });
 
-test('every error code and status of the API is a fault', () => {
+test('every error code and status of the API can be used as a fault', () => {
   for (const [code, { status }] of Object.entries(clientErrors)) {
     expect(parseFault(`code=${code}`).status).toBe(status);
     expect(parseFault(`status=${status}`).status).toBe(status);
@@ -93,7 +93,7 @@ describe('a rate', () => {
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('applies to a part of the requests, which is the same after every start', () => {
+  test('applies to a fraction of the requests, the same ones after every start', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);

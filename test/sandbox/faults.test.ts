@@ -16,7 +16,7 @@ const ozzy = { body: '{"name":"Ozzy","categoryId":1}' };
 const names = async ({ call }: Awaited<ReturnType<TestSandbox['account']>>) =>
   JSON.parse((await call('GET', '/pets?limit=100')).text).map(({ name }: { name: string }) => name);
 
-test('a stream whose response never arrives is not open', async () => {
+test('a stream whose response never arrives does not count as open', async () => {
   const user = await sandbox.account();
   for (const fault of ['cut=after', 'reply=redirect', 'reply=html-502'])
     for (let count = 0; count < 10; count++)
@@ -44,7 +44,7 @@ describe('status', () => {
     },
   );
 
-  test('a 503 is free and has Retry-After, and other errors count as a request', async () => {
+  test('a 503 is free and has Retry-After, while other errors count as requests', async () => {
     const user = await sandbox.account();
     const unavailable = await user.call('GET', '/pets', { fault: 'status=503' });
     expect(unavailable.number('retry-after')).toBe(5);
@@ -69,7 +69,7 @@ describe('status', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('a daily 429 is real as well', async () => {
+  test('a daily 429 is real, too, and lasts until the next day', async () => {
     const user = await sandbox.account();
     const fault = 'code=daily_quota_exceeded; retry-after=3600';
     const refused = await user.call('GET', '/pets', { fault });
@@ -92,14 +92,14 @@ describe('status', () => {
 });
 
 describe('cut', () => {
-  test('before: the connection breaks, and the request is not performed', async () => {
+  test('before: the connection is cut, and the request is not performed', async () => {
     const user = await sandbox.account();
     const body = '{"name":"cut before","categoryId":1}';
     await expect(user.call('POST', '/pets', { body, fault: 'cut=before' })).rejects.toThrow();
     expect(await names(user)).not.toContain('cut before');
   });
 
-  test('after: the connection breaks after the request is performed, and an Idempotency-Key returns the response', async () => {
+  test('after: the connection is cut after the request is performed, and a retry with its Idempotency-Key returns the response', async () => {
     const user = await sandbox.account();
     const headers = { 'Idempotency-Key': '"cut-after"' };
     const body = '{"name":"cut after","categoryId":1}';
@@ -122,7 +122,7 @@ test.each([
 });
 
 describe('limits', () => {
-  test('remaining: the plan is nearly used up from this request on', async () => {
+  test('remaining: the quota is nearly exhausted from this request on', async () => {
     const user = await sandbox.account();
     const remaining = async (fault?: string) =>
       (await user.call('GET', '/pets', fault === undefined ? {} : { fault })).number('x-ratelimit-remaining');
@@ -130,7 +130,7 @@ describe('limits', () => {
     expect((await user.call('GET', '/pets')).status).toBe(429);
   });
 
-  test('ban: the key is banned, other keys are not, and time ends it', async () => {
+  test('ban: the key is banned until its end, and other keys are not', async () => {
     const [user, other] = [await sandbox.account(), await sandbox.account()];
     const banned = await user.call('GET', '/pets', { fault: 'ban=1h' });
     expect(banned.error.code).toBe('api_key_banned');
@@ -161,7 +161,7 @@ describe('slow answers', () => {
     await expect(sent).rejects.toThrow();
   });
 
-  test('slow-body: the body arrives complete', async () => {
+  test('slow-body: the body arrives slowly but completely', async () => {
     const user = await sandbox.account();
     const whole = await user.call('POST', '/pets', ozzy);
     const slow = await user.call('POST', '/pets', { ...ozzy, fault: 'slow-body=1ms' });
@@ -180,7 +180,7 @@ describe('faults for many requests', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('happen a number of times to one operation, and are reported', async () => {
+  test('occur a number of times for one operation, and are reported', async () => {
     const user = await sandbox.account();
     const faults = 'status=500; times=2; operation=getInventory';
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -204,7 +204,7 @@ describe('faults for many requests', () => {
     );
   });
 
-  test('in a list: the first one that applies happens', async () => {
+  test('in a list: the first one that applies is used', async () => {
     const user = await sandbox.account();
     const faults = ['status=500; times=1', 'status=503; times=1'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -213,7 +213,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([500, 503, 200]);
   });
 
-  test('remaining and ban happen once to each account and change its limits', async () => {
+  test('remaining and ban apply once to each account and change its limits', async () => {
     const user = await sandbox.account();
     await sandbox.steered('POST', '/faults', { faults: 'remaining=1', account: user.account });
     const statuses = [];
@@ -229,7 +229,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([503, 503, 200]);
   });
 
-  test('at a rate let a client that retries succeed, with each write performed once', async () => {
+  test('that occur at a rate let a client that retries succeed, with each write performed once', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const faults = ['cut=after; rate=0.3; seed=7', 'cut=before; rate=0.3; seed=8', 'status=503; rate=0.2'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });

@@ -86,7 +86,7 @@ test('the test for bun test passes', async () => {
   await run([process.execPath, 'test', 'bun.test.ts']);
 });
 
-test('the test for Jest passes, under bun test, which has the functions of Jest', async () => {
+test("the test for Jest passes under bun test, which provides Jest's functions", async () => {
   await Bun.write(join(folder.path, 'jest.test.cjs'), blockBelow('file: jest'));
   await run([process.execPath, 'test', 'jest.test.cjs']);
 });

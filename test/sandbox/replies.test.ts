@@ -35,7 +35,7 @@ describe('reply', () => {
     ['html-503', 503, false],
     ['html-504', 504, true],
     ['html-404', 404, false],
-  ])('%s is a page of a proxy with status %i; performed: %p', async (reply, status, isDone) => {
+  ])("%s returns a proxy's page with status %i; performed: %p", async (reply, status, isDone) => {
     const { response, text, isPerformed } = await send(reply, reply);
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toBe('text/html');
@@ -44,7 +44,7 @@ describe('reply', () => {
     expect(isPerformed).toBe(isDone);
   });
 
-  test('redirect leads to another host, and the request is not performed', async () => {
+  test('redirect points to another host, and the request is not performed', async () => {
     const { response, isPerformed } = await send('redirect', 'redirected');
     expect([response.status, response.headers.get('location')]).toEqual([
       302,
@@ -53,14 +53,14 @@ describe('reply', () => {
     expect(isPerformed).toBe(false);
   });
 
-  test('wrong-type has the body of the service', async () => {
+  test("wrong-type returns the service's body with another media type", async () => {
     const { response, text, isPerformed } = await send('wrong-type', 'mistyped');
     expect([response.status, response.headers.get('content-type')]).toEqual([201, 'text/html']);
     expect(JSON.parse(text)).toMatchObject({ name: 'mistyped' });
     expect(isPerformed).toBe(true);
   });
 
-  test('half-body has the status of the service, and breaks off', async () => {
+  test("half-body returns the service's status, and cuts the connection within the body", async () => {
     const { response, text, isPerformed } = await send('half-body', 'halved');
     expect([response.status, text, isPerformed]).toEqual([201, 'broken', true]);
   });
@@ -74,7 +74,7 @@ test.each([
   ['redirect', 'unexpected_response', 302],
   ['wrong-type', 'unexpected_response', 200],
   ['half-body', 'connection_failed', undefined],
-])('reply=%s is a %s, and never a NotFoundError', async (reply, code, status) => {
+])('reply=%s results in a %s, and never in a NotFoundError', async (reply, code, status) => {
   const { account, key } = await sandbox.account();
   const store = new AnimalStore({ url: sandbox.url, key, maxWaitSeconds: 0 });
   await sandbox.steered('POST', '/faults', { faults: `reply=${reply}; operation=getInventory`, account });

@@ -71,7 +71,7 @@ describe('the number of stores', () => {
     return { stores, removed, time, uses };
   }
 
-  test('is bounded, including stores that are being opened', async () => {
+  test('is limited, including stores that are being opened', async () => {
     const { stores, removed } = countedStores();
     await Promise.all(Array.from({ length: maxStores }, () => stores.create()));
     expect(((await rejectionOf(stores.create())) as Refusal).code).toBe('service_unavailable');

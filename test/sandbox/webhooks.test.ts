@@ -97,7 +97,7 @@ describe('webhooks', () => {
     expect(hook.received).toMatchObject([{ pet: 'Ozzy', mistake: undefined }]);
   });
 
-  test('to https on loopback are accepted, and those to other private addresses are not', async () => {
+  test('to https on loopback are accepted, but not those to other private addresses', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user, 'https');
     expect(hook.made.status).toBe(201);
@@ -105,7 +105,7 @@ describe('webhooks', () => {
     expect(inward.error.code).toBe('invalid_body');
   });
 
-  test('of an isolated store receive its events only', async () => {
+  test('of an isolated store receive only its events', async () => {
     const { url, accounts } = await sandbox.steered<StoreEntry>('POST', '/stores');
     const key = accounts.at(-1)?.key ?? '';
     const inside: Caller = {
@@ -123,7 +123,7 @@ describe('webhooks', () => {
 });
 
 describe('a receiver meets', () => {
-  test('a duplicate: the same message twice', async () => {
+  test('duplicates: the same message twice', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=duplicate; times=1');
@@ -135,7 +135,7 @@ describe('a receiver meets', () => {
     expect(one?.mistake).toBeUndefined();
   });
 
-  test('events out of order: one arrives after the next one', async () => {
+  test('events out of order, one after the next one', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=out-of-order');
@@ -147,7 +147,7 @@ describe('a receiver meets', () => {
     expect(hook.received.some(({ mistake }) => mistake)).toBe(false);
   });
 
-  test('a delayed event', async () => {
+  test('delayed events', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook-delay=1s; times=1');
@@ -158,7 +158,7 @@ describe('a receiver meets', () => {
     expect((late?.at ?? 0) - start).toBeGreaterThanOrEqual(990);
   });
 
-  test('a wrong signature and an old timestamp, and both attempts are repeated when the clock is advanced', async () => {
+  test('invalid signatures and old timestamps, whose attempts are repeated when the clock is advanced', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave(['webhook=wrong-signature; times=1', 'webhook=old-timestamp; times=1']);
@@ -184,7 +184,7 @@ describe('a receiver meets', () => {
 });
 
 describe('faults of webhooks', () => {
-  test('can be limited to one account, do not affect its requests, and are counted', async () => {
+  test('can be limited to one account, do not affect its requests and are counted', async () => {
     const [user, other] = [await newAccount(), await newAccount()];
     await using hook = await subscribe(user);
     await using beside = await subscribe(other);
@@ -209,7 +209,7 @@ describe('faults of webhooks', () => {
   });
 });
 
-test('an attempt in flight is made once, even if the clock is advanced', async () => {
+test('an attempt in flight is not repeated when the clock is advanced', async () => {
   const user = await newAccount();
   await using hook = await subscribe(user);
   await misbehave('webhook=out-of-order; times=1');

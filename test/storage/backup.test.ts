@@ -37,7 +37,7 @@ function faultOf(path: string): { fault: string; message: string } {
 }
 
 describe('a backup', () => {
-  test('is one file that only its owner can read, with every row, the limit state and its time', () => {
+  test('is one file that only its owner can read, with every row, the limit state and the time of the backup', () => {
     expect(verifyFile(backup)).toMatchObject({
       kind: 'backup',
       createdAt: 1_795_000_000_000,
@@ -80,7 +80,7 @@ describe('a backup', () => {
 });
 
 describe('damage is detected:', () => {
-  test('one changed bit anywhere', () => {
+  test('a single changed bit anywhere', () => {
     const path = copy('bit.backup');
     const sound = readFileSync(path);
     const random = randomFrom(7);
@@ -126,7 +126,7 @@ describe('damage is detected:', () => {
 });
 
 describe('other files are distinguished from damaged backups:', () => {
-  test('nothing, an empty file, a folder, a text, and the database of another program', () => {
+  test('a missing or empty file, a folder, a text, and the database of another program', () => {
     const at = (name: string) => join(folder.path, name);
     writeFileSync(at('empty'), '');
     writeFileSync(at('text'), 'name,categoryId,status\n'.repeat(10));
@@ -137,14 +137,14 @@ describe('other files are distinguished from damaged backups:', () => {
     expect(faults.map(({ fault }) => fault)).toEqual(['missing', 'damaged', 'foreign', 'foreign', 'foreign']);
   });
 
-  test('a store that is not a backup is also read', () => {
+  test('a store that is not a backup can also be verified', () => {
     expect(verifyFile(dataFileIn(folder.path))).toMatchObject({
       kind: 'store',
       counts: { pets: animals.length },
     });
   });
 
-  test('a backup of a future format is intact and reports it', async () => {
+  test('a backup in a future format is reported as such, and not as damaged', async () => {
     await using own = await temporaryFolder();
     copyFileSync(dataFileIn(folder.path), dataFileIn(own.path));
     change(dataFileIn(own.path), 'PRAGMA user_version = 9999');

@@ -74,7 +74,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     };
   }
 
-  test('a page stays valid while animals of other ranges change, and is read again when one of its animals changes', async () => {
+  test('a page stays valid while animals in other ranges change, and is read again when one of its animals changes', async () => {
     await using store = await opened();
     await store.addAt(0, 'one', 'two');
     await store.addAt(5_000, 'far');
@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, mark)).toBe(false);
   });
 
-  test('a replica has all known changed ranges, so they do not discard a page again', async () => {
+  test('ranges already known to have changed do not discard a page that was read from a replica', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     store.required.settle('pets', 0, Number.POSITIVE_INFINITY);
@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged({ from: 1n, to: 1n }, mark)).toBe(true);
   });
 
-  test('every page is read again from a server that lacks changes, such as a promoted standby', async () => {
+  test('every page is read again if the server lacks changes, as a promoted standby may', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     const span = { from: 1n, to: 1n };

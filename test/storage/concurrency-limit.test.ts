@@ -16,7 +16,7 @@ function works(limit: ConcurrencyLimit) {
 }
 
 describe('a limit of concurrency', () => {
-  test('starts the maximum at once, and the others in order', async () => {
+  test('starts up to the maximum immediately, and the others in order', async () => {
     const { started, run, finish } = works(
       new ConcurrencyLimit({ inFlight: 2, waiting: 10, waitMs: patientMs }),
     );
@@ -53,7 +53,7 @@ describe('a limit of concurrency', () => {
     expect(started).toEqual([1]);
   });
 
-  test('a failure also makes room', async () => {
+  test('a failed entry also makes room for the next', async () => {
     const limit = new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: patientMs });
     const failing = limit.run(() => Promise.reject(new Error('no')));
     const next = limit.run(async () => 'done');

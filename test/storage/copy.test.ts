@@ -140,7 +140,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     expect(await contents(store)).toEqual(await contents(original));
   });
 
-  test('is opened by nothing else until it is verified', async () => {
+  test('cannot be opened until it is verified', async () => {
     const to = await makeTarget();
     await copy(from, to, 1_000);
     const refusal =
@@ -151,7 +151,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     await using _opened = await open(to);
   });
 
-  test('names the target that was written to during the copy, with the remedy', async () => {
+  test('fails if the target is written to during the copy, with an error that names it and the remedy', async () => {
     const to = await makeTarget();
     // Opened before the copy begins: later it would be refused.
     await using target = await open(to);

@@ -26,7 +26,7 @@ describe('a queue with deadlines', () => {
     expect([queue.oldest, queue.size]).toEqual([undefined, 0]);
   });
 
-  test('rejects an entry beyond its bound, and accepts one after another has left', () => {
+  test('rejects entries beyond its limit, and accepts one when another has left', () => {
     const { queue, entry, numbers } = queueOf(2, 1, 2);
     expect(() => queue.add(entry(3))).toThrow('2 wait');
     queue.remove(numbers[1] ?? 0);
@@ -34,7 +34,7 @@ describe('a queue with deadlines', () => {
     expect(idsOf(queue.take(9))).toEqual([1, 4]);
   });
 
-  test('removes an entry once, wherever it is', () => {
+  test('removes an entry once, at any position', () => {
     const { queue, numbers } = queueOf(9, 1, 2, 3, 4);
     const removed = [2, 0, 2].map((index) => queue.remove(numbers[index] ?? 0)?.id);
     expect(removed).toEqual([3, 1, undefined]);
@@ -42,7 +42,7 @@ describe('a queue with deadlines', () => {
     expect(queue.remove(numbers[3] ?? 0)).toBeUndefined();
   });
 
-  test('puts entries back before all others', () => {
+  test('returns entries to the front', () => {
     const { queue } = queueOf(9, 1, 2, 3, 4);
     const [, second, third] = queue.take(3);
     queue.requeue([second as Entry, third as Entry]);
@@ -58,7 +58,7 @@ describe('a queue with deadlines', () => {
     expect([rejected, queue.size]).toEqual([[1, 3, 5, 9], 0]);
   });
 
-  test('keeps numbers and order while thousands pass the oldest entry', () => {
+  test('keeps numbers and order while thousands of entries overtake the oldest', () => {
     const { queue, entry, numbers } = queueOf(Number.POSITIVE_INFINITY, 0);
     const passing = (count: number) => {
       for (let id = 1; id <= count; id++) expect(queue.remove(queue.add(entry(id)))?.id).toBe(id);
@@ -72,7 +72,7 @@ describe('a queue with deadlines', () => {
     expect(queue.size).toBe(0);
   });
 
-  test('checks for expired entries while it has entries', async () => {
+  test('checks for expired entries as long as it contains any', async () => {
     const queue = new DeadlineQueue({ expiry: { intervalMs: 1, run: () => queue.expire('late') } });
     for (let round = 0; round < 2; round++) {
       const error = await new Promise((_, reject) => queue.add({ dueAt: 0, reject })).catch((late) => late);

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => mock.restore());
 
-test('the time-out of a write counts from its arrival, and expired writes are not started', async () => {
+test('the timeout of a write starts at its arrival, and expired writes are not started', async () => {
   const left: number[] = [];
   const queue = new GroupQueue<number, number>(1_000, (_, dueAt) => {
     left.push(dueAt - now);
@@ -33,7 +33,7 @@ test('the time-out of a write counts from its arrival, and expired writes are no
   expect(left).toEqual([1_000]);
 });
 
-test('a commit is due with the oldest write of its group', async () => {
+test('a commit has the deadline of the oldest write in its group', async () => {
   const due: number[] = [];
   const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
     due.push(dueAt);
@@ -45,7 +45,7 @@ test('a commit is due with the oldest write of its group', async () => {
   expect(due).toEqual([1_000]);
 });
 
-test('a write that conflicts until its time-out does not shorten the time of later writes', async () => {
+test('a write that conflicts until its timeout does not shorten the time of later writes', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
     groups.push(items);
@@ -67,7 +67,7 @@ test('a write that conflicts until its time-out does not shorten the time of lat
   expect(groups).toEqual([[1], [1, 2, 3], [2, 3]]);
 });
 
-test('a group whose outcome is unknown does not come again', async () => {
+test('a group whose outcome is unknown is not retried', async () => {
   const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
     if (items.length === 1) {
       now = 850;
@@ -95,7 +95,7 @@ function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   return { queue, begun };
 }
 
-test('writes that waited during a single stall are committed', async () => {
+test('writes that waited for a single stall are committed', async () => {
   const { queue, begun } = timedQueue(2_000, [5, 5, 1_300, 5]);
   for (const one of [1, 2]) expect(await queue.add(one)).toBe(one);
   // More than one group: the second is committed 700 ms before its end.
@@ -104,7 +104,7 @@ test('writes that waited during a single stall are committed', async () => {
   expect(begun).toEqual([0, 5, 10, 1_310]);
 });
 
-test('on a slow server, no group is started that would time out', async () => {
+test('no group that would time out is started on a slow server', async () => {
   const { queue, begun } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) expect(await queue.add(one)).toBe(one);
   const writes = Array.from({ length: 3_000 }, (_, index) => queue.add(index));
@@ -119,7 +119,7 @@ test('writes are accepted after commits that almost timed out', async () => {
   for (const one of [1, 2, 3, 4, 5]) expect(await queue.add(one)).toBe(one);
 });
 
-test('the reason of a rejected write is its remaining time, not the time-out', async () => {
+test('the error for a rejected write states its remaining time, not the timeout', async () => {
   const { queue } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) await queue.add(one);
   const [, , last] = Array.from({ length: 3 }, (_, group) =>
@@ -146,7 +146,7 @@ test('writes beyond the maximum queue are rejected immediately', async () => {
   await Promise.all([first, ...waiting]);
 });
 
-test('writes left over by a commit are in the next group, in order and before later ones', async () => {
+test('writes left over by a commit join the next group, in order and before later ones', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(60_000, (items) => {
     groups.push(items);

@@ -76,7 +76,7 @@ test('the previous copy replaces a torn count, and two torn copies count as used
   expect(notices).toEqual(['limit state is damaged, such as that of account 1: its limits count as used up']);
 });
 
-test('a key with a torn record is banned for the maximum time, is reported, and can be lifted', async () => {
+test('a key with a torn record is reported and banned for the maximum time, and the ban can be lifted', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -93,7 +93,7 @@ test('a key with a torn record is banned for the maximum time, is reported, and 
   expect(limits.take(callerOf(small)).refusal).toBe('rate_limit_exceeded');
 });
 
-test('a damaged header loses no counts or bans: the file is rebuilt, and windows restart with their counts', async () => {
+test('a damaged header loses no counts or bans, and the windows of the rebuilt file restart with their counts', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -133,7 +133,7 @@ test('accounts with lost counts are rejected for a day', async () => {
   expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(59);
 });
 
-test('a truncated or empty file opens, and the loss is reported', async () => {
+test('a truncated or empty file is opened, and the loss is reported', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -154,7 +154,7 @@ test('a truncated or empty file opens, and the loss is reported', async () => {
   expect(serving.notices.length).toBe(1);
 });
 
-test('the file opens with any sectors overwritten, and every request gets a decision', async () => {
+test('the file can be opened whichever sectors are overwritten, and every request is decided', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const random = randomFrom(5);
@@ -187,7 +187,7 @@ test('the file opens with any sectors overwritten, and every request gets a deci
   }
 });
 
-test('a change of BAN_STRIKES keeps counts, strikes and bans', async () => {
+test('changing BAN_STRIKES keeps counts, strikes and bans', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const rules = (strikes: number) => ({ ...strictRules, ban: { ...strictRules.ban, strikes } });
@@ -216,7 +216,7 @@ test('a change of BAN_STRIKES keeps counts, strikes and bans', async () => {
   }
 });
 
-test('a file of a newer version is rejected with a message and unchanged', async () => {
+test('a file of a newer version is rejected with an error and left unchanged', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await openAlone(folder.path, clock)[Symbol.asyncDispose]();
@@ -232,7 +232,7 @@ test('a file of a newer version is rejected with a message and unchanged', async
   expect(readFileSync(limitFile(folder.path))).toEqual(bytes);
 });
 
-test('a file deleted or replaced while in use is reported, and limits are still enforced', async () => {
+test('a file that is deleted or replaced while in use is reported, and limits are still enforced', async () => {
   for (const how of ['deleted', 'replaced'] as const) {
     await using folder = await temporaryFolder();
     await using serving = openAlone(folder.path, new FakeClock());

@@ -44,7 +44,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     return { store: opened({}, 2, announced), hold: () => (hold = true), release: resolve };
   };
 
-  test('a unit runs again when another instance has changed the animal since it was read', async () => {
+  test('a unit of work runs again if another instance has changed the animal since it was read', async () => {
     const slow = pausing(async ({ pets }, id: bigint, pause) => {
       const pet = await pets.find(id);
       await pause();
@@ -61,7 +61,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(slow.runs()).toBe(2);
   });
 
-  test('no lock is held between what a unit reads and its commit', async () => {
+  test('no lock is held between the reads of a unit of work and its commit', async () => {
     const slow = pausing(async ({ pets }, id: bigint, pause) => {
       const pet = await pets.find(id);
       await pause();
@@ -76,7 +76,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     await slowly;
   });
 
-  test('of many orders for one animal at two instances, one is placed', async () => {
+  test('only one of many orders for the same animal, sent to two instances, is placed', async () => {
     await using store = await opened({});
     const [id = 0n] = await store.add('Rex');
     const writers = [store.first, store.second];
@@ -89,7 +89,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.orders.list()).toHaveLength(1);
   });
 
-  test('an animal that another transaction has locked delays no other animal of its group', async () => {
+  test('an animal locked by another transaction delays no other animal in its group', async () => {
     await using store = await opened({}, 1);
     const [locked = 0n, free = 0n] = await store.add('locked', 'free');
     await store.session`BEGIN`;
@@ -105,7 +105,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.orders.list()).toHaveLength(2);
   });
 
-  test('of two instances that create the same category, one finds that of the other', async () => {
+  test('two instances that create the same category create it once', async () => {
     const put = { params: { categoryId: 7n }, preconditions: { isNew: true }, now } as const;
     const slow = pausing(async (by, name: string, pause) => {
       const before = await by.categories.find(7n);
@@ -122,7 +122,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.categories.list()).toEqual([{ id: 7n, name: 'Cats' }]);
   });
 
-  test('an order placed since a unit looked for the open order of an animal makes the unit run again', async () => {
+  test("an order placed after a unit of work looked for the animal's open order makes the unit run again", async () => {
     const slow = pausing(async ({ orders, categories }, petId: bigint, pause) => {
       const open = await orders.findBy('open', petId);
       await pause();
@@ -138,7 +138,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.categories.find(1n)).toEqual({ id: 1n, name: 'reserved' });
   });
 
-  test('a request that is repeated at another instance before its commit is made once', async () => {
+  test('a request that is repeated at another instance before its commit is performed once', async () => {
     await using store = await opened({});
     const [id = 0n] = await store.add('Rex');
     const input = { operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') };
@@ -155,7 +155,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.orders.list()).toHaveLength(1);
   });
 
-  test('outcomes, events, kept answers and audit entries have the ids that were stored', async () => {
+  test('results, events, stored responses and audit entries contain the ids that were stored', async () => {
     await using store = await opened({}, 1);
     const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
     const audited = { unit: 'createPet', input: { body: newPet('Ida'), now }, actor: 'operator:1', at: now };
@@ -192,7 +192,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(replayed).toMatchObject({ status, body, location, isReplayed: true });
   });
 
-  test('a unit that reads a row which its group adds runs after the commit', async () => {
+  test('a unit of work that reads a row added by its group runs after the commit', async () => {
     const put = {
       writes: ['categories'],
       run: ({ categories }: Transaction) => categories.put({ id: 1n, name: 'Dogs' }),
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(found).toEqual({ id: 1n, name: 'Dogs' } as never);
   });
 
-  test('a refusal that rests on several rows is verified like a change', async () => {
+  test('a refusal based on several rows is verified like a change', async () => {
     const slow = pausing(async ({ pets, categories }, id: bigint, pause) => {
       const pet = await pets.find(id);
       await pause();
@@ -251,7 +251,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
   } as const;
 
   for (const [name, { write, input, resources }] of Object.entries(acknowledged)) {
-    test(`${name} is answered after the change was announced, even if not by the instance that made it`, async () => {
+    test(`${name} is answered after the change is announced, even by another instance`, async () => {
       const { store: opening, hold, release } = openedWithHeld();
       await using store = await opening;
       const [id = 0n] = await store.add('Rex');
@@ -276,7 +276,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     });
   }
 
-  test('a list in a unit of the catalogue is a mistake that names the table', async () => {
+  test('reading a list in a unit of work throws an error that names the table', async () => {
     const list = { writes: ['orders'], run: ({ orders }: Transaction) => orders.list() } as const;
     await using store = await opened({ list }, 1);
     const failure = await store.first.write('list', undefined as never).catch(String);

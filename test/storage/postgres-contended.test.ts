@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => 
     return { unit, beside };
   };
 
-  test('a change that is overtaken each time is made in the end, on what the others left', async () => {
+  test("a change that is always overtaken succeeds in the end, based on the others' result", async () => {
     const { unit, beside } = overtaken();
     await using store = await openCatalogue(makeSchema, { overtaken: unit }, 1);
     beside.session = store.session;
@@ -45,7 +45,7 @@ describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => 
     expect((await store.reads.pets.find(id))?.name).toMatch(/^Rex!+\?$/);
   });
 
-  test('while it waits for the lock of its animal, other animals are changed', async () => {
+  test('other animals can be changed while it waits for the lock on its animal', async () => {
     await using store = await openCatalogue(makeSchema, {}, 1);
     const [locked = 0n, free = 0n] = await store.add('locked', 'free');
     await store.session`BEGIN`;
@@ -58,7 +58,7 @@ describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => 
     expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Max', 'Moritz']);
   });
 
-  test('of contended changes, one that the database rejects fails alone', async () => {
+  test('a contended change that the database rejects fails without affecting others', async () => {
     const { unit, beside } = overtaken();
     const spoil = {
       writes: ['pets'],

@@ -98,7 +98,7 @@ describe.skipIf(servers === undefined)('the time-out', () => {
     });
   }
 
-  test('creations that waited for the lock of a table were certainly not stored', async () => {
+  test('create requests that timed out waiting for a table lock are known not to be stored', async () => {
     await using store = await opened();
     const { pets, add, other, clock } = store;
     await other`BEGIN`;
@@ -134,7 +134,7 @@ describe.skipIf(servers === undefined)('the time-out', () => {
     expect(names).toEqual(['Rex', 'before', 'before', 'unanswered', 'unanswered']);
   });
 
-  test('a stall of most of it refuses no write that waited for it', async () => {
+  test('a stall of most of the timeout rejects no write that waited for it', async () => {
     await using store = await opened();
     const { add, pets, proxy, clock } = store;
     for (const name of ['one', 'two', 'three']) await add(name);

@@ -28,7 +28,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('a group that takes long commits what it has done, and starts the rest again', async () => {
+  test('a slow group commits the units it has completed, and retries the others', async () => {
     const statementTimeoutMs = 60_000;
     const events: string[] = [];
     let aheadMs = 0;
@@ -53,7 +53,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     ]);
   });
 
-  test('after a unit with a rejected statement, no unit of its group reports a change that is not stored', async () => {
+  test('after a rejected statement, no unit in the group reports a change that is not stored', async () => {
     const add = ({ pets }: Transaction, name: string) => pets.add([newPet(name)]);
     const leaveBehind = async ({ pets }: Transaction) => {
       void Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
@@ -77,7 +77,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     await write('add', 'later');
   });
 
-  test('a transaction that waits for one resource has locked none that comes later in the order', async () => {
+  test('a transaction that waits for one resource has locked none that comes later in the lock order', async () => {
     const both = { writes: ['pets', 'orders', 'categories', 'callers'], run: () => undefined } as const;
     await using schema = await makeSchema();
     await using opened = await openWriters(schema.url, { both }, 1);
@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('that several instances report at once is added up, and none waits for another in a circle', async () => {
+  test('that several instances report concurrently is added up without a deadlock', async () => {
     await using schema = await makeSchema();
     await using database = openDatabase(schema.url);
     await database.migrate();
@@ -163,7 +163,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
     );
   });
 
-  test('that is sent again waits until its first attempt is committed', async () => {
+  test('that is sent again waits for the commit of the first attempt', async () => {
     await using schema = await makeSchema();
     await using instances = await openWriters(schema.url, units, 1);
     await using session = openSession(schema.url);
@@ -181,7 +181,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
     expect(sum).toBe(keys);
   });
 
-  test('no change that a client asks for waits for a report', async () => {
+  test('reports do not delay changes by clients', async () => {
     await using schema = await makeSchema();
     await using instances = await openWriters(schema.url, units, 1);
     const [writer] = instances.writers;

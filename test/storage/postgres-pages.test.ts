@@ -155,7 +155,7 @@ const calls = [
 ];
 
 describe.skipIf(servers === undefined)('a read of PostgreSQL', () => {
-  test('reads no more rows than a page, whether it is planned for its values or for any', async () => {
+  test('reads no more rows than a page needs, with a custom or a generic plan', async () => {
     // Skipped without it.
     const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
     await using schema = await makeSchema();

@@ -46,7 +46,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     return (await Promise.all(pids)).flatMap((rows: { pid: number }[]) => rows.map(({ pid }) => pid));
   }
 
-  test('refuses readers behind a lock in time, keeps its connections and reports no outage', async () => {
+  test('rejects reads behind a lock in time, keeps its connections and reports no outage', async () => {
     // A connection counts as lost after half as long again: a busy machine needs some of that.
     await using store = await opened(4_000);
     const { database, pets, other } = store;
@@ -65,7 +65,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('rejects creations that wait for a lock until their time-out, and stores none of them', async () => {
+  test('rejects create requests that wait for a lock until their timeout, and stores none of them', async () => {
     await using store = await opened(2_000);
     const { pets, add, other } = store;
     await other`BEGIN`;
@@ -84,7 +84,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('does creations that wait for a lock for less than their time', async () => {
+  test('performs create requests that wait for a lock for less than their timeout', async () => {
     await using store = await opened(60_000);
     const { pets, add, other } = store;
     await other`BEGIN`;
@@ -96,7 +96,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(total(await pets.inventory())).toBe(1_501);
   });
 
-  test('replaces sessions that an administrator ends, without a notice', async () => {
+  test('replaces sessions that an administrator terminates, without logging a notice', async () => {
     await using store = await opened(10_000);
     const { database, pets, add, other } = store;
     await Promise.all(Array.from({ length: 50 }, () => pets.list(0n, 1)));
@@ -106,7 +106,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('calls a write that is cut off uncertain, and a read unavailable', async () => {
+  test('reports an interrupted write as uncertain, and an interrupted read as unavailable', async () => {
     await using store = await opened(10_000);
     const { database, other } = store;
     for (const [kind, expected] of [

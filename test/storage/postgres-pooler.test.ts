@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
 
   for (const [kind, optionsFor] of Object.entries(sessionKinds)) {
     describe(`with sessions ${kind}`, () => {
-      test('reads behind a lock are refused in time and end on the server, without an outage', async () => {
+      test('reads behind a lock are rejected in time and cancelled on the server, without an outage', async () => {
         const timeoutMs = 4_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, pets, direct, notices } = store;
@@ -127,7 +127,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         await untilDone(() => pets.list(0n, 10));
       });
 
-      test('writes behind a lock are refused when they are due, and change nothing', async () => {
+      test('writes behind a lock are rejected at their deadline, and change nothing', async () => {
         const timeoutMs = 2_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { pets, add, direct, notices } = store;
@@ -143,7 +143,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         expect(notices).toEqual([]);
       });
 
-      test('a transaction has the time-outs, and the server ends one that its process leaves', async () => {
+      test('the timeouts apply to each transaction, and the server ends one that its process abandons', async () => {
         const timeoutMs = 1_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, direct } = store;
@@ -168,7 +168,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     });
   }
 
-  test('other clients of a session do not get the time-outs', async () => {
+  test('the timeouts do not affect other clients of a session', async () => {
     await using store = await openStore(20_000);
     const { database, url } = store;
     await Promise.all(
@@ -188,7 +188,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     await Promise.all(others.map((other) => other.close()));
   });
 
-  test('fewer connections than the pool may have are reported, and suffice', async () => {
+  test("fewer connections than the pool's maximum are reported, and suffice", async () => {
     await using store = await openStore(10_000, { settings: { max_client_conn: poolSize - 1 } });
     const { database, pets, notices } = store;
     const read = () =>
@@ -206,7 +206,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
 
   for (const settings of [{}, { ignore_startup_parameters: ignored }]) {
     const name = 'ignore_startup_parameters' in settings ? 'ignored' : 'rejected';
-    test(`a schema of the URL that is ${name} is refused, unless the sessions have it`, async () => {
+    test(`a schema in the URL that is ${name} is rejected unless the sessions already use it`, async () => {
       const schema = 'shop';
       const open = (url: string) => {
         const here = new URL(url);

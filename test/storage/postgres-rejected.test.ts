@@ -34,7 +34,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
   const opened = <All extends Units>(registry: All, instances?: number) =>
     openCatalogue(makeSchema, registry, instances);
 
-  test('values that the database rejects fail their own unit, and no other of its group', async () => {
+  test('values that the database rejects fail only their own unit of work', async () => {
     await using store = await opened({ spoil }, 1);
     const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
     const [spoilt, renamed] = await Promise.allSettled([
@@ -46,7 +46,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
     expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Rex', 'Moritz']);
   });
 
-  test('of 256 changes, one with values that the database rejects costs a statement for each halving of the group', async () => {
+  test('finding the one rejected change among 256 takes one statement for each halving of the group', async () => {
     await using store = await opened({ spoil }, 1);
     const [spoilt = 0n, ...others] = await store.add(
       ...Array.from({ length: 256 }, (_, index) => `${index}`),
@@ -63,7 +63,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
     expect(names.filter((name) => name !== 'renamed')).toEqual(['0']);
   });
 
-  test('a unit whose row another transaction adds at the same moment delays no other unit of its group', async () => {
+  test('a unit whose row is concurrently added by another transaction delays no other unit in its group', async () => {
     const slow = pausing(async ({ categories }, name: string, pause) => {
       const before = await categories.find(7n);
       await pause();

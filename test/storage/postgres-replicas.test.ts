@@ -7,7 +7,7 @@ import { openDatabase } from './postgres-kit.ts';
 
 afterEach(() => mock.restore());
 
-test('a replica that was not used for a minute is a trouble', async () => {
+test('a replica that has not been used for a minute is reported as a trouble', async () => {
   let nowMs = 1_000_000;
   spyOn(performance, 'now').mockImplementation(() => nowMs);
   const url = 'postgres://u:secret@127.0.0.1:1/none';

@@ -22,7 +22,7 @@ const changesOf = (table: unknown): (TableChange | undefined)[] => [
   ),
 ];
 
-test('the changes of any group make one of few statements', () => {
+test('the changes of any group use one of a few statements', () => {
   const texts = new Set<string>();
   let groups: TableChange[][] = changesOf(pets).map((change) => (change === undefined ? [] : [change]));
   for (const table of [categories, answers, audit, imports]) {

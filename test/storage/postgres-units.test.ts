@@ -80,7 +80,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     };
   }
 
-  test('of two that lock in opposite orders, the one that the server aborts runs again', async () => {
+  test('if two lock rows in opposite orders, the one that the server aborts runs again', async () => {
     const [one, two, over] = [0, 1, 2].map(() => Promise.withResolvers<void>());
     let runs = 0;
     // The repeated unit waits for the other one, to avoid a second conflict.
@@ -118,7 +118,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(accounts).toBe(2);
   });
 
-  test('a statement or a transaction that the server aborts for others is tried twice', async () => {
+  test('a statement or transaction that the server aborts because of others is tried twice', async () => {
     const addOrRefuse = async ({ pets }: Transaction, pet: NewPet) => {
       await Promise.resolve(pets.add([pet])).catch(() => {
         throw new Refusal('pet_not_found');
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     }
   });
 
-  test('a group that is not finished when it is due is rolled back, and returns its locks and connection', async () => {
+  test('a group that is not finished at its deadline is rolled back, and releases its locks and connection', async () => {
     const over = Promise.withResolvers<unknown>();
     // It is never idle: that the server would end itself.
     const never = async ({ pets }: Transaction) => {
@@ -160,7 +160,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.database.trouble).toBeUndefined();
   });
 
-  test('a group that waits for a lock until its time-out is rejected, and changes nothing', async () => {
+  test('a group that waits for a lock until its timeout is rejected, and changes nothing', async () => {
     const openShop = async ({ pets, accounts }: Transaction) => {
       await accounts.add(account);
       await pets.add([newPet('mascot')]);
@@ -182,7 +182,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told).toEqual([]);
   });
 
-  test('a unit that only refuses waits for no lock', async () => {
+  test('a unit that only refuses does not wait for locks', async () => {
     await using store = await opened([{}]);
     await store.other`BEGIN`;
     await store.other`SELECT * FROM counters FOR UPDATE`;
@@ -190,7 +190,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     await store.other`COMMIT`;
   });
 
-  test('a group whose connection is lost before the commit does nothing, even if its units catch the error', async () => {
+  test('a group whose connection is lost before the commit changes nothing, even if its units catch the error', async () => {
     const cutOff = async ({ pets }: Transaction) => {
       await pets.add([newPet('cut off')]);
       for (const pid of await lockers(store.other)) await store.other`SELECT pg_terminate_backend(${pid})`;
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told.length).toBe(1);
   });
 
-  test('a unit whose commit is not answered is uncertain, and every instance reads again', async () => {
+  test('a unit whose commit gets no response is uncertain, and every instance reads again', async () => {
     const answerLost = async ({ pets, accounts, keys }: Transaction, name: string) => {
       await pets.add([newPet(name)]);
       const { id } = await accounts.add(account);
@@ -261,7 +261,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told).toEqual([['pets', await store.versionOf('pets')]]);
   });
 
-  test('a unit that continues after the server rejected its statement fails with that error, alone', async () => {
+  test('a unit that continues after the server rejects its statement fails with that error, without affecting other units', async () => {
     const goOn = async ({ pets }: Transaction) => {
       await Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
       return 'as if nothing had happened';

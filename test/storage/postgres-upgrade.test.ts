@@ -67,7 +67,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     expect(last).toBe(5_002n);
   });
 
-  test('gives no key another scope', async () => {
+  test('does not change the scopes of keys', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await writeOldStore(older);
@@ -81,7 +81,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     }
   });
 
-  test('changes nothing when it is killed, and is done by the next start', async () => {
+  test('changes nothing if it is killed, and is repeated by the next start', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
@@ -109,7 +109,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     expect(kept).toEqual(counted);
   });
 
-  test('folds the names of all accounts as the service does, not as the server would', async () => {
+  test('folds the case of account names as the service does, not as the server would', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await writeStoreOfFormat(older, before);
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     }
   });
 
-  test('waits for what an older instance does, which continues as before', async () => {
+  test('waits for transactions of older instances, which keep working', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);

@@ -38,7 +38,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
       (error: Error) => error.message,
     );
 
-  test('processes that start at once migrate an empty database once', async () => {
+  test('processes that start together migrate an empty database once', async () => {
     await using schema = await makeSchema();
     await using all = new AsyncDisposableStack();
     const databases = Array.from({ length: 8 }, () => all.use(open(schema.url)));
@@ -50,7 +50,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual(names.map((name) => ({ name, last: 0n })));
   });
 
-  test('a command that manages a store makes none in an empty database, and says how to name the right one', async () => {
+  test('a management command does not create a store in an empty database, and explains how to specify the right one', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url);
     expect(await messageOf(database.migrate(false))).toMatch(/^No store found in this .* Check DATABASE_URL/);
@@ -60,7 +60,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual([]);
   });
 
-  test('a migration waits for that of another process without the time-out of statements', async () => {
+  test("a migration waits for another process's migration without the statement timeout", async () => {
     await using schema = await makeSchema();
     await using other = new SQL(schema.url, { max: 1 });
     await using observer = new SQL(schema.url, { max: 1 });
@@ -84,7 +84,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await migrated;
   });
 
-  test('a database of a newer version, or of another program, is refused and left alone', async () => {
+  test('a database of a newer version or of another program is rejected and left unchanged', async () => {
     await using schema = await makeSchema();
     await using sql = new SQL(schema.url, { max: 1 });
     await sql`CREATE TABLE pets (whose text)`;
@@ -99,14 +99,14 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(await messageOf(database.migrate())).toContain('newer version of the service (format 99');
   });
 
-  test('a server that is not there is named, without the password', async () => {
+  test('the error for an unreachable server names it without the password', async () => {
     await using database = open('postgres://store:secret@127.0.0.1:1/animals');
     const message = await messageOf(database.migrate());
     expect(message).toContain('127.0.0.1:1/animals');
     expect(message).not.toContain('secret');
   });
 
-  test('instances that add at once give out every id once, without gaps', async () => {
+  test('instances that add concurrently assign every id once, without gaps', async () => {
     await using schema = await makeSchema();
     await using all = new AsyncDisposableStack();
     const databases = Array.from({ length: 3 }, () => all.use(open(schema.url)));
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(announced).toBe(3);
   });
 
-  test('an event that was written earlier and committed later gets the higher id', async () => {
+  test('an event that is written earlier but committed later gets the higher id', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url);
     await database.migrate();
@@ -147,7 +147,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(await seen()).toEqual(['1 late', '2 early']);
   });
 
-  test('a statement that takes too long is cancelled by the server, and the connection goes on', async () => {
+  test('a statement that takes too long is cancelled by the server, and its connection stays usable', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 2_000);
     const slow = database.write((sql) => sql`SELECT pg_sleep(600)`);
@@ -155,7 +155,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(database.trouble).toBeUndefined();
   });
 
-  test('a process that freezes within a transaction holds up the others no longer than a statement may', async () => {
+  test('a process that freezes within a transaction blocks others no longer than the statement timeout', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 7_000);
     const rows = await database.read((sql) => sql`SHOW idle_in_transaction_session_timeout`);
@@ -167,7 +167,7 @@ describe.skipIf(servers === undefined)('the verification of a store on PostgreSQ
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('counts its rows and says which format it has, and does not upgrade it', async () => {
+  test('counts its rows and reports its format, and does not upgrade it', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await writeStoreOfFormat(session, 4);
@@ -183,14 +183,14 @@ describe.skipIf(servers === undefined)('the verification of a store on PostgreSQ
     expect(Number(version)).toBe(4);
   });
 
-  test('says so where there is no store, and changes nothing', async () => {
+  test('reports a missing store, and changes nothing', async () => {
     await using schema = await makeSchema();
     expect(await rejectionOf(verifyServer(schema.url))).toMatchObject({
       message: expect.stringContaining('No store found'),
     });
   });
 
-  test('is a command', async () => {
+  test('is available as a command', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await writeStoreOfFormat(session, 4);
@@ -206,7 +206,7 @@ describe.skipIf(servers === undefined)('facts of a store on PostgreSQL and Redis
   // Skipped without them.
   const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('name the servers, what this process wrote, and what does not work', async () => {
+  test('include the servers, the writes of this process, and current troubles', async () => {
     await using schema = await makeSchema();
     await using redis = await tcpProxy(redisUrl);
     await using postgres = await tcpProxy(schema.url);

@@ -76,7 +76,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
     expect((await going.take()).refusal).toBeUndefined();
   });
 
-  test('a clock change is corrected once, by the first instance that detects it', async () => {
+  test('a clock change is corrected once, by the first instance to detect it', async () => {
     await using bench = await open(2);
     const [one, other] = bench.instances as [Instance, Instance];
     for (const [seconds, first, second] of [
@@ -101,7 +101,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
     expect((await other.take()).refusal).toBeUndefined();
   });
 
-  test('after Redis lost its data, earlier clock changes are ignored', async () => {
+  test('earlier clock changes are ignored after Redis has lost its data', async () => {
     await using bench = await open(2);
     const [one, other] = bench.instances as [Instance, Instance];
     for (const { clock } of bench.instances) clock.step(-3_600);

@@ -7,25 +7,25 @@ import { hashOf, shardTags, slotOf } from '../../src/storage/redis/cluster/slots
 import { RedisKeys } from '../../src/storage/redis/keys.ts';
 
 describe('a slot', () => {
-  test('is the CRC16 of the key, as the specification of Redis Cluster has it', () => {
+  test('is the CRC16 of the key, as in the Redis Cluster specification', () => {
     expect(hashOf('123456789')).toBe(0x31c3);
     expect(slotOf('123456789')).toBe(0x31c3);
     expect(slotOf('foo')).toBe(12_182);
   });
 
-  test('is that of the text in the first braces', () => {
+  test('is computed from the text in the first braces', () => {
     expect(slotOf('as:{foo}:{bar}')).toBe(slotOf('foo'));
     for (const key of ['as:{}:foo', 'as:{foo', 'as:}foo{']) expect(slotOf(key)).toBe(hashOf(key) % 16_384);
   });
 });
 
 describe('shards', () => {
-  test('have one slot each, in equal parts of all slots', () => {
+  test('have one slot each, evenly spread over all slots', () => {
     const slots = shardTags().map((tag) => slotOf(`as:{${tag}}:`));
     expect(slots.map((slot) => Math.floor(slot / (16_384 / 24)))).toEqual([...slots.keys()]);
   });
 
-  test('have all keys of an account in their slot', () => {
+  test('keep all keys of an account in one slot', () => {
     const [tag = ''] = shardTags();
     const keys = new RedisKeys(`as:store:{${tag}}:`);
     const names = [...keys.ofTake(7, 8), keys.unsavedBans, keys.failures('192.0.2.1')];
@@ -43,23 +43,23 @@ describe('a node', () => {
     ['MOVED 3999 :6381', 'moved', 'redis-1:6381'],
     ['MOVED 3999 ?:6381', 'moved', 'redis-1:6381'],
     ['TRYAGAIN Multiple keys request during rehashing of slot', 'again', ''],
-  ])('that replies %s redirects', (message, kind, address) => {
+  ])('redirects by replying %s', (message, kind, address) => {
     expect(redirectionOf(new Error(message), url)).toMatchObject({ kind, address });
   });
 
   test.each(['CLUSTERDOWN The cluster is down', 'READONLY', 'MOVED to another city'])(
-    'that replies %s does not redirect',
+    'does not redirect by replying %s',
     (message) => {
       expect(redirectionOf(new Error(message), url)).toBeUndefined();
     },
   );
 
-  test('has the credentials of REDIS_URL', () => {
+  test('is connected with the credentials in REDIS_URL', () => {
     expect(urlOfNode('[2001:db8::1]:6381', url)).toBe('rediss://user:p%40ss@[2001:db8::1]:6381');
     expect(urlOfNode('h:1', 'redis://localhost')).toBe('redis://h:1');
   });
 
-  test('has the slots of its ranges; a slot without a node has none', () => {
+  test('serves the slots in its ranges, and a slot may be without a node', () => {
     const reply = [
       [0, 99, ['10.0.0.1', 6379, 'id', {}], ['10.0.0.9', 6379]],
       [200, 200, [null, 6380, 'id']],
@@ -75,7 +75,7 @@ describe('REDIS_URL', () => {
     ['redis://h', ['redis://h']],
     ['redis://h1,h2:6380', ['redis://h1', 'redis://h2:6380']],
     ['rediss://:p%40ss@h1:1,[::1]:2/', ['rediss://:p%40ss@h1:1/', 'rediss://:p%40ss@[::1]:2/']],
-  ])('%s names its hosts', (text, urls) => {
+  ])('%s contains several hosts', (text, urls) => {
     expect(redisUrlsOf(text)).toEqual(urls as [string]);
   });
 

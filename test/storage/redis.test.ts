@@ -32,7 +32,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     return answer;
   }
 
-  test('an emptied script cache only costs time', async () => {
+  test('an emptied script cache causes no error', async () => {
     await using place = await clusterPlaceOn(there)(new FakeClock(), strictRules);
     await using store = await place.open(true);
     const { callers } = await store.limits.versions();
@@ -42,7 +42,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     expect(store.health()).not.toContain(troubles.redis);
   });
 
-  test('its clock is used by default', async () => {
+  test('the Redis clock is used by default', async () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
     // A machine whose clock is years off.
@@ -63,7 +63,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     expect(resetAt - 60).toBeLessThanOrEqual(await now());
   });
 
-  test('a change that was not announced in Redis is noticed in PostgreSQL and then announced', async () => {
+  test('a change that was not announced through Redis is noticed in PostgreSQL and then announced', async () => {
     const prefix = there.makePrefix();
     await using schema = await there.makeSchema();
     const at = (redisUrl: string, serving: boolean) => {

@@ -48,7 +48,7 @@ async function declared(engine: string, url: string): Promise<string[]> {
 }
 
 describe.each(stores)('on %s', (engine, url) => {
-  test('the schema declares the references of the descriptions', async () => {
+  test('the schema declares the references in the table descriptions', async () => {
     const described = tables.flatMap(({ name, references }) =>
       Object.entries(references).map(([column, to]) => `${name}.${sqlName(column)} → ${to}`),
     );

@@ -31,14 +31,14 @@ test('is unknown until both servers have responded', () => {
   expect(versions.required.of('pets')).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('is that of a change as soon as Redis announces it', () => {
+test('is raised as soon as Redis announces a change', () => {
   const { required, redis } = settledAt(100);
   expect(required()).toBe(100);
   redis(200);
   expect(required()).toBe(200);
 });
 
-test('is not lowered by an answer of PostgreSQL to a question from before the announcement', () => {
+test("is not lowered by PostgreSQL's answer to a query sent before the announcement", () => {
   const { required, redis, postgres } = settledAt(100);
   const askedAt = nowMs;
   redis(200);
@@ -46,7 +46,7 @@ test('is not lowered by an answer of PostgreSQL to a question from before the an
   expect(required()).toBe(200);
 });
 
-test('that no change in PostgreSQL has is replaced by the next answer of PostgreSQL', () => {
+test("is replaced by PostgreSQL's next answer if no change in PostgreSQL has it", () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(101);
   step(() => undefined);
@@ -54,7 +54,7 @@ test('that no change in PostgreSQL has is replaced by the next answer of Postgre
   expect(required()).toBe(100);
 });
 
-test('is unknown after Redis lost its data, until PostgreSQL responds, although Redis counts on', () => {
+test('is unknown after Redis has lost its data until PostgreSQL responds, although Redis keeps counting', () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(0);
   expect(required()).toBe(Number.POSITIVE_INFINITY);
@@ -83,7 +83,7 @@ test('is unknown after a change of unknown outcome', () => {
   expect(versions.required.of('orders')).toBe(100);
 });
 
-test('is that of a new primary which lacks changes, once it has answered', () => {
+test('is that of a new primary that lacks changes, once it has responded', () => {
   const { required, postgres, step } = settledAt(100);
   step(() => undefined);
   postgres(50);

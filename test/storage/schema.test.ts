@@ -30,7 +30,7 @@ const engines: readonly (readonly [string, Schema])[] = [
   ...(session === null ? [] : [['PostgreSQL', await postgresSchema(session)] as const]),
 ];
 describe.each(engines)('the schema of %s', (engine, schema) => {
-  test('has no table without a description', () => {
+  test('contains no table without a description', () => {
     const described = new Set(tables.map(({ name }) => name));
     demand(
       'Describe the table in src/tables/ and add it to `tables` of tables.ts, else `copy` loses its rows, or add the reason to undescribed of ' +
@@ -80,7 +80,7 @@ test('every combination of filters has an index', () => {
   }
 });
 
-test.skipIf(session === null)('every exception from the descriptions is needed', () => {
+test.skipIf(session === null)('every exception to the descriptions is needed', () => {
   const known = new Set(
     engines.flatMap(([, schema]) =>
       Object.entries(schema).flatMap(([table, { columns }]) => [

@@ -21,7 +21,7 @@ function settled(shards: readonly { lastReported: Versions }[] = [redis]): Share
 const unheard = () => ({ lastReported: versionsFrom(() => -1) });
 const redis = unheard();
 
-test('a change received from either server is one new version', () => {
+test('a change reported by both servers is one new version', () => {
   for (const what of resources) {
     for (const firstFromRedis of [true, false]) {
       const versions = settled();
@@ -66,7 +66,7 @@ test('an outdated response of PostgreSQL is not a change', () => {
   expect(versions.now).toEqual(after);
 });
 
-test('without Redis a cached caller is valid while PostgreSQL reports no change, and for a second without PostgreSQL', () => {
+test('without Redis a cached caller is valid while PostgreSQL reports no change, and for one second without PostgreSQL', () => {
   const versions = settled();
   expect(versions.isFresh(versions.fallback().callers)).toBe(true);
   expect(versions.isFresh(versions.now.callers - 1)).toBe(false);
@@ -123,7 +123,7 @@ describe('of several shards', () => {
     expect(versions.now.pets).toBe(pets + 2);
   });
 
-  test('numbers of a restored PostgreSQL count as changes, even if shards have higher ones', () => {
+  test('versions of a restored PostgreSQL count as changes, even if shards have higher ones', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     versions.applyPostgres(at(10, 15), now() + 1);

@@ -25,7 +25,7 @@ function leaveLocked(path: string, accountId: number, worker = 1): void {
   new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
 }
 
-test('only an account locked by a killed process is rejected, until the lock is released', async () => {
+test('only an account locked by a killed process is rejected, and only until the lock is released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const { limits } = serving;
@@ -82,7 +82,7 @@ test('failed authentications are counted across a restart, separately for many a
   expect(lost).toEqual([]);
 });
 
-test('excess addresses are evicted, expired and oldest ones first', async () => {
+test('excess addresses are evicted, the expired and the oldest ones first', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -108,7 +108,7 @@ test('ids beyond the capacity of the file are rejected with that reason', async 
   expect(serving.limits.trouble).toBeUndefined();
 });
 
-test('a date set back while the service was stopped keeps counts, and no ban lasts longer than its level', async () => {
+test('if the date is set back while the service is stopped, counts are kept, and no ban lasts longer than its level allows', async () => {
   await using folder = await temporaryFolder();
   const caller = callerOf({ perMinute: 2, perDay: 100 });
   {
@@ -148,7 +148,7 @@ function openWorker(folder: string, worker: number): Limits {
   });
 }
 
-test('records added by one process are visible to others, including its locks after it ended', async () => {
+test('records added by one process are visible to others, including its locks after it has exited', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const worker = openWorker(folder.path, 1);
@@ -164,7 +164,7 @@ test('records added by one process are visible to others, including its locks af
   for (const limits of [worker, another]) await limits.close();
 });
 
-test('the last of the maximum number of workers counts with the others, and its locks can be released', async () => {
+test('the last of the maximum number of workers shares the counts of the others, and its locks can be released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const last = openWorker(folder.path, maxWorkers);
@@ -177,7 +177,7 @@ test('the last of the maximum number of workers counts with the others, and its 
   await last.close();
 });
 
-test('a process with the number of a killed one releases its locks', async () => {
+test('a process with the worker number of a killed one releases its locks', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   serving.limits.take(callerOf(plans.free));

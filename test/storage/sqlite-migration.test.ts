@@ -62,7 +62,7 @@ function wrongCounts(path: string): unknown[] {
   return [...only(kept, counted), ...only(counted, kept)];
 }
 
-test('an upgrade counts the animals, keeps the scopes of keys and reuses no id', async () => {
+test('an upgrade counts the animals, keeps the scopes of keys and reuses no ids', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   writeFormer(path, 5_000);
@@ -88,7 +88,7 @@ test('an upgrade of an empty store counts no animals', async () => {
   expect(await store.pets.inventory()).toEqual({ available: 0, pending: 0, sold: 0 });
 });
 
-test('an upgrade leaves accounts open, and finds them by name ignoring case', async () => {
+test('an upgrade keeps accounts open, and makes them searchable by name, ignoring case', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   {

@@ -26,7 +26,7 @@ function migrate(path: string, migrations: Migrations): Database {
 }
 
 describe('the data file', () => {
-  test('every commit is synced before it is answered: WAL with synchronous=FULL', async () => {
+  test('every commit is synced before its response is sent, in WAL mode with synchronous=FULL', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     const runs = spyOn(Database.prototype, 'run');
@@ -41,7 +41,7 @@ describe('the data file', () => {
     expect(connection?.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 
-  test('concurrent creations share commits, and none is answered before its commit', async () => {
+  test('concurrent create requests share commits, and none is answered before its commit', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
@@ -87,7 +87,7 @@ describe('the data file', () => {
 });
 
 describe('migration', () => {
-  test('a file of a newer version is rejected with a message and unchanged', async () => {
+  test('a file of a newer version is rejected with an error and left unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
@@ -98,7 +98,7 @@ describe('migration', () => {
   });
 
   test.each([0, 1, dataMigrations.length, 99])(
-    'the database of another program (version %d) is rejected and unchanged',
+    'the database of another program (version %d) is rejected and left unchanged',
     async (version) => {
       await using folder = await temporaryFolder();
       const path = join(folder.path, 'store.db');
@@ -113,7 +113,7 @@ describe('migration', () => {
     },
   );
 
-  test('a file that is not a database is rejected and unchanged', async () => {
+  test('a file that is not a database is rejected and left unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     writeFileSync(path, 'My shopping list: 1 hamster\n'.repeat(400));

@@ -63,7 +63,7 @@ describe('a missing store', () => {
     expect(store.created).toBe(false);
   });
 
-  test('is named if it is the target of a link', async () => {
+  test('is reported by name if it is the target of a link', async () => {
     symlinkSync(pathOf('gone.db'), pathOf('store.db'));
     await expect(open('store.db')).rejects.toThrow(
       `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which does not exist.`,
@@ -87,7 +87,7 @@ describe('permissions of files', () => {
     expect(notices).toEqual([]);
   });
 
-  test('that allow other users are reported with a remedy', async () => {
+  test('are reported with a remedy if they allow other users', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     chmodSync(pathOf('store.db'), 0o644);
     chmodSync(pathOf('store.limits'), 0o640);
@@ -134,7 +134,7 @@ describe('the lock', () => {
     expect(readdirSync(pathOf('elsewhere'))).toEqual(['link.db']);
   });
 
-  test('cannot protect a data file with hard links, so such a file is rejected', async () => {
+  test('cannot protect a data file that has hard links, so such a file is rejected', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     linkSync(pathOf('store.db'), pathOf('other.db'));
     const before = digests(folder.path);
@@ -155,7 +155,7 @@ describe('the file of limit state', () => {
     expect(await remaining(other)).toBe(59);
   });
 
-  test('is not served as a store', async () => {
+  test('cannot be served as a store', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     const before = digests(folder.path);
     await expect(open('store.limits')).rejects.toThrow(/Cannot open the data file .*file is not a database/);
@@ -181,7 +181,7 @@ test('exactly the files of a store are recognized, under any name', async () => 
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
 });
 
-test('a command that cannot open the limit state names the file', async () => {
+test('the error of a command that cannot open the limit file names the file', async () => {
   await (await open('store.db'))[Symbol.asyncDispose]();
   rmSync(pathOf('store.limits'));
   mkdirSync(pathOf('store.limits'));

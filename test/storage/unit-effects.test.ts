@@ -59,7 +59,7 @@ test('every unit of work has a sample call', () => {
 });
 
 describe.each(engines)('on %s', (_engine, { schema, effects }) => {
-  test('a unit locks every resource whose tables it reads or changes', () => {
+  test('a unit of work locks every resource whose tables it reads or changes', () => {
     demand(
       "Add the resource to the unit's `writes`, or another instance can change it before the commit:",
       effects.flatMap((effect) => {
@@ -74,7 +74,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
     );
   });
 
-  test('a unit that stores a reference locks the resource that it refers to', () => {
+  test('a unit of work that stores a reference locks the referenced resource', () => {
     const references = referencesIn(schema).filter((reference) => !(nameOf(reference) in danglingReferences));
     demand(
       "Add the resource to the unit's `writes`, or the row can be deleted before the commit. If it may be, list the " +
@@ -93,7 +93,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
     );
   });
 
-  test('a unit increments exactly the versions of the resources it changes', () => {
+  test('a unit of work increments exactly the versions of the resources it changes', () => {
     demand(
       'Raise the version of the resource in the statement that changes it. A new resource needs a row in `versions` ' +
         '(SQLite) and in `counters` (PostgreSQL), which a migration adds:',
@@ -148,7 +148,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
   });
 });
 
-test('exceptions are of units that exist', () => {
+test('every exception refers to an existing unit of work', () => {
   const names = [...Object.keys({ ...silentChanges, ...unlockedUses }).map((use) => use.split(' ')[0] ?? '')];
   demand(
     'Remove the exception from test/storage/table-facts.ts:',

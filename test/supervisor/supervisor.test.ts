@@ -54,7 +54,7 @@ describe('a start', () => {
     });
   });
 
-  test('that fails in a worker throws its error with the code', async () => {
+  test('throws the error and the code of a worker that fails', async () => {
     await using all = supervised();
     const error = await all.supervisor
       .serve({ environment: { UNLESS: import.meta.path }, port: 1, startedAt: 0 })
@@ -63,7 +63,7 @@ describe('a start', () => {
     expect(all.lines).toEqual([]);
   });
 
-  test('during which a worker ends throws its exit code or signal', async () => {
+  test('throws an error with the exit code or signal of a worker that exits', async () => {
     await using all = supervised();
     const error = await all.supervisor
       .serve({ environment: { DIE: '2' }, port: 1, startedAt: 0 })
@@ -86,7 +86,7 @@ describe('the store', () => {
     }
   });
 
-  test('is disconnected from an ended worker before it is connected to the next one, and may still post to it', async () => {
+  test('is disconnected from an exited worker before it is connected to the next one, and may still post to it', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const [first] = all.stores;
@@ -102,7 +102,7 @@ describe('the store', () => {
 });
 
 describe('a worker', () => {
-  test('that cannot restart is retried after increasing delays, with the reason in the log, until it serves', async () => {
+  test('that fails to restart is retried after increasing delays, with the reason in the log, until it succeeds', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();

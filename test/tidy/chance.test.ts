@@ -40,7 +40,7 @@ test('no test kills a process after a sleep', () => {
   refuseBeyond({}, advice, placesOf(bareTests, sleepThenKill));
 });
 
-test('no test expects that something random occurred at least once', () => {
+test('no test expects a random event to occur at least once', () => {
   const files = bareTests.filter(({ path }) =>
     /^test\/(?:faults|process|robustness|supervisor)\//.test(path),
   );
@@ -59,7 +59,7 @@ test('no test listens on a fixed port', () => {
   refuseBeyond({}, 'Use port 0 and read the port the system chose:', placesOf(tests, fixedPort));
 });
 
-test('every test file has the generous timeout, also when it is run alone', async () => {
+test('every test file has the generous timeout, even when it is run alone', async () => {
   const { test: settings } = Bun.TOML.parse(
     await Bun.file(new URL('../../bunfig.toml', import.meta.url)).text(),
   ) as {

@@ -69,7 +69,7 @@ describe('size', () => {
 });
 
 describe('left-overs', () => {
-  test('there are no marks of unfinished work', () => {
+  test('there are no markers of unfinished work', () => {
     const marks = new RegExp(
       `\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`,
     );
@@ -79,7 +79,7 @@ describe('left-overs', () => {
     refuse('Do it now, or open an issue and leave the code without the mark:', found);
   });
 
-  test('there is no debugging output and no debugger', () => {
+  test('there is no debugging output and no debugger statement', () => {
     const found = codeIn(files, 'src', 'client', 'console').flatMap(({ path, text }) =>
       linesMatching(path, bare(text), /\bconsole\.(?:log|debug|dir|trace|table)\b|\bdebugger\b/),
     );
@@ -88,7 +88,7 @@ describe('left-overs', () => {
 });
 
 describe('types', () => {
-  test('there is no any and no silenced error', () => {
+  test('there is no any type and no silenced error', () => {
     const found = code.flatMap(({ path, text }) => [
       ...linesMatching(path, bare(text), /(?<!\.)\bany\b/),
       ...linesMatching(path, text, /@ts-(?:ignore|expect-error|nocheck)\b(?!.*\|)/),
@@ -111,13 +111,13 @@ describe('tests', () => {
 });
 
 describe('addresses and paths', () => {
-  test('no package registry is named', () => {
+  test('contain no package registry', () => {
     const pattern = /\bhttps?:\/\/[\w.-]*(?:registry|npmjs|jsr)\b[\w.-]*\.\w+|"resolved"\s*:/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
     refuse('Leave it out: which registry packages come from is a matter of each machine, see .npmrc:', found);
   });
 
-  test('no path of one machine is named', () => {
+  test('contain no path of one machine', () => {
     const pattern = /(?:^|[\s"'`(=:])\/(?:home|Users|root|work|tmp|private|mnt)\/\w/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
     refuse('Use a path relative to the project, or os.tmpdir():', found);

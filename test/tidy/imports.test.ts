@@ -120,7 +120,7 @@ describe('imports', () => {
     }
   });
 
-  test('of one store never include another', () => {
+  test('of one store never include another store', () => {
     const store = (path: string) => /^src\/storage\/(\w+)\//.exec(path)?.[1];
     const wrong = sources.flatMap((source) =>
       importsOf(source)
@@ -131,7 +131,7 @@ describe('imports', () => {
     refuse('Put what two stores share beside them in src/storage/:', wrong);
   });
 
-  test('of the client stay in its package', () => {
+  test('in the client stay within its package', () => {
     // The helper for tests starts a process, so it runs in Node.js, Bun and Deno only. The main entry never imports it.
     const isHelper = (path: string) => path === 'client/src/sandbox.ts';
     const wrong = client.flatMap((source) =>
@@ -203,7 +203,7 @@ describe('restricted code', () => {
       .flatMap(({ path, text }) => linesMatching(path, bare(text), pattern));
   }
 
-  test('database drivers are in src/storage', () => {
+  test('database drivers are used only in src/storage', () => {
     const drivers = /^(?:bun:sqlite|node:sqlite|pg|postgres|redis|ioredis|better-sqlite3)$/;
     const wrong = sources
       .filter(({ path }) => !path.startsWith('src/storage/'))
@@ -215,26 +215,26 @@ describe('restricted code', () => {
     ]);
   });
 
-  test('the HTTP server is in src/http', () => {
+  test('the HTTP server is used only in src/http', () => {
     refuse(
       'Only src/http/server.ts listens:',
       elsewhere(/^src\/http\//, /\bBun\.(?:serve|listen)\b|\bcreateServer\b/),
     );
   });
 
-  test('the environment is read in src/config.ts, which gets it from src/main.ts', () => {
+  test('the environment is read only in src/config.ts, which receives it from src/main.ts', () => {
     const wrong = elsewhere(/^src\/(?:config|main)\.ts$/, /\b(?:process|Bun|import\.meta)\.env\b/);
     refuse('Add a setting to the table in src/config/settings.ts and take it from the Config:', wrong);
   });
 
-  test('the process is ended by src/main.ts and src/cli only', () => {
+  test('the process is exited only by src/main.ts and src/cli', () => {
     refuse(
       'Throw, and let the command line decide:',
       elsewhere(/^src\/(?:main\.ts|cli\/)/, /\bprocess\.exit/),
     );
   });
 
-  test('processes are started in src/supervisor', () => {
+  test('processes are started only in src/supervisor', () => {
     refuse(
       'Only src/supervisor/worker-process.ts starts processes:',
       elsewhere(/^src\/supervisor\//, /\bBun\.spawn\b|\bprocess\.send\b/),

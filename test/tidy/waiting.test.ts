@@ -42,7 +42,7 @@ test('no test asserts a duration', () => {
   );
 });
 
-test('no test sets a time-out', () => {
+test('no test sets a timeout', () => {
   const found = tests.flatMap(({ path, text }) => [
     ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*maxWaitMs)/),
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
@@ -62,7 +62,7 @@ function ownTimeouts(text: string): number[] {
   });
 }
 
-test('a time-out is found in each form', () => {
+test('a timeout is found in each form', () => {
   const short = ["test('a', async () => {", '  b();', '}, 5_000);'];
   const long = ["testWith('a')(", "  'b',", '  () => {', '  },', '  timeoutMs,', ');'];
   const none = ['always(', '  cases,', '  () => {', '  },', '  5_000,', ');', "test('a', () => {", '});'];

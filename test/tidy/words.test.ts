@@ -45,14 +45,14 @@ function telltalesIn({ path, text }: Source): string[] {
     .map(({ index, 0: words }) => `${path}:${text.slice(0, index).split('\n').length}: ${words}`);
 }
 
-test('no folder has more telltales of translated English than it had', () => {
+test('no folder contains more telltales of translated English than allowed', () => {
   const files = projectFiles().filter(({ path }) => written.test(path) && !uncounted.test(path));
   const folders = Map.groupBy(files, ({ path }) => /^([^/]+)\//.exec(path)?.[1] ?? '.');
   const places = new Map([...folders].map(([folder, sources]) => [folder, sources.flatMap(telltalesIn)]));
   refuseBeyond(allowed, "Use the field's terms and plain sentences. What is new is among these:", places);
 });
 
-test('telltales are found in comments and strings, and not in names', () => {
+test('telltales are found in comments and strings, but not in names', () => {
   const text = "/** Whoever waits. */\nconst told = 'asked for, too';\n";
   expect(telltalesIn({ path: 'src/x.ts', text })).toEqual(['src/x.ts:1: Whoever', 'src/x.ts:2: asked for']);
 });

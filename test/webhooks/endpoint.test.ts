@@ -133,7 +133,7 @@ describe('a URL that resolves to a private address', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 
-  test('is rejected for the name of this machine with the resolver of the system', async () => {
+  test("is rejected for the name of this machine, with the system's resolver", async () => {
     const mistake = await mistakeInEndpoint('https://localhost/', { resolve: systemResolve, allowed: [] });
     expect(mistake).toEndWith('localhost resolves to one that is loopback');
   });

@@ -47,7 +47,7 @@ test('up to 64 deliveries of a fast receiver are leased, including those in flig
   expect([lanes.fast, lanes.held]).toEqual([[], { '1': 63, '2': 3 }]);
 });
 
-test('of more than 100 fast receivers, the latest are remembered', () => {
+test('only the latest 100 fast receivers are remembered', () => {
   const lanes = new Lanes();
   for (let id = 1n; id <= 101n; id++) attempt(lanes, id, true);
   attempt(lanes, 2n, true);

@@ -5,7 +5,7 @@ const hourMs = 3_600_000;
 const delays = (random: number) =>
   Array.from({ length: 10 }, (_, index) => delayAfter(index + 1, { status: 500 }, random));
 
-test('ten attempts are made, with the delays of the standard', () => {
+test('ten attempts are made, with the delays of the Standard Webhooks specification', () => {
   const hours = [2, 5, 10, 14, 20, 24].map((count) => count * hourMs);
   expect(attemptDelaysMs).toHaveLength(10);
   expect(delays(0.5)).toEqual([5_000, 300_000, 1_800_000, ...hours, undefined]);
@@ -16,7 +16,7 @@ test('jitter changes a delay by at most a tenth', () => {
   expect(delays(1 - Number.EPSILON).slice(0, 2)).toEqual([5_500, 330_000]);
 });
 
-test('only a longer Retry-After on 429 and 503 is respected', () => {
+test('Retry-After is respected only on 429 and 503, and only if it is longer', () => {
   const after = (status: number, retryAfterSeconds: number) =>
     delayAfter(1, { status, retryAfterSeconds }, 0.5);
   expect([after(429, 60), after(503, 60), after(500, 60)]).toEqual([60_000, 60_000, 5_000]);

@@ -103,7 +103,7 @@ const pending = async ({ operator }: TestApp) =>
   await operator.storage.deliveries.list(undefined, 100, { status: 'pending' });
 
 describe.each(places)('on %s', (_name, open) => {
-  test('secrets are sealed again with a new key, so that the old one is no longer needed', async () => {
+  test('secrets are encrypted again with a new key, so that the old one is no longer needed', async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     let key = '';
@@ -145,7 +145,7 @@ describe.each(places)('on %s', (_name, open) => {
     expect(await concernsOf(fourth)).toEqual([]);
   });
 
-  test('without the key, the log and a concern report it, and deliveries wait until it is restored', async () => {
+  test('a missing key is logged and reported as a concern, and deliveries wait until it is restored', async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     const headers = { 'Idempotency-Key': 'once' };
@@ -194,7 +194,7 @@ describe.each(places)('on %s', (_name, open) => {
     expect((await subscribe(clientOf(again, key), receiver, headers)).status).toBe(201);
   });
 
-  test('a webhook whose key is lost is signed again after its secret was rotated', async () => {
+  test('deliveries of a webhook whose key is lost are signed again after its secret is rotated', async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     await using first = await startTestApp({ ...place.settings, SECRETS_KEY: before });
@@ -209,7 +209,7 @@ describe.each(places)('on %s', (_name, open) => {
   });
 });
 
-test('a store of many webhooks is sealed in batches, and a secret rotated in between is kept', async () => {
+test('the secrets of many webhooks are encrypted in batches, and a secret rotated meanwhile is kept', async () => {
   await using place = await onSqlite();
   const url = place.settings.DATABASE_URL ?? '';
   const many = 250;

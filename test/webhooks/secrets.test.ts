@@ -9,7 +9,7 @@ const [before, after] = [someBytes(32), someBytes(32)];
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const seal = (...keys: Uint8Array[]) => sealSecret(secret, keys, someBytes);
 
-test('a secret is stored unencrypted without a key', () => {
+test('a secret is stored unencrypted if there is no key', () => {
   expect(seal()).toBe(secret);
   expect(openSecret(secret, [])).toBe(secret);
   expect(openSecret(secret, [before])).toBe(secret);
@@ -24,7 +24,7 @@ describe('with a key, a secret', () => {
     expect(openSecret(stored, [before])).toBe(secret);
   });
 
-  test('is encrypted with the first key, and read with each', () => {
+  test('is encrypted with the first key, and can be read with each', () => {
     const [old, current] = [seal(before), seal(after, before)];
     for (const stored of [old, current]) expect(openSecret(stored, [after, before])).toBe(secret);
     expect(openSecret(current, [after])).toBe(secret);
@@ -40,7 +40,7 @@ describe('with a key, a secret', () => {
     expect(renew(secret)).toBe(secret);
   });
 
-  test('cannot be read with a different key, without one, changed or truncated', () => {
+  test('cannot be read with a different key, without a key, or if it is changed or truncated', () => {
     const stored = seal(before);
     const sealed = Buffer.from(stored.slice(5), 'base64');
     expect(() => openSecret(stored, [])).toThrow('SECRETS_KEY is not set');
@@ -55,7 +55,7 @@ describe('with a key, a secret', () => {
   });
 });
 
-test('SECRETS_KEY has one key or two', () => {
+test('SECRETS_KEY accepts one key or two', () => {
   const texts = [before, after].map((key) => Buffer.from(key).toString('base64'));
   const keysOf = (text: string) =>
     readConfig({ SECRETS_KEY: text }).webhooks.secretsKeys.map((key) => new Uint8Array(key));

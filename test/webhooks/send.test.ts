@@ -27,7 +27,7 @@ function sendTo(
   return sender.send({ url, headers: { 'webhook-id': 'evt_1' }, body: '{"id":1}', ...options });
 }
 
-test('a delivery is a POST with the headers and the bytes that were given', async () => {
+test('a delivery is a POST with the given headers and bytes', async () => {
   await using receiver = await startReceiver((socket) => socket.end(response('200 OK', 'thanks')));
   expect(await sendTo(receiver)).toEqual({
     status: 200,
@@ -59,14 +59,14 @@ describe('a response', () => {
     ['503 Service Unavailable', { retryAfterSeconds: 86_400 }, 'Retry-After: 99999999999'],
     ['503 Service Unavailable', { retryAfterSeconds: undefined }, 'Retry-After: soon'],
     ['500 Internal Server Error', {}, 'Content-Encoding: gzip'],
-  ])('is the outcome: %s %p %s', async (status, expected, header) => {
+  ])('is reported: %s %p %s', async (status, expected, header) => {
     const body = status.startsWith('204') ? '' : 'text';
     await using receiver = await startReceiver((socket) => socket.end(response(status, body, header)));
     const outcome = await sendTo(receiver);
     expect(outcome).toMatchObject({ status: Number.parseInt(status, 10), body, ...expected });
   });
 
-  test('that switches protocols ends the connection', async () => {
+  test('ends the connection if it switches protocols', async () => {
     await using receiver = await startReceiver((socket) =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
     );
@@ -135,7 +135,7 @@ describe('a failure', () => {
     },
   );
 
-  test('is the outcome when nothing listens', async () => {
+  test('is reported if nothing is listening', async () => {
     const { port } = await stopped();
     const sender = new Sender(local);
     const outcome = await sender.send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '' });
@@ -146,14 +146,14 @@ describe('a failure', () => {
     });
   });
 
-  test('is the outcome when a name cannot be resolved, or not in time', async () => {
+  test('is reported if a name cannot be resolved in time', async () => {
     const named = { url: 'http://hooks.example/', headers: {}, body: '', timeoutMs: 300 };
     expect(await new Sender(local).send(named)).toMatchObject({ error: 'dns' });
     const hanging = new Sender({ ...local, resolve: () => new Promise(() => undefined) });
     expect(await hanging.send(named)).toMatchObject({ error: 'timeout' });
   });
 
-  test('is the outcome when the caller aborts, before or during the exchange', async () => {
+  test('is reported if the caller aborts, before or during the exchange', async () => {
     const abort = new AbortController();
     await using receiver = await startReceiver(() => abort.abort());
     expect(await sendTo(receiver, { signal: abort.signal })).toMatchObject({ error: 'aborted' });
@@ -185,7 +185,7 @@ describe('the address', () => {
     return { receiver, service, request, [Symbol.asyncDispose]: () => servers.disposeAsync() };
   }
 
-  test('that was checked is used, although the name then resolves to a private address', async () => {
+  test('is the one that was checked, even if the name then resolves to a private address', async () => {
     await using both = await bothOnOnePort();
     const options = changing(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1', '127.0.0.2']);
     using sender = new Sender(options);
@@ -199,7 +199,7 @@ describe('the address', () => {
     expect(both.service.connections().opened).toBe(0);
   });
 
-  test('of a redirect is not used', async () => {
+  test('is never taken from a redirect', async () => {
     await using inner = await startReceiver((socket) => socket.end(response('200 OK')), {
       host: '127.0.0.2',
     });
@@ -215,14 +215,14 @@ describe('the address', () => {
     expect(inner.connections().opened).toBe(0);
   });
 
-  test('is the next one when the first does not respond', async () => {
+  test('is the next one if the first does not respond', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: allowing('127.0.0.0/8') };
     const url = `http://hooks.example:${receiver.port}/`;
     expect(await new Sender(options).send({ url, headers: {}, body: '' })).toMatchObject({ status: 200 });
   });
 
-  test('is not that of a proxy in the environment', async () => {
+  test('is never that of a proxy in the environment', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     await using proxy = await startReceiver((socket) => socket.end(response('502 Bad Gateway')));
     await withEnvironment(proxyVariables(proxy), async () => {
@@ -247,7 +247,7 @@ describe('a connection', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('that the receiver closed in the meantime is replaced by a new one', async () => {
+  test('is replaced by a new one if the receiver has closed it', async () => {
     await using receiver = await startReceiver((socket) => {
       if (receiver.requests.length === 2) socket.destroy();
       else socket.write(response('200 OK'));
@@ -258,7 +258,7 @@ describe('a connection', () => {
     expect(receiver.requests).toHaveLength(3);
   });
 
-  test('with more than one response is not reused', async () => {
+  test('is not reused if it received more than one response', async () => {
     const poison = response('299 Poison', 'poison');
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok') + poison));
     using sender = new Sender(local);

@@ -113,7 +113,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(sent[0]?.headers['user-agent']).toMatch(/^AnimalStore\/\d/);
   });
 
-  test('requests are signed, for 24 hours after a rotation with both secrets', async () => {
+  test('requests are signed, with both secrets for 24 hours after a rotation', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -199,7 +199,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(hanging.requests).toHaveLength(4);
   });
 
-  test('a webhook that is enabled again continues with the events from then on', async () => {
+  test('a webhook that is enabled again receives only events from that moment', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -218,7 +218,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(missed).not.toBe(wanted);
   });
 
-  test('one delivery is sent again as a new one, and so are all events after an id', async () => {
+  test('a delivery, or all events after an id, can be sent again as new deliveries', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -240,7 +240,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(receiver.requests).toHaveLength(6);
   });
 
-  test('a test event is sent immediately, and the response has its outcome', async () => {
+  test('a test event is sent immediately, and the response contains the result', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -262,7 +262,7 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
-  test('a stopping service releases its deliveries and sends them again after the start', async () => {
+  test('a stopping service releases its deliveries and sends them after the next start', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);

@@ -24,7 +24,7 @@ describe('the library of the standard', () => {
     expect(bytes).toEqual(headers);
   });
 
-  test('rejects another secret, body, id and time', () => {
+  test('rejects a different secret, body, id or time', () => {
     const headers = signedHeaders(message, [first, second]);
     expect(verify(other, body, headers)).toThrow('No matching signature');
     expect(verify(first, `${body} `, headers)).toThrow('No matching signature');
@@ -34,7 +34,7 @@ describe('the library of the standard', () => {
   });
 });
 
-test('the id is that of the event, and the time in seconds', () => {
+test("the id is the event's, and the time is in seconds", () => {
   const headers = signedHeaders({ ...message, nowMs: 1_700_000_000_999 }, [first, second]);
   expect(headers).toMatchObject({ 'webhook-id': 'evt_9007199254740993', 'webhook-timestamp': '1700000000' });
   expect(headers['webhook-signature']).toMatch(/^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
