@@ -1,4 +1,4 @@
-/** The processes of this program: how they are started, internal commands, and logging. */
+/** Starts the program's processes, runs their internal commands, and sets up logging. */
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
@@ -10,11 +10,11 @@ import { messageOf, shellWord } from './terminal.ts';
 export function commandInShell({ npm_command: npm }: Environment): string {
   if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
   if (npm !== undefined) return 'npx animal-store';
-  // Bun would otherwise use a bunfig.toml in the working directory.
+  // Without --config, Bun would read a bunfig.toml in the working directory.
   return [process.execPath, '--config=/dev/null', Bun.main].map(shellWord).join(' ');
 }
 
-/** One JSON line per event on standard error, with `fields`; readable lines when that is a terminal. */
+/** Logs to standard error: readable lines on a terminal, JSON lines with `fields` elsewhere. */
 export async function openLog(
   level: string,
   fields: Readonly<Record<string, unknown>> | null = null,
@@ -32,8 +32,8 @@ export function backupTaskCommand(): string[] {
   return [...ownCommand(), backupTask];
 }
 
-/** Requests have priority. */
-const politePriority = 5;
+/** Gives this process a lower priority than the processes that serve requests. */
+const politePriority = 15;
 
 export async function runBackupTask(): Promise<0> {
   ignoreInterruption();
@@ -48,12 +48,12 @@ export async function runBackupTask(): Promise<0> {
 
 export const serveWorker = 'serve-worker';
 
-/** The number identifies the worker in lists of processes. */
+/** Starts a worker. The number identifies it in process lists. */
 export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }
 
-/** Serves until the supervisor stops it. Exits immediately with 1 if the supervisor has ended, because the next one needs the port. */
+/** Serves until the supervisor stops it. Exits with 1 as soon as the supervisor ends, to free the port. */
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');
