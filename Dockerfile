@@ -1,4 +1,4 @@
-# The one file of `npm run build`, on a base that has a C library, certificates and nothing else: no shell, no Node.
+# Runs the executable from `npm run build` on an image with only a C library and certificates: no shell, no Node.js.
 FROM node:22-bookworm-slim AS build
 WORKDIR /animal-store
 COPY package.json package-lock.json .npmrc ./

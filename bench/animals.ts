@@ -1,30 +1,30 @@
-/** Animals and random numbers that are the same in every run. */
+/** Reproducible animals and random numbers for every run. */
 import type { NewPet, PetStatus } from '../src/contract/pets.ts';
 
 const names = ['Ozzy', 'Luna', 'Mr. Whiskers', 'Zoë', 'Bella', 'Kipper', 'Tuğba', 'Daisy', 'Rex', 'Pepper'];
 const surnames = ['the Brave', 'of Ballard', 'Junior', 'McFluff', 'II', 'Longtail'];
 
-/** Of twenty animals in a row, twelve are available, five pending and three sold. */
+/** Returns a status: of twenty consecutive animals, twelve are available, five pending and three sold. */
 function statusOf(index: number): PetStatus {
   const place = (index * 7) % 20;
   if (place < 12) return 'available';
   return place < 17 ? 'pending' : 'sold';
 }
 
-/** The animal that gets the id `index + 1` in an empty store. */
+/** Returns the animal with the id `index + 1` in an initially empty store. */
 export function animal(index: number): NewPet {
   const name = `${names[index % names.length]} ${surnames[index % surnames.length]} ${index}`;
   return { name, categoryId: BigInt(index % 50), status: statusOf(index) };
 }
 
-/** Animals in groups small enough for one transaction each. */
+/** Generates animals in groups that fit into one transaction. */
 export function* animals(count: number, groupSize = 5_000): Generator<NewPet[]> {
   for (let start = 0; start < count; start += groupSize) {
     yield Array.from({ length: Math.min(groupSize, count - start) }, (_, index) => animal(start + index));
   }
 }
 
-/** Numbers from 0 to 1 that look random and are the same in every run (mulberry32). */
+/** Returns a generator of reproducible pseudorandom numbers from 0 to 1 (mulberry32). */
 export function chances(seed: number): () => number {
   let state = seed;
   return () => {

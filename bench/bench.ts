@@ -1,4 +1,4 @@
-/** `npm run bench`: a repeatable comparison of the service's speed with limits and peers. */
+/** `npm run bench`: compares the speed of the service with baselines and other frameworks. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ try {
   fail(error as Error);
 }
 
-/** Runs one measurement after the other. A failure of one does not prevent the others. */
+/** Runs the measurements one after the other. A failed measurement does not stop the others. */
 async function measure(options: Options): Promise<void> {
   if (!options.careful)
     process.stdout.write('A quick check of the benchmark itself: its figures prove nothing.\n');
@@ -58,7 +58,7 @@ async function measure(options: Options): Promise<void> {
   }
 }
 
-/** A measurement that prints its report and, if results are published, writes it into the project. */
+/** Wraps a measurement so that it prints its report and, with `publish`, writes the report into the project. */
 function reported<Results extends object>(
   kind: Measurement,
   take: (options: Options, folder: string) => Promise<Results>,

@@ -3,9 +3,9 @@
  *
  *     bun bench/beside-writer.ts --postgres URL --redis URL --other-postgres URL [--rate 1000] [--rounds 4] [--seconds 4]
  *
- * Each round reads without a writer, beside a writer of another store, and beside a writer of the same store. The
- * second run has the same load on the machine, so that the ratio of the last two is the cost of sharing a store. The
- * writer renames animals all over the catalogue. Both databases have to be empty, and are left filled.
+ * Each round has three runs: reads without a writer, with a writer on another store, and with a writer on the same
+ * store. The last two runs put the same load on the machine, so their ratio is the cost of sharing a store. The writer
+ * renames random animals. Both databases must be empty and contain data afterwards.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const seconds = Number(values.seconds);
 const store = clusterOf(values.postgres, values.redis);
 const other = clusterOf(values['other-postgres'], values.redis);
 if (store === undefined || other === undefined) {
-  throw new Error('--postgres, --other-postgres and --redis are needed.');
+  throw new Error('--postgres, --other-postgres and --redis are required.');
 }
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
 try {
@@ -74,7 +74,7 @@ async function measure(store: ClusterStore, other: ClusterStore): Promise<void> 
   for (let round = 0; round <= Number(values.rounds); round++) {
     for (const condition of conditions) {
       const sample = await read(reader, plan, condition === 'no writer' ? undefined : writes[condition]);
-      // The first round warms up.
+      // The first round is a warm-up.
       if (round > 0) samples.get(condition)?.push(sample);
     }
   }
@@ -119,7 +119,7 @@ async function read(
   };
 }
 
-/** Renames random animals at the rate until it is stopped, and returns their number. */
+/** Renames random animals at the given rate until the signal aborts. Returns the number of renames. */
 async function rename({ url }: ServerProcess, key: string, stop: AbortSignal): Promise<number> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   const start = performance.now();

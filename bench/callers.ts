@@ -1,16 +1,16 @@
-/** Accounts with the plans' limits, each of which stays within its limits for one run. */
+/** Accounts with the limits of the plans. No account exceeds its limits during a run. */
 import type { AdminServices } from '../src/app/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
 
-/** Requests per second that the callers' limits allow. A faster service responds with 429, which counts as an error. */
+/** Requests per second that the limits of all callers allow. A faster service would respond with 429, an error. */
 const maxPerSecond = 60_000;
-/** An Enterprise account whose limits are never reached. */
+/** Quota of an Enterprise account that never reaches its limits. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
-/** Four Free accounts to each Pro one. */
+/** Mixes of plans. `free and pro` has four Free accounts for each Pro account. */
 const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
   'free and pro': { free: 4, pro: 1 },
   free: { free: 1 },
@@ -20,8 +20,8 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
 };
 
 /**
- * Creates accounts with a key each, enough for a run of this length within the limits of the minute. Returns the keys
- * in the order of their calls: each in proportion to its limit, shuffled evenly.
+ * Creates enough accounts, with one key each, for a run of this length within the limits per minute. Returns the keys
+ * in calling order: evenly shuffled, and each in proportion to its limit.
  */
 export async function makeCallers(
   { accounts, keys }: AdminServices,

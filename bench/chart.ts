@@ -1,4 +1,4 @@
-/** Requests per second of every contender, as bars, in one SVG for light and dark pages. */
+/** Bar charts of the requests per second of each contender, as one SVG for light and dark pages. */
 import { scenarios } from './scenarios.ts';
 import { type Figure, figuresOf, type Results } from './summary.ts';
 
@@ -16,10 +16,10 @@ const style = `
   .service { fill: #1a7f5a } .limit { fill: #b9bec7 } .peer { fill: #6a8fc5 }
   @media (prefers-color-scheme: dark) { text { fill: #ddd } .limit { fill: #666b75 } }`;
 
-/** The loads of the README's chart: the most common read, and the durable write. */
+/** Loads in the chart of the README: the most common read and the durable write. */
 export const overviewLoads = ['list', 'create'];
 
-/** A chart of the named loads; without names, of all of them. */
+/** Returns a chart of the named loads. Defaults to all loads. */
 export function comparisonChart(results: Results, loads?: readonly string[]): string {
   let top = 0;
   const parts: string[] = [];

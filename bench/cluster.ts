@@ -1,4 +1,4 @@
-/** A store on PostgreSQL and Redis that were made available for the benchmark. */
+/** A store on the PostgreSQL and Redis servers of the benchmark. */
 import { RedisClient } from 'bun';
 import type { StoreSettings } from './service.ts';
 
@@ -7,17 +7,15 @@ export interface ClusterStore extends StoreSettings {
   readonly REDIS_PREFIX: string;
 }
 
-/** Throws an `Error` that names the missing part. */
+/** Throws an `Error` if only one of the servers is given. */
 export function clusterOf(postgres: string | undefined, redis: string | undefined): ClusterStore | undefined {
   if (postgres === undefined && redis === undefined) return undefined;
   if (postgres === undefined || redis === undefined)
-    throw new Error('--postgres and --redis need each other.');
+    throw new Error('--postgres and --redis must be used together.');
   return { DATABASE_URL: postgres, REDIS_URL: redis, REDIS_PREFIX: `bench-${process.pid}:` };
 }
 
-/**
- * Deletes the service's keys from Redis, which may be shared. The PostgreSQL database is dedicated to the benchmark.
- */
+/** Deletes the service's keys from Redis, which may be shared. The PostgreSQL database is only for the benchmark. */
 export async function forgetLimits({ REDIS_URL, REDIS_PREFIX }: ClusterStore): Promise<void> {
   const redis = new RedisClient(REDIS_URL);
   let cursor = '0';

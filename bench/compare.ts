@@ -1,4 +1,4 @@
-/** The comparison: starts every contender and runs the rounds. */
+/** Runs the comparison: starts all contenders and runs the rounds. */
 
 import { forgetLimits } from './cluster.ts';
 import type { Contender, Running } from './contender.ts';
@@ -35,7 +35,7 @@ export async function compare(options: Options, folder: string): Promise<Results
   };
 }
 
-/** Starts the service first, because the bare limits send its recorded responses. */
+/** Starts the service first, because the baseline servers send its recorded responses. */
 async function startAll(
   { only, rounds, cluster }: Options,
   folder: string,
@@ -47,7 +47,7 @@ async function startAll(
     servers.use(started.server);
     return { contender, ...started };
   };
-  // One refusal is recorded, and each attempt of a round requests one more.
+  // One refusal is recorded, and each of the two attempts of a round needs another.
   const refusals = 2 * rounds + 1;
   const service = await begin(
     serviceContender({

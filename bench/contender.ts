@@ -1,10 +1,10 @@
-/** Servers under measurement: the service, the limits it is compared with, and its peers. */
+/** Servers under measurement: the service, baseline servers, and other frameworks. */
 import type { PlanName } from '../src/domain/plan.ts';
 import type { Feature } from './features.ts';
 import type { PlannedRequest } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Callers of a scenario: many Free and Pro accounts side by side, or accounts of one plan. */
+/** Callers of a scenario: a mix of Free and Pro accounts, or accounts of one plan. */
 export type Callers = 'free and pro' | PlanName;
 
 export interface Target {
@@ -12,28 +12,28 @@ export interface Target {
   readonly key: string;
 }
 
-/** Requests to a contender for the same things. Undefined where the contender has no equivalent. */
+/** Equivalent requests to each contender. Undefined if the contender does not support the request. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
   pet(id: number): Target;
   readonly create: Target;
-  /** Updates an animal; a name is enough. */
+  /** Updates an animal. The body contains only a name. */
   readonly update?: (id: number) => Target;
   readonly order?: Ordering;
   /**
-   * The keys of callers for one run of this length, in the order of their calls, with no account beyond its limits. If
-   * a contender has no plans, one key makes all requests.
+   * Returns keys for one run of this length, in calling order. No account exceeds its limits. If a contender has no
+   * plans, one key sends all requests.
    */
   readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
-  /** Refused with 429 after its first request in a minute. Each call may return an unused key. */
+  /** A request that gets 429, except the first one in a minute. Each call may return an unused key. */
   readonly refused?: () => Target;
-  /** Refused with 429 because its key is banned after too many requests. */
+  /** A request that gets 429 because its key is banned. */
   readonly banned?: Target;
 }
 
 export interface Ordering extends Target {
-  /** Cancels all orders, and returns the animals that can be ordered, each once. */
+  /** Cancels all orders and returns the ids of available animals. Each animal can be ordered once. */
   readonly orderable: () => Promise<readonly bigint[]>;
 }
 
@@ -47,7 +47,7 @@ export interface Running {
 
 export interface Contender {
   readonly name: string;
-  /** Includes its version. */
+  /** Name and version, for reports. */
   readonly title: string;
   readonly role: Role;
   readonly runtime: 'bun' | 'node' | 'native';

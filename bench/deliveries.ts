@@ -1,10 +1,10 @@
 /**
- * Measures the time from the response of a POST to the arrival of its event at the receivers of webhooks, all on
- * loopback.
+ * Measures the time from the response to a POST until the event arrives at the webhook receivers. All programs run on
+ * this machine.
  *
  *     bun bench/deliveries.ts [--webhooks 1] [--rate 500] [--seconds 10] [--postgres URL --redis URL]
  *
- * The rate is that of deliveries. The database has to be empty, and is left filled.
+ * `--rate` is the number of deliveries per second. The database must be empty and contains data afterwards.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ const [webhooks, rate, seconds] = [values.webhooks, values.rate, values.seconds]
   number,
 ];
 
-/** Times at which animals were created and received, by id (`performance.now()`). */
+/** Times when animals were created and received (`performance.now()`), by id. */
 const created = new Map<number, number>();
 const received = new Map<number, number[]>();
 
@@ -77,7 +77,7 @@ async function receive(request: Request): Promise<Response> {
   return new Response(null, { status: 204 });
 }
 
-/** Creates animals at the rate, however long the responses take. */
+/** Creates animals at a fixed rate that does not depend on the response time. */
 async function create(server: ServerProcess, key: string, forSeconds: number): Promise<void> {
   const posts: Promise<void>[] = [];
   const start = performance.now();
@@ -93,7 +93,7 @@ async function create(server: ServerProcess, key: string, forSeconds: number): P
   await Promise.all(posts);
 }
 
-/** Resolves when every event has reached every receiver. */
+/** Resolves when all receivers have received all events. */
 async function arrival(): Promise<void> {
   for (let left = drainSeconds * 100; left > 0; left--) {
     const complete = [...created.keys()].filter((id) => (received.get(id)?.length ?? 0) >= webhooks).length;

@@ -1,4 +1,4 @@
-/** Reads beside a writer, in Markdown. */
+/** Report on reads with a concurrent writer, in Markdown. */
 import { caseName, company, type Disk, type DiskResults, reads } from './disk.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
@@ -7,9 +7,9 @@ import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { rates, ratio } from './summary.ts';
 
-/** Minimum ratio of the rate of reads beside a writer to that of reads alone. */
+/** Minimum ratio of the read rate with a writer to the read rate without a writer. */
 const minRate = 0.9;
-/** Maximum ratio of the p99 of reads beside a writer to that of reads alone. */
+/** Maximum ratio of the read p99 with a writer to the read p99 without a writer. */
 const maxP99 = 1.5;
 
 const p99 = (sample: Sample) => sample.p99Ms;
@@ -52,7 +52,7 @@ function goalsOf(samples: readonly Sample[], { name }: Disk): Goal[] {
   });
 }
 
-/** Relative to the same reads alone, on the same disk. */
+/** Compares reads with the same reads without a writer, on the same disk. */
 function againstAlone(
   samples: readonly Sample[],
   contender: string,
@@ -97,7 +97,7 @@ function readTable(samples: readonly Sample[], disks: readonly Disk[], read: str
   );
 }
 
-/** Each disk relative to the first. */
+/** Compares each disk with the first disk. */
 function disksTable(samples: readonly Sample[], [plain, ...others]: readonly Disk[]): string {
   const rows = reads.flatMap((read) =>
     Object.values(company).map((beside) => {

@@ -1,6 +1,6 @@
 /**
- * Measures reads beside a writer on a slow disk: strace delays each call that makes data durable, and nothing else. One
- * client posts one animal after the other while others read.
+ * Measures reads with a concurrent writer on a slow disk. strace delays only system calls that make data durable. One
+ * client posts animals one after the other while other clients read.
  */
 import { post } from './contender.ts';
 import { type Conditions, conditionsOf } from './machine.ts';
@@ -12,8 +12,8 @@ import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService }
 import { progress } from './terminal.ts';
 
 /**
- * A simulated disk and the delay added to each sync. At 0, the service is traced without a delay; if undefined, it is
- * not traced.
+ * A simulated disk with the delay of each sync. With 0, the service is traced without a delay. If undefined, the
+ * service is not traced.
  */
 export interface Disk {
   readonly name: string;
@@ -27,7 +27,7 @@ const disks: readonly Disk[] = [
   { name: '10 ms a sync', delayMs: 10 },
 ];
 
-/** Clients that run beside the reads. The refused client shows the cost of a client that does not wait for a disk. */
+/** Clients that run during the reads. The refused client shows the cost of a client that never waits for a disk. */
 export const company = {
   alone: 'alone',
   writer: 'beside a writer',
@@ -45,7 +45,7 @@ export interface DiskResults extends Conditions {
   readonly samples: readonly Sample[];
 }
 
-/** Name of the samples of a read. */
+/** Returns the name of the samples of a read. */
 export function caseName(read: string, beside: string): string {
   return `${read} ${beside}`;
 }
@@ -72,7 +72,7 @@ export async function measureDisk(options: Options, folder: string): Promise<Dis
 function assertTracing(): void {
   const works =
     Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
-  if (!works) throw new Error('--disk needs strace, and the right to trace programs with it.');
+  if (!works) throw new Error('--disk requires strace and the permission to trace programs.');
 }
 
 async function startOn(
@@ -88,11 +88,11 @@ async function startOn(
   return { contender: { name }, server, addressing: { ...addressingOf(key), callers: callersOn(store) } };
 }
 
-/** Runs a program with every sync delayed by this long. Its other system calls are not intercepted. */
+/** Returns a command prefix that delays every sync of a program. Other system calls are not intercepted. */
 function slowDisk(delayMs: number): string[] {
   const syncs = 'fdatasync,fsync,msync,sync_file_range';
   return [
-    // The tracer is a grandchild, so that the program keeps its process id and gets its signals.
+    // With -D the tracer is a grandchild, so the program keeps its process id and receives signals.
     ...['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o', '/dev/null'],
     ...['-e', `trace=${syncs}`, '-e', `inject=${syncs}:delay_enter=${delayMs * 1_000}`],
   ];
@@ -122,7 +122,7 @@ const writer: Beside = {
     Array.from({ length: 1_000 }, (_, index) => post(create, newPet(index))),
 };
 
-/** Posts a body that is refused with 400, and waits in place of the disk. */
+/** Posts an invalid body, which gets 400. Pauses between requests to simulate the disk. */
 function refusedWriter(pauseMs: number): Beside {
   return {
     pressure: { connections: 1, pauseMs },

@@ -1,6 +1,6 @@
 /**
- * Process in front of PostgreSQL and Redis that delays their replies: `bun distance-proxy.ts <ms> <url>…` prints its
- * own URLs.
+ * Proxy that delays the replies of PostgreSQL and Redis: `bun distance-proxy.ts <ms> <url>…`. Prints the URLs of the
+ * proxy.
  */
 import { tcpProxy } from '../test/support/tcp-proxy.ts';
 

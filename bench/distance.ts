@@ -1,6 +1,5 @@
 /**
- * Measures the cost of network distance to PostgreSQL and Redis for writes, and the gain from more instances that wait
- * for the network.
+ * Measures how network latency to PostgreSQL and Redis slows down writes, and how much additional instances help.
  */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -15,10 +14,10 @@ import { progress } from './terminal.ts';
 
 const delaysMs = [0, 2, 10];
 const instanceCounts = [1, 3];
-/** Requests in flight at each instance. */
+/** Number of concurrent requests to each instance. */
 export const clients = 48;
 const animals = 60_000;
-/** Orders are placed for these animals, each once in a run. */
+/** Maximum number of ordered animals. Each animal is ordered once in a run. */
 const maxOrders = 20_000;
 const proxy = fileURLToPath(new URL('./distance-proxy.ts', import.meta.url));
 
@@ -44,7 +43,7 @@ export interface DistanceResults extends Conditions {
 
 export async function measureDistance(options: Options, folder: string): Promise<DistanceResults> {
   const { cluster, rounds } = options;
-  if (cluster === undefined) throw new Error('The distance to the servers needs --postgres and --redis.');
+  if (cluster === undefined) throw new Error('--distance requires --postgres and --redis.');
   await using store = new AsyncDisposableStack();
   store.defer(() => forgetLimits(cluster));
   progress(`adding ${animals.toLocaleString('en')} animals`);
@@ -99,7 +98,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** The calls of a run by their number; undefined after the last one. */
+/** Returns a function from the number of a call to the call. It returns undefined after the last call. */
 async function callsOf(
   write: Write,
   store: ClusterStore,

@@ -1,18 +1,18 @@
-/** Requests that measure the cost of filters, on animals made by `animal`. */
+/** Requests that measure the cost of filters on animals created by `animal`. */
 import { Database } from 'bun:sqlite';
 
-/** The same page size for all filters: a category of the smaller store has ten animals that are available. */
+/** Page size for all filters. Small, because a category of the smaller store has only ten available animals. */
 const limit = 5;
-/** Its animals are alternately available and sold. */
+/** A category with alternating available and sold animals. */
 const categoryId = 7;
-/** An animal with this many orders, besides those of other animals. */
+/** An animal with several orders. */
 const ordered = { petId: 3, times: 40 } as const;
 
 /**
- * More than the cache has room for, even of the smallest responses, so that going through them in turn never hits it.
+ * Exceeds the capacity of the cache even for the smallest responses, so that requests in turn never hit the cache.
  */
 const manySpellings = 20_000;
-/** Variants of a path without a query are as long as its number, so fewer of them fill the cache. */
+/** Number of variants of a path without a query. They are longer, so fewer variants fill the cache. */
 const longSpellings = 4_500;
 
 type Query = Readonly<Record<string, string | number>> & { readonly limit?: number };
@@ -21,7 +21,7 @@ export interface FilterTarget {
   readonly name: string;
   readonly path: string;
   query(size: { readonly animals: number }): Query;
-  /** Selects the ids of a list, to find where its last page begins; undefined for the first page. */
+  /** Query for all ids of a list, to find the start of its last page. Undefined for the first page. */
   readonly after?: string;
   readonly spellings: number;
 }
@@ -34,7 +34,7 @@ function list(name: string, path: string, filters: Query, where: string): Filter
   ];
 }
 
-/** Ids of available animals of the category, spread over all there are. */
+/** Returns ids of available animals of the category, spread over the whole store. */
 const ids = ({ animals }: { animals: number }) =>
   Array.from(
     { length: limit },
@@ -81,8 +81,8 @@ export const filterTargets: readonly FilterTarget[] = [
 ];
 
 /**
- * Inserts orders into a store that is not being served, in a state that the API could have produced. A million orders
- * through the API would take an hour.
+ * Inserts orders directly into a store without a running service, in a state that the API could produce. Placing a
+ * million orders through the API would take an hour.
  */
 export function fillOrders(file: string, count: number): void {
   using database = new Database(file);

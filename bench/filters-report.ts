@@ -1,4 +1,4 @@
-/** The growth of every filter's cost in Markdown. */
+/** Report on the growth of the cost of each filter, in Markdown. */
 import { filterTargets } from './filter-targets.ts';
 import { type FilterResults, sizeName } from './filters.ts';
 import type { Goal } from './goals.ts';
@@ -7,7 +7,7 @@ import { conditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
 import { ratio } from './summary.ts';
 
-/** Highest permitted ratio of a filter's cost in the larger store to that in the smaller one. */
+/** Maximum ratio of a filter's cost in the larger store to its cost in the smaller store. */
 const maxGrowth = 1.2;
 
 const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;

@@ -1,4 +1,4 @@
-/** Measures how the cost of every filter grows, on the first and the last page, with animals and orders. */
+/** Measures how the cost of each filter grows with animals and orders, on the first and the last page. */
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import type { ServerProcess } from './server-process.ts';
 import { embeddedStore, fill, type StoreSettings, startService } from './service.ts';
 import { progress } from './terminal.ts';
 
-/** Numbers of rows in a store. */
+/** Number of rows in a store. */
 export interface StoreSize {
   readonly animals: number;
   readonly orders: number;
@@ -28,7 +28,7 @@ export interface StoreSize {
 export interface FilterResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly StoreSize[];
-  /** The field `scenario` has the name of the target, `contender` the size. */
+  /** `scenario` contains the name of the target, `contender` the size of the store. */
   readonly samples: readonly Sample[];
 }
 
@@ -82,7 +82,7 @@ async function ownerKey(store: StoreSettings): Promise<string> {
   return (await admin.keys.create(id, 'owner', undefined, scopes)).key;
 }
 
-/** Name of the samples of a store. */
+/** Returns the name of the samples of a store. */
 export const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
 
 function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Case {
@@ -117,10 +117,10 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }
 
-/** Number of letters and digits of which each may be percent-encoded. */
+/** Number of letters and digits that may be percent-encoded. */
 const spelledPlaces = 10;
 
-/** The same query with a different encoding for each number, so that no response is cached yet. */
+/** Returns the same query with a different encoding for each number, so that its response is not in the cache. */
 function spelled(address: string, spelling: number): string {
   const start = address.indexOf('?') + 1;
   let place = 0;

@@ -1,7 +1,6 @@
 /**
- * The minimum a server on Bun can do while it reads as much of each request and writes as much into each response as
- * the service: it sends recorded responses, with as many changing headers. It looks up no key, counts nothing, and has
- * no store.
+ * A minimal Bun server that reads and writes the same data as the service. It sends recorded responses with the same
+ * number of changing headers. It checks no keys, counts no requests, and has no store.
  */
 import type { RecordedAnswer } from './limits.ts';
 
@@ -12,7 +11,7 @@ const readHeaders = ['authorization', 'x-request-id', 'host', 'if-none-match'];
 
 let count = 0;
 
-/** The headers that change with every response, if the recorded one has them. */
+/** Headers that change with every response. Used only if the recorded response has them. */
 const changing: Readonly<Record<string, () => string>> = {
   'x-request-id': () => `Zk3vQ9xLw2Bd-${count}`,
   'x-ratelimit-remaining': () => String(count % 1_000),

@@ -1,4 +1,4 @@
-/** Goals, and whether a comparison reached them. */
+/** Performance goals, and whether a comparison reached them. */
 import { floor } from './limits.ts';
 import type { Sample } from './measure.ts';
 import { maxForeignShare } from './quiet.ts';
@@ -9,31 +9,28 @@ export interface Goal {
   readonly text: string;
   readonly wanted: string;
   readonly measured: string;
-  /** The same, measured by processor time. */
+  /** The result measured by processor time. */
   readonly perCpu?: string;
   readonly met: boolean;
-  /** Reached so narrowly that another machine or another day may miss it. */
+  /** Whether the goal was reached so narrowly that it may be missed on another machine or day. */
   readonly barely?: boolean;
   /** Whether the figure is unaffected by other programs on the machine. */
   readonly steady?: true;
 }
 
-/**
- * The rate to reach, as a fraction or a multiple of another's, and the rate that leaves room for variation between
- * days.
- */
+/** Required rate relative to another contender, and a higher rate that leaves room for variation between days. */
 interface Least {
   readonly wanted: number;
   readonly safe?: number;
 }
 
-/** The p99 of creations as a multiple of their p50. */
+/** Maximum ratio of the p99 to the p50 of creations. */
 const maxSpread = 3;
-/** The cost of a Free key's list page as a multiple of an Enterprise key's. */
+/** Maximum ratio of the cost of a list page for a Free key to the cost for an Enterprise key. */
 const maxPlanCost = 1.1;
 const maxMemoryMb = 145;
 
-/** Goals of the measured loads and contenders; the others are missing. */
+/** Returns the goals of the measured loads and contenders. Omits all other goals. */
 export function goalsOf(results: Results): Goal[] {
   const limit = limitOf(results);
   const durable = best(results, 'create', (peer) => peer.does.includes('durable POST'));
@@ -61,13 +58,13 @@ export function goalsOf(results: Results): Goal[] {
   ];
 }
 
-/** The fastest matching contender under a load. */
+/** Returns the fastest matching contender under a load. */
 function best(results: Results, scenario: string, fits: (entrant: Entrant) => boolean): string | undefined {
   return figuresOf(results, scenario).find(({ entrant }) => entrant.role === 'peer' && fits(entrant))?.entrant
     .name;
 }
 
-/** Compares the service's rate under a load with another contender's, under the same or another load. */
+/** Compares the rate of the service under a load with another contender, under the same or another load. */
 function against(
   { samples }: Results,
   text: string,
@@ -93,7 +90,7 @@ function against(
   ];
 }
 
-/** Extra cost of a request of the smallest plan, compared with one of the largest. */
+/** Goal for the extra cost of a request in the smallest plan compared with the largest plan. */
 function planGoal({ samples }: Results): Goal[] {
   const side = (scenario: string) => ({ scenario, contender: service });
   const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
@@ -109,7 +106,7 @@ function planGoal({ samples }: Results): Goal[] {
   ];
 }
 
-/** Extra latency of the slowest creations, in rounds that no other program disturbed. */
+/** Goal for the extra latency of the slowest creations, in rounds without disturbance by other programs. */
 function spreadGoal({ samples }: Results): Goal[] {
   const own = samples.filter(
     ({ scenario, contender, foreign }) =>

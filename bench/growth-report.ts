@@ -1,4 +1,4 @@
-/** The growth of cost in Markdown. */
+/** Report on the growth of cost, in Markdown. */
 import type { Goal } from './goals.ts';
 import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
@@ -6,9 +6,9 @@ import { conditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
 import { ratio } from './summary.ts';
 
-/** Maximum ratio of the cost of the deepest page of the largest store to that of the first page of the smallest. */
+/** Maximum ratio of the cost of the last page in the largest store to the first page in the smallest store. */
 const maxGrowth = 1.1;
-/** The cost of a request with 100,000 accounts as a multiple of that with 10. */
+/** Maximum ratio of the cost of a request with 100,000 accounts to the cost with 10 accounts. */
 const maxAccountCost = 1.3;
 const latestFirstAnswerMs = 150;
 
@@ -60,7 +60,7 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   ];
 }
 
-/** Computed within each round. */
+/** Goal for the cost of more accounts. Ratios are computed within each round. */
 function accountsGoal(samples: readonly Sample[], few = '', many = ''): Goal {
   const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const side = (contender: string) => ({ scenario: 'accounts', contender });

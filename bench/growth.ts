@@ -16,13 +16,13 @@ import { embeddedStore, fill, issueKeys, listTarget, type StoreSettings, startSe
 import { median } from './statistics.ts';
 import { progress } from './terminal.ts';
 
-/** Measurements of a store of one size. */
+/** Measurements of a store with one size. */
 export interface Size {
   readonly name: string;
   readonly animals: number;
   readonly accounts: number;
   readonly fileMb: number;
-  /** From the start of the process to its first 200, the median of several starts. */
+  /** Time from the start of the process to its first 200. Median of several starts. */
   readonly firstAnswerMs: number;
   readonly startedMemoryMb: number;
   readonly peakMemoryMb: number;
@@ -60,7 +60,7 @@ export async function measureGrowth(options: Options, folder: string): Promise<G
   };
 }
 
-/** Directory for stores and servers, and whether starts are timed carefully. */
+/** Folder for stores and servers, and whether to measure starts carefully. */
 interface Place {
   readonly folder: string;
   readonly servers: AsyncDisposableStack;
@@ -125,10 +125,10 @@ const uncached: Scenario = {
     spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
 };
 
-/** More than the cache of responses has room for, so that going through them in turn never hits it. */
+/** More spellings than the response cache can store, so that requests in turn never hit the cache. */
 const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
 
-/** The same query with different letters percent-encoded for each number. */
+/** Returns the same query with different letters percent-encoded for each number. */
 function spelled(target: string, spelling: number): string {
   return target.replace(/limit|status=available/g, (words, offset: number) => {
     const bits = offset === target.indexOf('limit') ? spelling & 31 : spelling >> 5;
@@ -156,17 +156,17 @@ function casesOf({ size, server, keys }: Prepared): Case[] {
   ]);
 }
 
-/** Each request uses the key of the next account. */
+/** Returns a scenario in which each request uses the key of the next account. */
 function everyKey(keys: readonly string[]): Scenario {
   const requests = keys.map((key): PlannedRequest => get({ target: listTarget, key }));
   return { name: 'accounts', title: 'one account after the other', status: 200, plan: () => requests };
 }
 
-/** The page of the last 20 available animals. */
+/** Returns the URL of the page with the last 20 available animals. */
 function deepestTarget(count: number): string {
   let available = 0;
   let id = count;
-  // The page starts after the 21st from the end.
+  // The page starts after the 21st available animal from the end.
   for (; id > 0; id--) if (animal(id - 1).status === 'available' && ++available > 20) break;
   return `${listTarget}&cursor=${writeCursor({ after: BigInt(id), filters: 'available' })}`;
 }

@@ -1,15 +1,15 @@
-/** Loads on several processes at once, each limited to a share of a core. */
+/** Concurrent loads on several processes, each limited to a share of a core. */
 import type { Addressing } from './contender.ts';
 import { type LoadResult, planPath, writePlan } from './load.ts';
 import { animalCount } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Each process gets this share of one core that all of them use. The other core is for the load generators. */
+/** Share of one core for each process. All processes use the same core. The load generators use another core. */
 export const share = 0.25;
 
 export const loads: readonly string[] = ['list', 'pet', 'mixed'];
 
-/** Time the runtime takes to compile hot code when it is limited to a share of a core. */
+/** Time that the runtime needs to compile hot code on a share of a core. */
 export const warmUpSeconds = 8;
 
 export interface JoinedLoad {
@@ -17,11 +17,11 @@ export interface JoinedLoad {
   readonly requestsPerSecond: number;
   readonly cpuMicrosecondsPerRequest: number;
   readonly p99Ms: number;
-  /** Refused, or not answered. */
+  /** Number of requests with an error or without a response. */
   readonly wrong: number;
 }
 
-/** Writes the plan of each load. One caller makes all requests, so that all processes update the same count. */
+/** Writes the plan of each load. One caller sends all requests, so that all processes update the same count. */
 export async function writePlans(folder: string, addressing: Addressing, seconds: number): Promise<void> {
   for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
     await writePlan(
@@ -31,7 +31,7 @@ export async function writePlans(folder: string, addressing: Addressing, seconds
   }
 }
 
-/** Combined result of several load generators, with the processor time of the servers. */
+/** Combines the results of several load generators with the processor time of the servers. */
 export function joinLoads(results: readonly LoadResult[], cpuSeconds: number): JoinedLoad {
   const requests = results.reduce((sum, result) => sum + result.requests, 0);
   return {

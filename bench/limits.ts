@@ -1,6 +1,5 @@
 /**
- * The bare limits the service is compared with: servers that send the same bytes, with constant or changing headers,
- * and do nothing else.
+ * Baselines for the service: servers that only send the same bytes as the service, with constant or changing headers.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +9,7 @@ import { versionOf } from './machine.ts';
 import { freePort, startServer } from './server-process.ts';
 
 export interface RecordedAnswer {
-  /** The path of this response on the bare limit. */
+  /** Path of this response on the baseline server. */
   readonly path: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +25,7 @@ const addressing: Addressing = {
   refused: () => ({ target: paths.refused, key: 'any' }),
 };
 
-/** Records the service's response to one request of each kind. */
+/** Records the response of the service to one request of each kind. */
 export async function recordAnswers({ server, addressing }: Running): Promise<RecordedAnswer[]> {
   const ask = async (path: string, { target, key }: Target, body?: string): Promise<RecordedAnswer> => {
     const response = await fetch(server.url + target, {
@@ -36,7 +35,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
       },
       ...(body === undefined ? {} : { method: 'POST', body }),
     });
-    // Every server sets these headers itself.
+    // Each server sets its own values for these headers.
     const own = new Set(['connection', 'content-length', 'date', 'keep-alive']);
     const headers = Object.fromEntries([...response.headers].filter(([name]) => !own.has(name)));
     return { path, status: response.status, headers, body: await response.text() };
@@ -51,7 +50,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
   ];
 }
 
-/** nginx, if it is installed. */
+/** Baseline with nginx, if it is installed. */
 export function nginxContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
     name: 'nginx',
@@ -103,7 +102,7 @@ function nginxLocation({ path, status, headers, body }: RecordedAnswer): string 
     }`;
 }
 
-/** nginx has no escape for a dollar sign; the animals of the benchmark have none. */
+/** Quotes text for nginx. It cannot escape dollar signs, but the benchmark's animals contain none. */
 function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
@@ -112,7 +111,7 @@ const floorServer = fileURLToPath(new URL('floor-server.ts', import.meta.url));
 
 export const floor = 'bun-floor';
 
-/** The fastest possible server on this runtime: see `floor-server.ts`. */
+/** Baseline with a minimal server on this runtime: see `floor-server.ts`. */
 export function floorContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
     name: floor,

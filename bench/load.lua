@@ -1,6 +1,6 @@
--- Sends the requests of a file in order, repeatedly, and prints the results as JSON. Each line: method, target, API key
--- and, for a body, its JSON; separated by tabs. An optional second argument is the delay of each connection before each
--- request, in ms.
+-- Sends the requests in a file in order, repeatedly, and prints the results as JSON. Each line contains the method,
+-- target, API key and, optionally, the JSON body, separated by tabs. The optional second argument is the delay of each
+-- connection before each request, in ms.
 local prepared = {}
 local next_index = 0
 
@@ -12,7 +12,7 @@ function init(args)
     prepared[#prepared + 1] = wrk.format(method, target, headers, body ~= '' and body or nil)
   end
   local pause_ms = tonumber(args[2] or 0)
-  -- wrk is slower where this function exists.
+  -- Defined only if needed, because this function slows down wrk.
   if pause_ms > 0 then delay = function() return pause_ms end end
 end
 

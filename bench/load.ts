@@ -1,15 +1,15 @@
-/** One run of the load generator against one server. */
+/** Runs the load generator against a server. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pinned } from './machine.ts';
 
-/** Connections the load generator keeps open by default. */
+/** Default number of open connections of the load generator. */
 export const connections = 64;
 
-/** Load on a server. */
+/** Load to apply to a server. */
 export interface Pressure {
   readonly connections?: number;
-  /** Delay of each connection before each of its requests. */
+  /** Delay of each connection before each request. */
   readonly pauseMs?: number;
 }
 
@@ -20,16 +20,16 @@ export interface PlannedRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
   readonly target: string;
   readonly key: string;
-  /** A body as JSON. */
+  /** Request body as JSON text. */
   readonly body?: string;
 }
 
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
-  /** Answered 4xx or 5xx. */
+  /** Number of responses with 4xx or 5xx. */
   readonly refused: number;
-  /** Not answered: connections refused, reset or timed out. */
+  /** Number of requests without a response: connection refused, reset or timed out. */
   readonly broken: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -37,13 +37,13 @@ export interface LoadResult {
   readonly loadCpuSeconds: number;
 }
 
-/** Writes the requests that a run repeats. */
+/** Writes the requests that a run sends repeatedly. */
 export async function writePlan(path: string, requests: readonly PlannedRequest[]): Promise<void> {
   const lines = requests.map(({ method, target, key, body }) => [method, target, key, body ?? ''].join('\t'));
   await Bun.write(path, `${lines.join('\n')}\n`);
 }
 
-/** Sends the plan for the given time. Throws with the output of the load generator if that fails. */
+/** Sends the requests of a plan for the given time. Throws an error with the load generator's output on failure. */
 export async function applyLoad(
   url: string,
   plan: string,
@@ -64,7 +64,7 @@ export async function applyLoad(
   return { ...(JSON.parse(summary) as Omit<LoadResult, 'loadCpuSeconds'>), loadCpuSeconds };
 }
 
-/** Path of the plan with this name. */
+/** Returns the path of the plan with this name. */
 export function planPath(folder: string, name: string): string {
   return join(folder, `${name}.plan`);
 }

@@ -1,4 +1,4 @@
-/** The machine of the figures, and how processes are pinned to its cores. */
+/** Describes the machine of the benchmark and pins processes to its cores. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -12,26 +12,26 @@ export interface Machine {
   readonly node: string;
   readonly loadGenerator: 'wrk' | 'autocannon' | 'node:http';
   readonly pinned: boolean;
-  /** Duration of one durable write of 4 KiB on the disk of the stores. */
+  /** Duration of a durable 4 KiB write on the disk of the stores. */
   readonly syncMicroseconds: number;
 }
 
-/** The server and the load generator have one core each. */
+/** The server and the load generator use one core each. */
 const coreOf = { server: 0, load: 1 } as const;
 
-/** Cores whose processor time counts; empty if processes cannot be pinned to cores. */
+/** Cores with measured processor time. Empty if processes cannot be pinned to cores. */
 export const measuredCores: readonly number[] = canPin() ? [coreOf.server, coreOf.load] : [];
 
 function canPin(): boolean {
   return Bun.which('taskset') !== null && availableParallelism() > 1;
 }
 
-/** The command that runs another one on its core, if the machine supports that. */
+/** Returns the command pinned to the core of its role, if the machine supports pinning. */
 export function pinned(role: keyof typeof coreOf, command: readonly string[]): string[] {
   return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
 }
 
-/** Time, machine and duration of a measurement, which all results begin with. */
+/** Time, machine and duration of a measurement. All results begin with these. */
 export interface Conditions {
   readonly measuredAt: string;
   readonly machine: Machine;
@@ -61,13 +61,13 @@ function describeMachine(folder: string): Machine {
   };
 }
 
-/** The version in a program's output, without the words around it. */
+/** Returns the version in a program's output, without other text. */
 export function versionOf(command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
 }
 
-/** The median of a hundred durable writes. */
+/** Returns the median duration of a hundred durable writes. */
 function syncMicroseconds(path: string): number {
   const file = openSync(path, 'w');
   const page = Buffer.alloc(4_096);

@@ -1,4 +1,4 @@
-/** One run: one server under one load, with its costs. */
+/** Measures a run: one server under one load, with its costs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
 import {
@@ -18,17 +18,17 @@ export interface Sample extends LoadResult {
   readonly round: number;
   readonly requestsPerSecond: number;
   readonly cpuMicrosecondsPerRequest: number;
-  /** Share of its core that the server used. If it is well under 1, the load generator or the disk was the limit. */
+  /** Share of its core that the server used. If well below 1, the load generator or the disk was the bottleneck. */
   readonly busy: number;
-  /** Answers with another status than the scenario expects, and requests without an answer. */
+  /** Number of responses with an unexpected status, and of requests without a response. */
   readonly wrong: number;
-  /** Share of the busier core that other programs used. */
+  /** Share of the busier core used by other programs. */
   readonly foreign: number;
-  /** Result of the client beside the load. */
+  /** Result of the additional client. */
   readonly beside?: LoadResult;
 }
 
-/** A server under measurement; its samples are identified by the name. */
+/** A server under measurement. Its name identifies its samples. */
 export type Measurable = Omit<Running, 'contender'> & { readonly contender: Pick<Contender, 'name'> };
 
 export interface Run {
@@ -40,11 +40,11 @@ export interface Run {
   readonly folder: string;
 }
 
-/** Time limit for a server to finish work that the load generator left behind. */
+/** Maximum time for a server to finish work after a run. */
 const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
-/** Remaining time that a measurement may spend on waiting for an idle machine and on repeating disturbed runs. */
+/** Remaining time for waiting until the machine is idle and for repeating disturbed runs. */
 export interface Patience {
   ms: number;
 }
@@ -52,8 +52,8 @@ export interface Patience {
 const restTimeoutMs = 2_000;
 
 /**
- * A sample, or the less disturbed of two while there is patience left; undefined if the contender does not support the
- * scenario.
+ * Returns a sample or, if time remains, the less disturbed of two samples. Returns undefined if the contender does not
+ * support the scenario.
  */
 export async function leastDisturbed(run: Run, patience: Patience): Promise<Sample | undefined> {
   await patiently(patience, () => quiet(Math.min(restTimeoutMs, patience.ms)));
@@ -70,7 +70,7 @@ async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise
   return result;
 }
 
-/** One sample; undefined if the contender does not support the scenario. */
+/** Returns a sample, or undefined if the contender does not support the scenario. */
 export async function runOnce(run: Run): Promise<Sample | undefined> {
   const { scenario, running, round } = run;
   const { server, addressing } = running;
@@ -118,10 +118,10 @@ async function send(url: string, { method, target, key }: PlannedRequest): Promi
   await (await fetch(url + target, { method, headers: { Authorization: `Bearer ${key}` } })).bytes();
 }
 
-/** Callers that are introduced concurrently. */
+/** Number of new callers that send their first request concurrently. */
 const introductionBatch = 64;
 
-/** Makes one request for each of many new callers, so that a run does not measure first look-ups. */
+/** Sends one request for each new caller, so that a run does not measure the first lookup of a key. */
 async function introduce({ server, addressing }: Measurable, plan: readonly PlannedRequest[]): Promise<void> {
   const keys = [...new Set(plan.map(({ key }) => key)).difference(server.callers)];
   if (keys.length <= 1) return;
@@ -133,7 +133,7 @@ async function introduce({ server, addressing }: Measurable, plan: readonly Plan
   }
 }
 
-/** Waits until a server is idle, so that it does not disturb the next run. */
+/** Waits until the server is idle, so that it does not disturb the next run. */
 async function settled({ server }: Measurable): Promise<void> {
   const deadline = performance.now() + settleTimeoutMs;
   let last = Number.NaN;

@@ -4,7 +4,7 @@ import { floor } from './limits.ts';
 import { peerNames } from './peers.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Number of animals in every store, except when growth is measured. */
+/** Number of animals in each store, except in measurements of growth. */
 export const animalCount = 100_000;
 
 export const contenderNames: readonly string[] = ['animal-store', 'nginx', floor, ...peerNames];
@@ -12,24 +12,24 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', floor
 const loadNames = scenarios.map(({ name }) => name);
 
 /**
- * Subject of a measurement: the service against others, its cost as it grows, its filters, a slow disk, distant
- * servers, or more workers or instances.
+ * Subject of a measurement: comparison with other servers, growth of cost, filters, a slow disk, network latency, or
+ * additional workers or instances.
  */
 export type Measurement = 'comparison' | 'growth' | 'filters' | 'disk' | 'workers' | 'scaling' | 'distance';
 
 export interface Options {
-  /** One after the other. */
+  /** Measurements to run, one after the other. */
   readonly measurements: readonly Measurement[];
   readonly rounds: number;
   /** Length of one run. */
   readonly seconds: number;
-  /** Whether servers are warmed up, runs wait for an idle machine, and disturbed runs are repeated. */
+  /** Whether to warm up servers, wait for an idle machine before runs, and repeat disturbed runs. */
   readonly careful: boolean;
-  /** The measured contenders. The service is always measured. */
+  /** Contenders to measure. The service is always measured. */
   readonly only: readonly string[];
-  /** Names of the measured loads. */
+  /** Names of the loads to measure. */
   readonly loads: readonly string[];
-  /** PostgreSQL and Redis for an instance that is measured as well. */
+  /** PostgreSQL and Redis for an additional measured instance. */
   readonly cluster: ClusterStore | undefined;
   /** Whether to write the results into the project. */
   readonly publish: boolean;
@@ -37,33 +37,33 @@ export interface Options {
 
 const help = `npm run bench -- [options]
 
-Measures the service against nginx answering the same bytes, the least a server on Bun can do, and its peers, with
-${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server on one core and the load generator on another.
+Compares the service with nginx and a minimal Bun server that send the same bytes, and with other frameworks, using
+${animalCount.toLocaleString('en')} animals, in interleaved rounds. The server and the load generator run on separate cores.
 Writes bench/results/.
 
-  --all           the comparison and then everything that the next four options measure: 25 minutes
-  --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
-  --filters       measures instead how the cost of each filter grows with animals and orders
-  --disk          measures instead reads beside a writer, on disks whose syncs take 2 and 10 ms longer (on Linux,
-                  with strace)
-  --scaling       measures instead what more workers of one service add and take, each held to a quarter of a core
-                  (as root, on Linux); with --postgres and --redis, what more instances add
-  --distance      measures instead writes of one and three instances whose PostgreSQL and Redis (--postgres and --redis)
-                  respond 0, 2 and 10 ms later
-  --quick         one round of one second each, without care, written nowhere: a smoke check
-  --rounds N      rounds (default 4)
+  --all           run the comparison and the measurements of the next four options (25 minutes)
+  --growth        measure how cost grows with animals and accounts, and the time to the first response
+  --filters       measure how the cost of each filter grows with animals and orders
+  --disk          measure reads with a concurrent writer, on disks with 2 and 10 ms slower syncs (requires Linux and
+                  strace)
+  --scaling       measure the gain and cost of more workers, each limited to a quarter of a core (requires Linux and
+                  root); with --postgres and --redis, the gain of more instances
+  --distance      measure writes of one and three instances with 0, 2 and 10 ms of latency to PostgreSQL and Redis
+                  (--postgres and --redis)
+  --quick         smoke test: one round of one second, without waiting for an idle machine; writes no results
+  --rounds N      number of rounds (default 4)
   --seconds S     length of each run in whole seconds (default 2)
-  --only A,B,…    only these besides the service: ${contenderNames.slice(1).join(', ')};
-                  written nowhere
+  --only A,B,…    compare only with these: ${contenderNames.slice(1).join(', ')};
+                  writes no results
   --loads A,B,…   only these loads: ${loadNames.join(', ')};
-                  written nowhere
-  --postgres URL  measures besides an instance of the service on this PostgreSQL database, which must be empty
-                  and is left filled,
-  --redis URL     and this Redis
-  --help          this text
+                  writes no results
+  --postgres URL  also measure an instance on this PostgreSQL database, which must be empty and contains data
+                  afterwards
+  --redis URL     Redis for this instance
+  --help          show this help
 `;
 
-/** Returns undefined after printing help. Throws an `Error` that describes the mistake. */
+/** Parses the options. Returns undefined after printing the help. Throws an `Error` for invalid options. */
 export function readOptions(argv: string[]): Options | undefined {
   const { values } = parseArgs({
     args: argv,

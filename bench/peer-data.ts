@@ -1,4 +1,4 @@
-/** The same animals for every peer, in its format. */
+/** Creates the same animals for all peers, in their formats. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { NewPet } from '../src/contract/pets.ts';
@@ -6,9 +6,9 @@ import { animals } from './animals.ts';
 
 export interface PeerData {
   readonly folder: string;
-  /** A SQLite file for each peer to copy. */
+  /** SQLite file, which each peer copies. */
   readonly database: string;
-  /** The same in the format of json-server. */
+  /** The same data in the format of json-server. */
   readonly json: string;
   /** The callers as JSON, for peers without SQLite. */
   readonly callers: string;

@@ -1,4 +1,4 @@
-/** The peers, how they start, and the features each has. */
+/** The peers (other frameworks), their start commands and their features. */
 import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ const contract = fileURLToPath(new URL('../contract/openapi.json', import.meta.u
 interface Peer {
   readonly name: string;
   readonly title: string;
-  /** Package whose version is shown. */
+  /** Package with the version to show. */
   readonly package: string;
   readonly runtime: 'bun' | 'node';
   readonly does: readonly Feature[];
@@ -39,7 +39,7 @@ function sameAddresses({ keys }: PeerData): Addressing {
   };
 }
 
-/** A server on a separate SQLite file, in one program of the peers' folder. */
+/** Returns a peer that runs a program from the `peers` folder on a separate SQLite file. */
 function onSqlite(name: string, title: string, runtime: 'bun' | 'node'): Peer {
   return {
     name,
@@ -70,7 +70,7 @@ const peers: readonly Peer[] = [
     title: 'json-server',
     package: 'json-server',
     runtime: 'node',
-    // The whole file is rewritten, without sync, on each POST.
+    // json-server rewrites the whole file on each POST, without a sync.
     does: ['key look-up', 'limit per minute', 'X-RateLimit and RateLimit headers', 'body validation'],
     command: (port, { json, callers }) => ['node', 'json-server.js', String(port), json, callers],
     address: (data) => {
@@ -83,7 +83,7 @@ const peers: readonly Peer[] = [
     title: 'Prism mock',
     package: '@stoplight/prism-cli',
     runtime: 'node',
-    // It has no store: it responds with the examples of the OpenAPI document, to any bearer token.
+    // Prism has no store. It responds with the examples of the OpenAPI document and accepts any bearer token.
     does: ['body validation', 'query validation'],
     command: (port) => [
       'node',
@@ -91,7 +91,7 @@ const peers: readonly Peer[] = [
       ...['mock', '--host', '127.0.0.1', '--port', String(port), '--multiprocess', 'false'],
       ...['--verboseLevel', 'silent', contract],
     ],
-    // It serves the paths of the document, without the version that the document's server addresses have.
+    // Prism serves the paths of the document without the version prefix from `servers`.
     address: ({ keys: { unlimited: key } }) => ({
       list: { target: '/pets?limit=20&status=available', key },
       pet: (id) => ({ target: `/pets/${id}`, key }),
@@ -102,7 +102,7 @@ const peers: readonly Peer[] = [
 
 export const peerNames: readonly string[] = peers.map(({ name }) => name);
 
-/** Installs the peers, unless the packages of the lock file are installed already. */
+/** Installs the peers, unless the packages in the lock file are already installed. */
 export function installPeers(): void {
   const [lock, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
     join(peersFolder, name),
@@ -147,7 +147,7 @@ function ownDatabase(name: string, { folder, database }: PeerData): string {
   return path;
 }
 
-/** NestJS is written in TypeScript with decorators, which Node cannot run unbuilt. */
+/** Builds the NestJS program. Node.js cannot run TypeScript with decorators directly. */
 async function builtNest(): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [join(peersFolder, 'nest.ts')],

@@ -8,7 +8,7 @@ export interface Usage {
 
 const ticksPerSecond = 100;
 
-/** Usage of a process and its child processes (`utime` and `stime` of `stat`, `VmHWM` of `status`). */
+/** Returns the usage of a process and its child processes (`utime` and `stime` in `stat`, `VmHWM` in `status`). */
 export function usageOf(pid: number): Usage {
   const processes = [pid, ...descendantsOf(pid)];
   return {
@@ -17,15 +17,15 @@ export function usageOf(pid: number): Usage {
   };
 }
 
-/** Processor time that strace has spent on tracing a process; 0 if the process is not traced. */
+/** Returns the processor time of strace for tracing a process; 0 if the process is not traced. */
 export function tracerCpuSecondsOf(pid: number): number {
   const tracer = numberIn(`/proc/${pid}/status`, 'TracerPid');
   return tracer > 0 ? cpuSecondsOf(tracer) : 0;
 }
 
 /**
- * Memory of a process and its child processes that is not backed by a file: the proportional set size (`smaps_rollup`)
- * without mapped files, which other programs on the same runtime share.
+ * Returns the memory of a process and its child processes that is not backed by files: the proportional set size
+ * (`smaps_rollup`) without mapped files, which other programs on the same runtime share.
  */
 export function ownMemoryMbOf(pid: number): number {
   const own = (each: number) => {
@@ -35,7 +35,7 @@ export function ownMemoryMbOf(pid: number): number {
   return sum([pid, ...descendantsOf(pid)].map(own)) / 1_024;
 }
 
-/** All descendants of a process. */
+/** Returns all descendants of a process. */
 export function descendantsOf(pid: number): number[] {
   const parents = new Map(processes().map((each) => [each, parentOf(each)]));
   const descendants: number[] = [];
@@ -53,7 +53,7 @@ function processes(): number[] {
     .map(Number);
 }
 
-/** Undefined if the process has ended. */
+/** Returns the id of the parent process; undefined if the process has ended. */
 function parentOf(pid: number): number | undefined {
   try {
     return Number(statFields(pid)[1]);
@@ -67,14 +67,14 @@ function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** The fields from the third on; the name before them may contain spaces. */
+/** Returns the fields of `stat` after the second one, the process name, which may contain spaces. */
 function statFields(pid: number): string[] {
   return readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ');
 }
 
-/** A number of a file of lines like `VmHWM:  1024 kB`. */
+/** Reads a number from a file with lines such as `VmHWM:  1024 kB`. */
 function numberIn(path: string, field: string): number {
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(path, 'utf8'))?.[1]);
 }

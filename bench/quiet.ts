@@ -1,6 +1,6 @@
 /**
- * Other programs on the machine distort the figures. Runs begin when the two cores are idle, and each records the share
- * of the cores that other programs used during it.
+ * Detects other programs on the machine, which distort results. Runs begin when both cores are idle. Each run records
+ * the share of the cores that other programs used.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,12 +11,12 @@ interface CoreTimes {
   readonly allSeconds: number;
 }
 
-/** A run is repeated if other programs used more of a core than this. */
+/** Maximum share of a core for other programs. Runs above this share are repeated. */
 export const maxForeignShare = 0.1;
 
 const restStepMs = 200;
 
-/** Busy and idle time of the cores since boot (proc(5), `stat`). Time stolen by the hypervisor counts as busy. */
+/** Reads the busy and idle time of the cores since boot (proc(5), `stat`). Steal time counts as busy. */
 function coreTimes(): CoreTimes[] {
   const lines = readFileSync('/proc/stat', 'utf8').split('\n');
   return measuredCores.map((core) => {
@@ -32,8 +32,8 @@ function coreTimes(): CoreTimes[] {
 }
 
 /**
- * Returns a function that returns the share of the busier core that other programs have used since, given our seconds
- * on each core.
+ * Returns a function that takes our seconds on each core, and returns the share of the busier core that other programs
+ * used since this call.
  */
 export function watchOthers(): (ownSeconds: readonly number[]) => number {
   const before = coreTimes();
@@ -47,7 +47,7 @@ export function watchOthers(): (ownSeconds: readonly number[]) => number {
   };
 }
 
-/** Waits until both cores are idle, up to this time. */
+/** Waits until both cores are idle, or until the timeout. */
 export async function quiet(timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {

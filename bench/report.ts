@@ -1,4 +1,4 @@
-/** The comparison in Markdown. */
+/** Report on the comparison, in Markdown. */
 import { features } from './features.ts';
 import { type Goal, goalsOf } from './goals.ts';
 import type { Machine } from './machine.ts';
@@ -26,7 +26,7 @@ export function comparisonMarkdown(results: Results): string {
   ].join('\n\n');
 }
 
-/** Conditions of the measurement. */
+/** Describes the conditions of the measurement. */
 export function conditions(results: Omit<Results, 'animals' | 'entrants'>): string {
   const { measuredAt, machine, rounds, seconds, connections, samples } = results;
   return (
@@ -49,7 +49,7 @@ function disturbedOf(samples: readonly Sample[]): Sample[] {
   return samples.filter(({ foreign }) => foreign > maxForeignShare);
 }
 
-/** With a higher share of disturbed runs, figures of time are inconclusive. */
+/** Maximum share of disturbed runs. Above it, time measurements are inconclusive. */
 const maxDisturbedShare = 0.5;
 
 export function goalsTable(goals: readonly Goal[], samples: readonly Sample[]): string {
@@ -99,7 +99,7 @@ function scenarioTable(
   );
 }
 
-/** Cost of the same page for each plan, and its excess over Enterprise, whose accounts are never near their limit. */
+/** Compares the cost of the same page in each plan with Enterprise accounts, which are never near their limit. */
 function plansSection(results: Results): string[] {
   const { samples } = results;
   const cheapest = 'list-enterprise';

@@ -49,7 +49,7 @@ function rowsOf(samples: readonly ScalingSample[], scenario: string): string[][]
   ]);
 }
 
-/** Rate with this number of instances relative to one instance, computed within each round. */
+/** Returns the rate with this number of instances relative to one instance, computed within each round. */
 function gainOf(samples: readonly ScalingSample[], scenario: string, instances: number): number {
   const rate = (round: number, count: number) =>
     samples.find((one) => one.scenario === scenario && one.round === round && one.instances === count)

@@ -1,4 +1,4 @@
-/** Measures the gain from more instances: one store on PostgreSQL and Redis behind one, two and three instances. */
+/** Measures the gain from more instances: one, two and three instances on one store (PostgreSQL and Redis). */
 import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
@@ -12,17 +12,17 @@ import { progress } from './terminal.ts';
 
 const instanceCounts = [1, 2, 3];
 
-/** One load on the first `n` instances at once. */
+/** A load on several instances at once. */
 export interface ScalingSample extends JoinedLoad {
   readonly scenario: string;
   readonly instances: number;
   readonly round: number;
-  /** Redis' processor time per request. */
+  /** Processor time of Redis per request. */
   readonly redisMicrosecondsPerRequest: number;
 }
 
 export interface ScalingResults extends Conditions {
-  /** Requests to each instance. */
+  /** Number of connections to each instance. */
   readonly connections: number;
   readonly share: number;
   readonly samples: readonly ScalingSample[];
@@ -30,7 +30,7 @@ export interface ScalingResults extends Conditions {
 
 export async function measureScaling(options: Options, folder: string): Promise<ScalingResults> {
   const { cluster, rounds, seconds } = options;
-  if (cluster === undefined) throw new Error('Several instances need --postgres and --redis.');
+  if (cluster === undefined) throw new Error('Measuring several instances requires --postgres and --redis.');
   await using servers = new AsyncDisposableStack();
   servers.defer(() => forgetLimits(cluster));
   progress(`adding ${animalCount.toLocaleString('en')} animals`);
@@ -61,7 +61,7 @@ export async function measureScaling(options: Options, folder: string): Promise<
   };
 }
 
-/** As many instances as the largest count, each limited to a share. */
+/** Starts instances, each limited to a share of a core. */
 async function startInstances(
   store: ClusterStore,
   key: string,
@@ -72,7 +72,7 @@ async function startInstances(
     progress(`starting instance ${index + 1}`);
     const instance = await startService(store, key);
     try {
-      // Disposed of in reverse: the process ends, then its group.
+      // Disposed in reverse order: first the process, then its control group.
       servers.use(holdToShare([instance.pid], share));
     } finally {
       servers.use(instance);

@@ -1,4 +1,4 @@
-/** The loads that are applied to every contender. */
+/** Loads that are applied to every contender. */
 import type { PlanName } from '../src/domain/plan.ts';
 import { animal, chances } from './animals.ts';
 import { type Addressing, type Callers, get, patch, post } from './contender.ts';
@@ -7,16 +7,16 @@ import type { PlannedRequest, Pressure } from './load.ts';
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** Expected status of its responses, except for the first one. */
+  /** Expected status of all responses except the first. */
   readonly status: number;
-  /** Shorter duration, for scenarios that cannot last as long as the others. */
+  /** Duration of scenarios that must be shorter than the others. */
   readonly seconds?: number;
-  /** Callers of the list page, in scenarios that compare plans. */
+  /** Callers of the list page in scenarios that compare plans. */
   readonly callers?: Callers;
   readonly pressure?: Pressure;
-  /** Concurrent load of another client. Only responses to the plan count for the scenario. */
+  /** Concurrent load of another client. Its responses do not count for the scenario. */
   readonly beside?: Beside;
-  /** The requests of one run, in order; undefined if the contender does not support the scenario. */
+  /** Returns the requests of a run in order; undefined if the contender does not support the scenario. */
   plan(load: PlanOptions): PlannedRequest[] | undefined | Promise<PlannedRequest[] | undefined>;
 }
 
@@ -35,10 +35,10 @@ export interface PlanOptions {
 /** Number of different requests in one plan. */
 const planLength = 20_000;
 
-/** Of a hundred mixed requests: 90 lists, 9 animals by id, 1 creation. */
+/** Thresholds of the mixed load. A hundred requests are 90 lists, 9 animals by id, and 1 creation. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
 
-/** The requests, with the callers in turn if there are several, repeated until every caller has had its share. */
+/** Assigns callers to the requests in turn, and repeats the requests until all keys of a run have been used. */
 async function called(
   requests: readonly PlannedRequest[],
   { addressing, seconds }: PlanOptions,
@@ -53,7 +53,7 @@ async function called(
   });
 }
 
-/** The body of a creation. */
+/** Returns the body of a request that creates an animal. */
 export const newPet = (index: number) => {
   const { name, categoryId, status } = animal(index);
   return `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
@@ -95,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
       if (update === undefined) return undefined;
       const chance = chances(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
-      // Each animal is in both halves with different names, so that its name changes each time.
+      // Each animal is in both halves with different names, so that each request changes its name.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
       return called(requests, load);
     },
@@ -104,7 +104,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'order',
     title: 'Placing an order, durable',
     status: 201,
-    // An animal is ordered once; before the next run the orders are cancelled.
+    // Each animal can be ordered once. The orders are canceled before the next run.
     seconds: 2,
     plan: async (load) => {
       const { order } = load.addressing;
@@ -120,7 +120,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'refused',
     title: 'Refused request (429)',
     status: 429,
-    // The service adds strikes to keys that continue for longer, which is the next scenario.
+    // Longer runs would get strikes and a ban, which is the next scenario.
     seconds: 1,
     plan: ({ addressing: { refused } }) => refused && [get(refused())],
   },
@@ -149,7 +149,7 @@ export const scenarios: readonly Scenario[] = [
   ...(['free', 'pro', 'business', 'enterprise'] as const).map(listOf),
 ];
 
-/** The list page by accounts of one plan. */
+/** Returns a scenario in which accounts of one plan request the list page. */
 function listOf(plan: PlanName): Scenario {
   return {
     name: `list-${plan}`,

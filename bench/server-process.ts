@@ -1,4 +1,4 @@
-/** Starts a server on its core, waits for its first answer, and ends it. */
+/** Starts a server on its core, waits for its first response, and stops it. */
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pinned } from './machine.ts';
@@ -11,7 +11,7 @@ export interface Launch {
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** A request that is answered with 200 as soon as the server is ready. */
+  /** A request that gets 200 as soon as the server is ready. */
   readonly probe: { readonly target: string; readonly key: string };
 }
 
@@ -20,15 +20,15 @@ export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   /** Time from the start of the process to its first 200. */
   readonly firstAnswerMs: number;
-  /** Keys that the server has seen. */
+  /** Keys that the server has already received. */
   readonly callers: Set<string>;
-  /** Usage of the process and its child processes. */
+  /** Returns the usage of the process and its child processes. */
   usage(): Usage;
-  /** Processor time of strace, if the process is traced. */
+  /** Returns the processor time of strace, if the process is traced. */
   tracerCpuSeconds(): number;
 }
 
-/** Throws with the server's output if the server does not respond in time. */
+/** Throws an error with the output of the server if it does not respond in time. */
 export async function startServer(name: string, port: number, launch: Launch): Promise<ServerProcess> {
   const url = `http://127.0.0.1:${port}`;
   const started = performance.now();
@@ -66,7 +66,7 @@ export async function startServer(name: string, port: number, launch: Launch): P
   };
 }
 
-/** Repeats the request until the response is 200, almost without a pause. */
+/** Repeats the request with very short pauses until the response is 200. */
 async function firstAnswer(url: string, key: string, hasEnded: () => boolean): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
   let last = 'no answer';
@@ -83,7 +83,7 @@ async function firstAnswer(url: string, key: string, hasEnded: () => boolean): P
   throw new Error(hasEnded() ? 'it ended' : last);
 }
 
-/** Reads a stream to its end, so that its writer never blocks, and keeps the last part. */
+/** Reads a stream to its end, so that its writer never blocks. The returned function returns the last part. */
 function outputOf(stream: ReadableStream<Uint8Array>): () => string {
   let text = '';
   void (async () => {
@@ -92,7 +92,7 @@ function outputOf(stream: ReadableStream<Uint8Array>): () => string {
   return () => text;
 }
 
-/** A free port. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const server = createServer().listen(0, '127.0.0.1', () => {

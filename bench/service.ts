@@ -1,4 +1,4 @@
-/** The service: its store is filled through its operations, and it is started like `npm start`. */
+/** Fills stores through the operations of the service, and starts the service like `npm start`. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
@@ -13,12 +13,12 @@ import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** One request a minute, then 429. */
+/** Quota of one request per minute. Further requests get 429. */
 const exhausted = { perMinute: 1, perDay: 1_000_000 };
 
 export const listTarget = '/v1/pets?limit=20&status=available';
 
-/** Location of the store, as settings of the service. Several instances share a store by its URLs. */
+/** Settings with the location of the store. Several instances can use the same store. */
 export type StoreSettings = Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
 
 export function embeddedStore(folder: string, name: string): StoreSettings {
@@ -31,7 +31,7 @@ export async function fill(store: StoreSettings, count: number): Promise<void> {
   for (const group of animals(count)) await admin.storage.write('commitImport', { now: 0, pets: group });
 }
 
-/** Creates accounts with a key each, and returns the keys. */
+/** Creates accounts with one key each, and returns the keys. */
 export async function issueKeys(store: StoreSettings, count: number, quota = unlimited): Promise<string[]> {
   await using admin = await openAdminServices(readConfig(store));
   const keys: string[] = [];
@@ -48,14 +48,14 @@ async function issueKey(
   return (await keys.create(account.id, name, undefined, scopes)).key;
 }
 
-/** Differences of an instance from the service with default settings. */
+/** Options of an instance that differ from the defaults. */
 export interface Special {
-  /** The program that runs it, with its arguments. */
+  /** Wrapper program that runs the service, with its arguments. */
   readonly under?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts one instance of the service on a store, with its default settings. */
+/** Starts an instance of the service on a store. Other settings have their defaults. */
 export async function startService(
   store: StoreSettings,
   key: string,
@@ -76,7 +76,7 @@ export async function startService(
   });
 }
 
-/** Creates accounts of a store for each run. */
+/** Returns a function that creates accounts in a store for each run. */
 export function callersOn(store: StoreSettings): NonNullable<Addressing['callers']> {
   return async (who, seconds) => {
     await using admin = await openAdminServices(readConfig(store));
@@ -87,14 +87,14 @@ export function callersOn(store: StoreSettings): NonNullable<Addressing['callers
 export interface ServiceOptions {
   readonly name: string;
   readonly title: string;
-  /** Initially empty. */
+  /** An empty store, which is filled. */
   readonly store: StoreSettings;
   readonly animals: number;
-  /** Number of runs that request refusals. Each run gets a fresh account, without strikes. */
+  /** Number of runs with 429 responses. Each run gets a new account without strikes. */
   readonly refusals: number;
 }
 
-/** Requests to the service with a key. */
+/** Returns requests to the service with a key. */
 export function addressingOf(key: string): Addressing {
   return {
     list: { target: listTarget, key },
@@ -104,7 +104,7 @@ export function addressingOf(key: string): Addressing {
   };
 }
 
-/** The service on a separate store. */
+/** Returns the service as a contender on a separate store. */
 export function serviceContender({ name, title, store, animals, refusals }: ServiceOptions): Contender {
   return {
     name,
@@ -132,10 +132,10 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
   };
 }
 
-/** Number of animals and orders read at once. */
+/** Number of animals or orders to read at once. */
 const pageLength = 5_000;
 
-/** Places orders with a key. An animal can be ordered once, so each run cancels the orders of the last one. */
+/** Places orders with a key. Each animal can be ordered once, so each run first cancels the previous orders. */
 function orderingOn(store: StoreSettings, key: string): Ordering {
   return {
     target: '/v1/orders',
@@ -167,7 +167,7 @@ async function availableIds({ storage }: AdminServices, limit = Number.POSITIVE_
   }
 }
 
-/** Cancels the orders of the last run, and returns up to this many ids of animals that can be ordered. */
+/** Cancels the orders of the last run, and returns the ids of available animals, at most `limit`. */
 export async function orderableIds(admin: AdminServices, limit?: number): Promise<bigint[]> {
   await cancelOrders(admin);
   return await availableIds(admin, limit);

@@ -1,18 +1,18 @@
-/** Limits processes to a share of a core, so that several of them, a database and a load generator fit on few cores. */
+/** Limits processes to a share of a core, so that instances, databases and load generators fit on few cores. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = '/sys/fs/cgroup';
-/** Short, so that a limited process pauses often and briefly. */
+/** Period of the limit. It is short, so that pauses of a limited process are short. */
 const periodMicroseconds = 10_000;
 const endSteps = 100;
 const endStepMs = 10;
 
 /**
- * Limits processes together to this fraction of one core, with a dedicated control group (cgroups(7), controller `cpu`,
- * version 1 or 2). Dispose it after asking the processes to end: it waits up to a second for them. Throws an `Error` if
- * control groups cannot be created.
+ * Limits the total use of several processes to a fraction of one core with a control group (cgroups(7), controller
+ * `cpu`, version 1 or 2). Stop the processes before disposing it: disposal waits up to a second for their end. Throws
+ * an `Error` if the control group cannot be created.
  */
 export function holdToShare(pids: readonly number[], part: number): AsyncDisposable {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'));
@@ -36,7 +36,7 @@ export function holdToShare(pids: readonly number[], part: number): AsyncDisposa
   return { [Symbol.asyncDispose]: () => removeGroup(folder) };
 }
 
-/** A group can be removed after its last process has ended. */
+/** Removes a control group, which is possible after its last process has ended. */
 async function removeGroup(folder: string): Promise<void> {
   for (let step = 0; step < endSteps && readFileSync(join(folder, 'cgroup.procs'), 'utf8') !== ''; step++)
     await sleep(endStepMs);

@@ -1,4 +1,4 @@
-/** From samples to figures: medians over the rounds, and ratios within each round. */
+/** Summarizes samples: medians over all rounds, and ratios within each round. */
 import type { Role } from './contender.ts';
 import type { Feature } from './features.ts';
 import type { Conditions } from './machine.ts';
@@ -33,7 +33,7 @@ export interface Figure {
   readonly wrong: number;
 }
 
-/** The medians of every contender under one load, the fastest first. */
+/** Returns the medians of each contender under a load, fastest first. */
 export function figuresOf({ entrants, samples }: Results, scenario: string): Figure[] {
   const figures = entrants.flatMap((entrant): Figure[] => {
     const own = samples.filter((sample) => sample.scenario === scenario && sample.contender === entrant.name);
@@ -54,21 +54,21 @@ export function figuresOf({ entrants, samples }: Results, scenario: string): Fig
   return figures.sort((a, b) => b.requestsPerSecond - a.requestsPerSecond);
 }
 
-/** Metrics to compare: throughput, or requests per second of processor time, which other programs affect least. */
+/** Metrics: throughput, and requests per second of processor time, which other programs affect least. */
 export const rates = {
   throughput: (sample: Sample) => sample.requestsPerSecond,
   perCpu: (sample: Sample) => 1_000_000 / sample.cpuMicrosecondsPerRequest,
 } as const;
 
-/** A contender under a load. */
+/** One side of a comparison: a contender under a load. */
 export interface Side {
   readonly scenario: string;
   readonly contender: string;
 }
 
 /**
- * Rate of one side relative to the other's. It is the median of the ratios within each round, so that a disturbance of
- * the machine longer than one run affects both sides.
+ * Returns the rate of one side relative to the other side. Uses the median of the ratios within each round, so that a
+ * disturbance that is longer than a run affects both sides.
  */
 export function ratio(
   samples: readonly Sample[],
@@ -88,7 +88,7 @@ export function ratio(
 
 export const service = 'animal-store';
 
-/** The bare limit the service is compared with: nginx, or Bun if nginx is not installed. */
+/** Returns the baseline of the service: nginx, or the minimal Bun server if nginx is not installed. */
 export function limitOf({ entrants }: Pick<Results, 'entrants'>): string | undefined {
   const limits = entrants.filter(({ role }) => role === 'limit').map(({ name }) => name);
   return limits.includes('nginx') ? 'nginx' : limits[0];

@@ -66,7 +66,7 @@ function rowsOf(own: readonly WorkersSample[], scenario: string): string[][] {
   ]);
 }
 
-/** Rate with this number of workers relative to one worker under the same load, computed within each round. */
+/** Returns the rate with this number of workers relative to one worker, computed within each round. */
 function gainOf(samples: readonly WorkersSample[], workers: number): number {
   const rates = (count: number) =>
     new Map(

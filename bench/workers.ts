@@ -1,4 +1,4 @@
-/** Measures the gain from more serving processes of one embedded service (`WORKERS`), and the memory each takes. */
+/** Measures the gain from more workers of an embedded service (`WORKERS`), and the memory of each worker. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
@@ -13,17 +13,17 @@ import { progress } from './terminal.ts';
 
 const workerCounts = [1, 2, 4];
 
-/** One load on one service with this number of workers. */
+/** A load on a service with this number of workers. */
 export interface WorkersSample extends JoinedLoad {
   readonly scenario: string;
   readonly workers: number;
   readonly round: number;
-  /** Of all processes of the service after the load, without mapped files. */
+  /** Memory of all processes of the service after the load, without mapped files. */
   readonly memoryMb: number;
 }
 
 export interface WorkersResults extends Conditions {
-  /** Applies to each worker. */
+  /** Number of connections to each worker. */
   readonly connections: number;
   readonly share: number;
   readonly samples: readonly WorkersSample[];
@@ -64,7 +64,7 @@ export async function measureWorkers(options: Options, folder: string): Promise<
   };
 }
 
-/** A service on a separate store, with each worker limited to a share of a core. */
+/** Starts a service on a separate store, with each worker limited to a share of a core. */
 async function start(
   workers: number,
   { seconds }: Options,
@@ -80,7 +80,7 @@ async function start(
   await writePlans(plans, addressingOf(key), seconds);
   const server = await startService(store, key, { settings: { WORKERS: String(workers) } });
   try {
-    // Disposed of in reverse: the processes end, then their groups.
+    // Disposed in reverse order: first the processes, then their control groups.
     for (const pids of sharesOf(server.pid, workers)) servers.use(holdToShare(pids, share));
   } finally {
     servers.use(server);
@@ -88,7 +88,7 @@ async function start(
   return { workers, server, plans };
 }
 
-/** The processes that share a limit. The supervisor, which writes for all, is grouped with the first worker. */
+/** Groups the processes that share a limit. The supervisor, which performs all writes, is in the first group. */
 function sharesOf(pid: number, workers: number): number[][] {
   if (workers === 1) return [[pid, ...descendantsOf(pid)]];
   const [first, ...others] = descendantsOf(pid);
@@ -107,7 +107,7 @@ async function run(
   seconds: number,
 ): Promise<JoinedLoad & Pick<WorkersSample, 'memoryMb'>> {
   const before = server.usage().cpuSeconds;
-  // The system distributes the connections over the workers.
+  // The operating system distributes the connections among the workers.
   const generators = Array.from({ length: workers }, () =>
     applyLoad(server.url, planPath(plans, load), seconds),
   );

@@ -117,7 +117,7 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   } catch (error) {
     if (!(error instanceof Failure) || method === 'GET') throw error;
     if (!isUnknown(error)) {
-      // A 503 usually means that nothing was changed. Otherwise its message says so.
+      // A 503 means that nothing was changed, except if its message states that the outcome is unknown.
       if (error.code !== 'service_unavailable') attempt.settle();
       throw error;
     }
@@ -179,7 +179,7 @@ export function failureOf(status: number, retryAfter: string | null, text: strin
 
 const endedMessage = 'Your session ended, so nothing was changed. Sign in, then try again.';
 
-/** Marks an active session as ended, and leaves the page unchanged. */
+/** Marks an active session as ended without changing the page. */
 function noteEnd(): void {
   if (session.peek()) hasEnded.value = true;
   else session.value = undefined;

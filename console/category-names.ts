@@ -41,7 +41,7 @@ async function nameOf(categoryId: string): Promise<string | undefined> {
   }
 }
 
-/** The name of a category, or `Category` and its id if it has no name. */
+/** Returns the name of a category, or `Category` and its id if it has no name. */
 export function categoryText(names: CategoryNames, id: Int64): string {
   const name = names.get(String(id));
   return name === undefined ? `Category ${id}` : named(name);

@@ -27,7 +27,7 @@ export function connectionHealed(): void {
   readAgain();
 }
 
-/** Probes the service. Any response means that it is reachable, even an error. */
+/** Probes the service. Any response, even an error, means that the service is reachable. */
 async function look(): Promise<void> {
   await fetch('/admin/v1/session').then(connectionHealed, () => {});
 }

@@ -13,7 +13,7 @@ function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'object') return Array.isArray(value) ? value.join(' ') : writeJson(value);
   if (typeof value !== 'string') return String(value);
-  // Prefix values that spreadsheets would interpret as formulas.
+  // Prefixes values that spreadsheets would interpret as formulas.
   return /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 }
 

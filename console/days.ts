@@ -1,6 +1,6 @@
 /**
- * The start of a day (`2026-11-23`) in the browser's time zone, `later` days after it; undefined if the day
- * is invalid.
+ * Returns the start of a day (`2026-11-23`) plus `later` days, in the browser's time zone. Returns undefined if
+ * the day is invalid.
  */
 export function startOf(day: string | null, later: number): string | undefined {
   if (day === null) return undefined;

@@ -54,7 +54,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
       });
     };
     const onFailure = (failure: Failure) => {
-      // Events after those shown are no longer available. Start again with the newest ones.
+      // Events after the last shown event are no longer available. Start again with the newest events.
       if (failure.code === 'events_expired') position.current = { selector, after: undefined };
       else setState((before) => ({ selector, events: before?.events, failure }));
     };

@@ -9,12 +9,12 @@ const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeSt
 const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
 
-/** Maximum that the admin API counts to, as specified in its contract. */
+/** Maximum count that the admin API returns, as specified in its contract. */
 const mostCounted = 10_000;
 
 export const grouped = (value: number | bigint): string => whole.format(value);
 
-/** A short form such as `12K`, for axes and narrow columns. */
+/** Formats a number in a short form such as `12K`, for axes and narrow columns. */
 export const compact = (value: number): string => short.format(value);
 
 /** Formats a rate, with one decimal below 100. */
@@ -25,12 +25,12 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A count with its noun: `1 key`, `2 keys`. */
+/** Formats a count with its noun: `1 key`, `2 keys`. */
 export function counted(value: number | bigint, one: string, many = `${one}s`): string {
   return `${grouped(value)} ${value === 1 || value === 1n ? one : many}`;
 }
 
-/** A count that the service caps at 10,000. */
+/** Formats a count that the service caps at 10,000. */
 export function countedUpTo(value: number): string {
   return value >= mostCounted ? `at least ${grouped(mostCounted)}` : grouped(value);
 }
@@ -84,8 +84,8 @@ function unitOf(seconds: number): Unit {
 }
 
 /**
- * A relative time, such as `3 min. ago` or `in 3 min.` Less than ten seconds from now, only `isAhead` allows
- * `in a moment`. Otherwise it is `just now`, because the service's clock may be ahead of the browser's.
+ * Formats a relative time, such as `3 min. ago` or `in 3 min.` A difference of less than ten seconds is `just now`, or
+ * `in a moment` with `isAhead`. Without `isAhead` it is always `just now`, because the service's clock may be ahead.
  */
 export function fromNow(at: string, isAhead = false): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;
@@ -94,7 +94,7 @@ export function fromNow(at: string, isAhead = false): string {
   return relative.format(Math.round(seconds / size), unit);
 }
 
-/** A duration, rounded to its largest unit: `2 hours`. */
+/** Formats a duration, rounded to its largest unit: `2 hours`. */
 export function duration(seconds: number): string {
   const [unit, size] = unitOf(seconds);
   return counted(Math.round(seconds / size), unit);

@@ -7,14 +7,14 @@ interface NamedKey {
 }
 
 /**
- * How dialogs and labels refer to a key. The id and last characters tell it apart from its successor, which
- * has the same name.
+ * Formats a key for dialogs and labels. The id and the last characters distinguish it from its successor, which has the
+ * same name.
  */
 export function keyText({ id, name, lastFour }: NamedKey): string {
   return `key ${id} (${named(name)}, ends in ${lastFour})`;
 }
 
-/** The key that a ban or a usage row belongs to. */
+/** Returns the key of a ban or of a usage row. */
 export function keyOf({
   keyId,
   keyName,

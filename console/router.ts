@@ -24,7 +24,7 @@ function decoded(text: string): string {
 
 export type Query = Readonly<Record<string, string | number | bigint | undefined>>;
 
-/** The link to a page. Omits empty query values. */
+/** Returns the link to a page. Omits empty query values. */
 export function hrefOf(path: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();

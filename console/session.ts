@@ -11,10 +11,10 @@ import { hasEnded, session } from './session-state.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
 
-/** Why the console link failed; undefined if it succeeded or no link was used. */
+/** Reason why the console link failed; undefined if it succeeded or no link was used. */
 export const linkFailure = signal<string | undefined>(undefined);
 
-/** Why the session's state is unknown although the service responds. */
+/** Error that left the state of the session unknown although the service responds. */
 export const sessionFailure = signal<Failure | undefined>(undefined);
 
 const lookAgainMs = 2_000;

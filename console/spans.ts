@@ -13,7 +13,7 @@ interface Span {
   readonly step: '1m' | '5m' | '1h' | '6h';
   readonly stepMs: number;
   readonly steps: number;
-  /** Duration of a step, to follow `per`: `minute`. */
+  /** Name of a step in phrases such as "per minute". */
   readonly unit: string;
 }
 

@@ -1,4 +1,4 @@
-/** Labels facts about the store. A fact that this version does not know is labelled with its API name. */
+/** Labels facts about the store. An unknown fact is labelled with its API name. */
 
 import { factName, factText } from '../src/domain/store-facts.ts';
 import type { AnswerOf } from './contract.ts';

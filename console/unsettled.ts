@@ -4,7 +4,7 @@
  * an issued key.
  */
 
-/** Operations that do not accept an `Idempotency-Key`. Repeating them may do the work again. */
+/** Operations that do not accept an `Idempotency-Key`. A repeated request may do the work again. */
 const withoutKey: ReadonlySet<string> = new Set([
   ...['/session', '/backups', '/backups/verify', '/webhooks/{webhookId}/test'],
 ]);

@@ -1,6 +1,6 @@
 /**
- * Builds the whole service into a single executable without dependencies: `bun scripts/build.ts [FILE]`. It
- * runs on machines like this one (system, processor, C library), because it contains this runtime.
+ * Builds the service as a single executable without dependencies: `bun scripts/build.ts [FILE]`. The executable
+ * contains this runtime, so it needs the same operating system, processor and C library as this machine.
  */
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -9,13 +9,13 @@ import { consoleFiles } from '../src/http/admin/console-files.ts';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** The writer's thread is started by its name, not imported: see `app/store.ts`. */
+/** The writer thread is an entry point, because it is started by file name and not imported (see `app/store.ts`). */
 const entrypoints = ['main.ts', 'app/writer-thread.ts'].map((file) => join(source, file));
 
-/** Import of the bundled files of the console. */
+/** URL scheme for imports of the bundled console files. */
 const scheme = 'finished:';
 
-/** Replaces the module that bundles the console by one with the bundled files. */
+/** Replaces the module that bundles the console with a module that contains the bundled files. */
 async function finishedConsole(): Promise<Bun.BunPlugin> {
   const files = await Promise.all(
     [...(await consoleFiles())].map(async ([path, { type, body }]) => ({
@@ -51,9 +51,7 @@ async function finishedConsole(): Promise<Bun.BunPlugin> {
   };
 }
 
-/**
- * Builds the file and returns its size in bytes. An existing file is replaced atomically, even while it runs.
- */
+/** Builds the file and returns its size in bytes. Replaces an existing file atomically, even while it is running. */
 async function build(file: string): Promise<number> {
   await mkdir(dirname(file), { recursive: true });
   const folder = await mkdtemp(join(dirname(file), '.build-'));
@@ -61,19 +59,19 @@ async function build(file: string): Promise<number> {
     const outfile = join(folder, basename(file));
     await Bun.build({
       entrypoints,
-      // Flat, so that the writer's thread has the same path relative to its importer as in the sources.
+      // The flat layout keeps the path of the writer thread relative to its importer.
       naming: { entry: '[name].[ext]' },
       root: source,
       plugins: [await finishedConsole()],
-      // Compiled ahead, commands start in half the time.
+      // Bytecode halves the startup time of commands.
       format: 'esm',
       bytecode: true,
-      // Names and source maps are kept for stack traces.
+      // Keeps names and source maps for stack traces.
       minify: { whitespace: true, syntax: true },
       sourcemap: 'inline',
-      // Paths of this machine are removed, so that builds are reproducible.
+      // Removes paths of this machine, so that builds are reproducible.
       define: { __dirname: '"/"' },
-      // Ignores a bunfig.toml in the working directory.
+      // The executable ignores a bunfig.toml in the working directory.
       compile: { outfile, autoloadDotenv: true, autoloadBunfig: false },
     });
     await rename(outfile, file);

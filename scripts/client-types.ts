@@ -1,6 +1,6 @@
 /**
- * Writes the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: an interface for each
- * body and for the filters of each list, with their descriptions, and the error codes of each status.
+ * Generates the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: interfaces for all
+ * bodies and list filters, with descriptions, and the error codes of each status.
  */
 
 /** The part of JSON Schema that the document uses. */
@@ -53,7 +53,7 @@ const head = `/** The bodies and error codes of the API. Generated from contract
 export type Int64 = bigint | number;
 `;
 
-/** The text of `client/src/contract.ts`. */
+/** Returns the text of `client/src/contract.ts`. */
 export function clientTypesText(openapiText: string): string {
   const document: OpenapiDocument = JSON.parse(openapiText);
   const { schemas } = document.components;
@@ -65,7 +65,7 @@ export function clientTypesText(openapiText: string): string {
   return [head, ...bodies, ...filters(document), errorCodes(document), members].join('\n');
 }
 
-/** The query parameters of each operation, except for those of every list. */
+/** Returns the query parameters of each operation, without the parameters that all lists share. */
 function filters({ paths }: OpenapiDocument): string[] {
   return Object.values(paths)
     .flatMap((methods) => Object.values(methods))
@@ -98,7 +98,7 @@ function declaration(name: string, schema: Schema): string {
   return `${comment}export interface ${name} ${members(schema, '', isSent(schema))}\n`;
 }
 
-/** Request bodies allow no other members. Responses may get more. */
+/** Whether the schema is a request body. Responses allow additional members, request bodies do not. */
 function isSent(schema: Schema): boolean {
   return schema.additionalProperties === false;
 }
@@ -128,14 +128,14 @@ function typeOf(schema: Schema, indent: string, sent: boolean): string {
   return type;
 }
 
-/** Counts have bounds that a double holds exactly. */
+/** Whether a schema needs a bigint. Counts do not: a double represents them exactly. */
 function isInt64({ format, maximum }: Schema): boolean {
   return format === 'int64' && !(maximum !== undefined && maximum <= Number.MAX_SAFE_INTEGER);
 }
 
 function commentOf({ description, anyOf }: Schema, indent: string): string {
   const text = description ?? anyOf?.find((each) => each.description !== undefined)?.description;
-  // Advice for readers of JSON: here it is a bigint.
+  // This advice is for JSON parsers. The client returns a bigint.
   const advice = ' A 64-bit integer: parse values above 2^53 without rounding them.';
   return text === undefined ? '' : `${indent}/** ${text.replace(advice, '')} */\n`;
 }
@@ -144,7 +144,7 @@ function union(values: readonly string[]): string {
   return values.map((value) => `'${value}'`).join(' | ');
 }
 
-/** The members that are exact integers in any object, because readers identify them by name. */
+/** Returns the names of int64 members. The client identifies them by name, so a name must always be an int64. */
 function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   const exact = new Set<string>();
   const other = new Set<string>();
@@ -154,11 +154,11 @@ function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   };
   for (const schema of Object.values(schemas)) visit(schema);
   const both = [...exact].filter((name) => other.has(name));
-  if (both.length > 0) throw new Error(`Sometimes int64 and sometimes not: ${both.join(', ')}.`);
+  if (both.length > 0) throw new Error(`These members are int64 only in some schemas: ${both.join(', ')}.`);
   return exact;
 }
 
-/** The codes of each status, over all operations. */
+/** Returns the error codes of all operations by status. */
 function errorCodes({ paths, components }: OpenapiDocument): string {
   const codes = new Map<string, Set<string>>();
   for (const { responses } of Object.values(paths).flatMap((methods) => Object.values(methods))) {

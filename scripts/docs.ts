@@ -1,4 +1,4 @@
-/** Writes the generated parts of `docs/`: the settings, and the help of every command. */
+/** Generates parts of `docs/`: the settings and the help of all commands. */
 import { generatedDocs } from './generated-docs.ts';
 
 for (const { path, text } of await generatedDocs()) await Bun.write(path, text);

@@ -1,6 +1,6 @@
 /**
- * Generates the screenshots of the console in docs/screenshots from a real service under load: all of them, or those
- * whose names are given. Takes some minutes.
+ * Generates the screenshots of the console in docs/screenshots from a real service under load. Arguments select
+ * screenshots by name; by default, it generates all. Takes several minutes.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ const sizes = {
 type Width = keyof typeof sizes;
 type Theme = 'light' | 'dark';
 
-/** Paths of the pages, by the names of their screenshots. */
+/** Paths of pages by screenshot name. */
 const places = {
   overview: '/',
   history: '/?span=week',
@@ -45,17 +45,17 @@ interface Picture {
   readonly place: string;
   readonly width: Width;
   readonly theme: Theme;
-  /** The button that opens what is shown. */
+  /** Button that opens the dialog in the screenshot. */
   readonly press?: string;
 }
 
-/** At each width, in both themes. */
+/** Calls `view` for each width in both themes. */
 function everyView<T>(view: (width: Width, theme: Theme) => T): T[] {
   const widths = [390, 1280, 1920] as const;
   return widths.flatMap((width) => [view(width, 'light'), view(width, 'dark')]);
 }
 
-/** Undefined for all. */
+/** Names of the selected screenshots; undefined for all. */
 const wanted = process.argv.length > 2 ? new Set(process.argv.slice(2)) : undefined;
 const isWanted = (name: string) => wanted?.has(name) ?? true;
 
@@ -67,7 +67,7 @@ const pictures: readonly Picture[] = [
   { name: 'close-account', place: '/accounts/3', width: 1280, theme: 'dark', press: 'Close account' },
 ];
 
-/** Time for which clients run before the first screenshot, so that the plots have data. */
+/** Time for which clients run before the first screenshot, to give the plots data. */
 const workMs = 150_000;
 
 await using console = await startConsole({ BAN_STRIKES: '20' });
@@ -89,7 +89,7 @@ async function take({ signedIn, closePages }: TestConsole, token: string, pictur
     await page.getByRole('button', { name: press }).first().click();
     await page.getByRole('dialog').waitFor();
   }
-  // The page of events always waits for the next one.
+  // The events page always has a pending request for the next event, so the network never becomes idle.
   if (place === places.events) await page.getByRole('table').waitFor();
   else await page.waitForLoadState('networkidle');
   await page.screenshot({ path: `${folder}${name}-${width}-${theme}.png` });

@@ -1,7 +1,7 @@
 /**
- * The stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N | --minutes N] [--seed N]`,
- * or `--help` for their names. Each prints its seed, so that a failure can be repeated; a summary in Markdown and the count
- * come last.
+ * Runs the stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N]
+ * [--minutes N] [--seed N]`, or `--help` for their names. Prints the seed of each test, to reproduce a failure. The
+ * output ends with a summary in Markdown and the number of passed and failed tests.
  */
 import { parseArgs } from 'node:util';
 import { coverage } from '../test/stress/coverage.ts';
@@ -63,7 +63,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     rounds: { type: 'string' },
-    // The rounds of the soak.
+    // Alias of `rounds` for the soak test.
     minutes: { type: 'string' },
     seed: { type: 'string' },
     help: { type: 'boolean' },
@@ -85,12 +85,12 @@ function wholeNumber(name: string, text: string | undefined): number | undefined
   return Number(text);
 }
 
-/** The words of a name such as `slowestStartMs`. */
+/** Splits a name such as `slowestStartMs` into words. */
 function inWords(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** A line that is overwritten on a terminal, and printed from time to time elsewhere. */
+/** Returns a function that shows progress: one updated line on a terminal, occasional lines elsewhere. */
 function progressOf(name: string): (line: string) => void {
   let lastAt = performance.now();
   return (line) => {

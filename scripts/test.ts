@@ -1,11 +1,12 @@
 /**
- * Runs the checks of some tiers and prints `N passed, N failed` last. Tiers are named by `--tiers=quick,slow,elsewhere`:
+ * Runs the tests of the selected tiers and prints `N passed, N failed` on the last line. Select tiers with
+ * `--tiers=quick,slow,elsewhere`:
  *
- * - `quick`, the default: format, types, and the tests of all folders that are not slow. `npm test` is this tier.
+ * - `quick` (default, used by `npm test`): format, types, and the tests of all folders that are not slow.
  * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
- * - `elsewhere`: both again as another user, on one core, in another locale and in random order (.ci/elsewhere).
+ * - `elsewhere`: both tiers again, as another user, on one core, in another locale and in random order (.ci/elsewhere).
  *
- * Each step is titled with the command that repeats it alone, and a failure does not stop the steps after it.
+ * The title of each step is a command that repeats only this step. A failure does not stop later steps.
  * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
  */
 import { availableParallelism } from 'node:os';
@@ -20,14 +21,14 @@ interface Count {
 
 interface Step {
   readonly command: readonly string[];
-  /** The result of the finished command, from its exit code and its output. */
+  /** Computes the result from the exit code and output of the command. */
   readonly count: (exitCode: number, output: string) => Count;
   readonly needsServers?: true;
-  /** Runs while other steps do. Its output is printed when it ends. */
+  /** Whether the step runs concurrently with other steps. Its output is printed when it ends. */
   readonly beside?: true;
 }
 
-/** The folders of `test/` whose tests kill processes, break servers, drive browsers, install packages or take long. */
+/** Folders in `test/` with tests that kill processes, break servers, use browsers, install packages or take long. */
 const slowFolders = [
   'client-package',
   'console',
@@ -40,7 +41,7 @@ const slowFolders = [
   'supervisor',
 ];
 
-/** Ends a step that hangs. One busy core needs less than half of it. */
+/** Timeout of a step. A step takes less than half of this on one busy core. */
 const stepTimeoutMs = 2_400_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -78,9 +79,9 @@ function testsIn(folders: readonly string[]): Step {
     'test',
     // The slash keeps `test/client/` from matching `test/client-package/`.
     ...folders.map((folder) => `test/${folder}/`),
-    // One more than there are cores, because some tests spend most of their time waiting.
+    // Uses one process more than there are cores, because some tests mostly wait.
     `--parallel=${availableParallelism() + 1}`,
-    // Loading all modules again for each file takes a tenth of the time.
+    // With isolation, every file loads all modules again, which takes a tenth of the time.
     '--no-isolate',
     '--only-failures',
     `--timeout=${testTimeoutMs}`,
@@ -89,7 +90,7 @@ function testsIn(folders: readonly string[]): Step {
   return { command, count: testsRun, needsServers: true };
 }
 
-/** Every other folder, so that the tests of a new one run without being listed. */
+/** Returns all other folders, so that tests in a new folder run without an entry in a list. */
 function quickFolders(): string[] {
   const files = new Bun.Glob('*/*.test.ts').scanSync({ cwd: `${root}test` });
   const folders = new Set(Array.from(files, (file) => file.slice(0, file.indexOf('/'))));
@@ -100,12 +101,12 @@ function oneCheck(exitCode: number): Count {
   return exitCode === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-/** Reads bun's summary, which also counts files that could not be loaded. */
+/** Parses the summary of `bun test`, which also counts files that failed to load. */
 function testsRun(exitCode: number, output: string): Count {
   return explained(exitCode, lastNumber(output, / *(\d+) pass/), lastNumber(output, / *(\d+) fail/));
 }
 
-/** Reads the last line that this script prints. */
+/** Parses the last line that this script prints. */
 function lastCount(exitCode: number, output: string): Count {
   return explained(
     exitCode,
@@ -114,7 +115,7 @@ function lastCount(exitCode: number, output: string): Count {
   );
 }
 
-/** A run that stopped early or found no tests counts as one failure. */
+/** Counts a run that stopped early or found no tests as one failure. */
 function explained(exitCode: number, passed: number, failed: number): Count {
   return { passed, failed: failed === 0 && (exitCode !== 0 || passed === 0) ? 1 : failed };
 }
@@ -136,8 +137,8 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
       ...process.env,
       ...servers?.environment,
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
-      // Bun keeps the memory of ended stores and apps. Returning and reallocating it takes a third of the
-      // kernel's time.
+      // Bun keeps freed memory of stores and apps. Returning it to the system and allocating it again takes
+      // a third of the kernel time.
       MIMALLOC_PURGE_DELAY: '-1',
     },
     stdin: 'ignore',
@@ -153,7 +154,7 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
 
 type Print = (output: Uint8Array | string) => void;
 
-/** Prints a command's output while it runs, and returns all of it without colours. */
+/** Prints the output of a command while it runs. Returns the whole output without colors. */
 async function read(stream: ReadableStream<Uint8Array>, print: Print): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -170,7 +171,7 @@ async function runInTurn(inTurn: readonly Step[]): Promise<Count[]> {
   return counts;
 }
 
-// The checks run in sequence, concurrently with the tests, which often wait.
+// The checks run one after the other, concurrently with the tests, which often wait.
 const { beside = [], alone = [] } = Object.groupBy(steps, (step) => (step.beside ? 'beside' : 'alone'));
 const counts = (await Promise.all([runInTurn(beside), runInTurn(alone)])).flat();
 const total = { passed: 0, failed: 0 };

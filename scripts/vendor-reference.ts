@@ -1,6 +1,6 @@
 /**
- * Downloads Scalar, the reference page, into `assets/reference/`. Its package adds 200 others and 243 MB for
- * one file, so it is not a dependency.
+ * Downloads Scalar, the API reference page, into `assets/reference/`. It is not a dependency, because its package adds
+ * 200 other packages and 243 MB for a single file.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ try {
   const { license } = await Bun.file(join(folder, 'package/package.json')).json();
   // The package has no licence file, so the licence comes from its repository.
   if (license !== 'MIT')
-    throw new Error(`${name} is under ${license} now: assets/reference/LICENSE says MIT.`);
+    throw new Error(`The license of ${name} is now ${license}, but assets/reference/LICENSE is MIT.`);
 
   const script = await Bun.file(join(folder, 'package/dist/browser/standalone.js')).bytes();
   const sha256 = createHash('sha256').update(script).digest('hex');

@@ -106,7 +106,7 @@ class PetsController {
     ]),
   ],
   controllers: [PetsController],
-  // Global guards run in this order.
+  // Global guards run in the order of this list.
   providers: [
     PetStore,
     { provide: APP_GUARD, useClass: ApiKeyGuard },

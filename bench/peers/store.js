@@ -1,4 +1,4 @@
-/** The same table, key look-up and durability for every peer. `database` is better-sqlite3's or bun:sqlite's. */
+/** The same table, key lookup and durability for every peer. `database` is from better-sqlite3 or bun:sqlite. */
 export function storeOf(database) {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
@@ -10,7 +10,7 @@ export function storeOf(database) {
   const insert = database.prepare('INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)');
 
   return {
-    /** The caller a credential stands for; undefined when there is none. */
+    /** Returns the caller with this credential; undefined if there is none. */
     findCaller(authorization) {
       const key = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1];
       return key === undefined ? undefined : (caller.get(key) ?? undefined);

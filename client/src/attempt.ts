@@ -3,7 +3,7 @@ import { maxTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 import type { Fetch } from './settings.js';
 
-/** A response whose body has been read. */
+/** A response after its body was read. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -71,7 +71,7 @@ interface Thrown {
 }
 
 /**
- * The reason for a failed `fetch`. In Node.js the message is only "fetch failed", and `cause` has the reason.
+ * Returns the reason for a failed `fetch`. In Node.js, the message is only "fetch failed", and `cause` has the reason.
  */
 function reasonOf(thrown: unknown): string {
   const { message, cause } = (thrown ?? {}) as Thrown;

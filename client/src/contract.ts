@@ -16,7 +16,7 @@ export interface NewPet {
   readonly status?: PetStatus | undefined;
 }
 
-/** Members of an animal to change. The others are unchanged. */
+/** Members of an animal to change. Omitted members are unchanged. */
 export interface PetPatch {
   /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name?: string | undefined;
@@ -35,21 +35,21 @@ export interface CategoryName {
 export interface NewOrder {
   /** ID of the ordered animal. */
   readonly petId: Int64;
-  /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** The client's reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reference?: string | undefined;
 }
 
 /** Status of the order. */
 export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
 
-/** A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included. */
+/** A type of event, or all types of a resource: `pet.*` selects all events about animals, including `pets.imported`. */
 export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
 
 /** A webhook to create. */
 export interface NewWebhook {
   /** URL that receives the events: `https`, without user name, password or fragment, and with public addresses only. */
   readonly url: string;
-  /** The events that are sent. Defaults to all that the key may read. */
+  /** Types of the events to send. Defaults to all types that the key may read. */
   readonly types?: readonly EventSelector[] | undefined;
   /** Purpose of the webhook. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | undefined;
@@ -67,7 +67,7 @@ export interface WebhookPatch {
   readonly description?: string | null | undefined;
 }
 
-/** Which events to send again. */
+/** The events to send again. */
 export interface Redelivery {
   /** Send the events after this id again. */
   readonly after: Int64;
@@ -76,7 +76,7 @@ export interface Redelivery {
 /** `pending` until the receiver accepts the event, or the last attempt fails. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
-/** A change, with the resource after it, or before it for a deletion. */
+/** A change. Contains the resource after the change, or before its deletion. */
 export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
 /** The event `pet.created`. */
@@ -84,7 +84,7 @@ export interface PetCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pet.created';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
 }
@@ -105,7 +105,7 @@ export interface PetUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pet.updated';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
 }
@@ -115,7 +115,7 @@ export interface PetDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pet.deleted';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
 }
@@ -125,7 +125,7 @@ export interface PetsImportedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pets.imported';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: PetsImported;
 }
@@ -144,7 +144,7 @@ export interface OrderPlacedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.placed';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -156,11 +156,11 @@ export interface Order {
   /** ID of the ordered animal. */
   readonly petId: bigint;
   readonly status: OrderStatus;
-  /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** The client's reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reference?: string | undefined;
-  /** When the order was placed, UTC. */
+  /** Time when the order was placed, UTC. */
   readonly createdAt: string;
-  /** When the order was placed or its status last changed, UTC. */
+  /** Time when the order was placed or its status last changed, UTC. */
   readonly updatedAt: string;
 }
 
@@ -169,7 +169,7 @@ export interface OrderApprovedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.approved';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -179,7 +179,7 @@ export interface OrderDeliveredEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.delivered';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -189,7 +189,7 @@ export interface OrderCancelledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.cancelled';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -199,7 +199,7 @@ export interface OrderReturnedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.returned';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -209,7 +209,7 @@ export interface CategoryCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'category.created';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Category;
 }
@@ -227,7 +227,7 @@ export interface CategoryUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'category.updated';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Category;
 }
@@ -237,7 +237,7 @@ export interface CategoryDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'category.deleted';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: Category;
 }
@@ -247,7 +247,7 @@ export interface WebhookDisabledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'webhook.disabled';
-  /** When the change was made, UTC. */
+  /** Time of the change, UTC. */
   readonly timestamp: string;
   readonly data: WebhookDisabled;
 }
@@ -262,7 +262,7 @@ export interface WebhookDisabled {
 
 /** One mistake in the request. */
 export interface ErrorDetail {
-  /** Part of the request with the mistake. */
+  /** Part of the request that contains the mistake. */
   readonly in: 'body' | 'query' | 'header' | 'path';
   /** Name of the member, parameter or header. Empty for the body as a whole. */
   readonly name: string;
@@ -270,14 +270,14 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-/** How many animals there are in each status. */
+/** The number of animals in each status. */
 export interface Inventory {
   readonly available: number;
   readonly pending: number;
   readonly sold: number;
 }
 
-/** What is left of the account's limits. */
+/** The remaining rate limits of the account. */
 export interface RateLimit {
   /** The account's plan. */
   readonly plan: string;
@@ -287,7 +287,7 @@ export interface RateLimit {
     readonly limit: number;
     /** Requests left in the window. */
     readonly remaining: number;
-    /** When the window ends, UTC. */
+    /** Time when the window ends, UTC. */
     readonly resetAt: string;
   };
   /** The window of 86,400 seconds. */
@@ -296,10 +296,10 @@ export interface RateLimit {
     readonly limit: number;
     /** Requests left in the window. */
     readonly remaining: number;
-    /** When the window ends, UTC. */
+    /** Time when the window ends, UTC. */
     readonly resetAt: string;
   };
-  /** When the ban of the key ends, UTC; null when it is not banned. */
+  /** Time when the ban of the key ends, UTC; null if the key is not banned. */
   readonly bannedUntil: string | null;
 }
 
@@ -315,15 +315,15 @@ export interface IssuedWebhook {
   readonly description?: string | undefined;
   /** Whether events are sent. */
   readonly enabled: boolean;
-  /** Why the webhook is disabled. */
+  /** Reason why the webhook is disabled. */
   readonly disabledReason?: string | undefined;
-  /** When the webhook was created, UTC. */
+  /** Time when the webhook was created, UTC. */
   readonly createdAt: string;
-  /** Secret that signs the requests (Standard Webhooks). It is shown only in this response. */
+  /** Secret that signs the requests (Standard Webhooks). Shown only in this response. */
   readonly secret: string;
 }
 
-/** Where an account receives events. */
+/** A URL that receives events of an account. */
 export interface Webhook {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
@@ -335,9 +335,9 @@ export interface Webhook {
   readonly description?: string | undefined;
   /** Whether events are sent. */
   readonly enabled: boolean;
-  /** Why the webhook is disabled. */
+  /** Reason why the webhook is disabled. */
   readonly disabledReason?: string | undefined;
-  /** When the webhook was created, UTC. */
+  /** Time when the webhook was created, UTC. */
   readonly createdAt: string;
 }
 
@@ -387,9 +387,9 @@ export interface ListPetsFilters {
   readonly categoryId?: Int64 | undefined;
   /** Return only the animals with these ids: 1 to 100, separated by commas. */
   readonly id?: readonly Int64[] | undefined;
-  /** Return only animals with this id or a higher one. */
+  /** Return only animals with at least this id. */
   readonly minId?: Int64 | undefined;
-  /** Return only animals with this id or a lower one. */
+  /** Return only animals with at most this id. */
   readonly maxId?: Int64 | undefined;
 }
 
@@ -415,7 +415,7 @@ export interface ListEventsFilters {
   readonly type?: readonly EventSelector[] | undefined;
   /** Seconds to wait for an event before an empty page is returned (long polling). */
   readonly wait?: number | undefined;
-  /** `desc` returns the newest events, newest first, of the newest 500 of all types. It cannot be combined with `after` or `wait`. */
+  /** `desc` returns the newest events first. It searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`. */
   readonly order?: 'asc' | 'desc' | undefined;
 }
 

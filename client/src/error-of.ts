@@ -26,7 +26,7 @@ const byStatus = {
   412: PreconditionError,
 } as const;
 
-/** The error for an unsuccessful response. */
+/** Returns the error for an unsuccessful response. */
 export function errorOf(
   problem: Problem,
   details: readonly ErrorDetail[],

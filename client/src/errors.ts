@@ -89,7 +89,7 @@ export class ConflictError extends Base<ErrorCodes[409], 409> {
   override readonly name = 'ConflictError';
 }
 
-/** 410: the operation has been removed from the API. */
+/** 410: the operation was removed from the API. */
 export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'>, 410> {
   override readonly name = 'RemovedError';
   /** Path of the replacement operation. */
@@ -197,7 +197,7 @@ export type ErrorCode = AnimalStoreError['code'];
  */
 export const AnimalStoreError = Base as unknown as abstract new (problem: never) => AnimalStoreError;
 
-/** Target of the `Link` with this relation (RFC 8288); undefined if there is none. */
+/** Returns the target of the `Link` with this relation (RFC 8288); undefined if there is none. */
 export function linkOf(headers: Headers | undefined, relation: string): string | undefined {
   const links = (headers?.get('link') ?? '').matchAll(/<([^>]*)>((?:[^,"]|"[^"]*")*)/g);
   for (const [, target, parameters = ''] of links) {

@@ -21,8 +21,8 @@ export interface EventPage {
 /** Options of `follow`. */
 export interface FollowOptions extends CallOptions {
   /**
-   * Id of the last event that you have processed. 0 starts with the first event of the store. By default, the
-   * loop starts with the next new event.
+   * Id of the last event that you processed. 0 starts with the first event of the store. By default, the loop
+   * starts with the next new event.
    */
   readonly after?: Int64 | undefined;
   /** Yields only events of these types. Defaults to all types that the key may read. */

@@ -4,11 +4,11 @@
  * same key, and their 429 responses are not visible here. Therefore this client:
  * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
  * - after a second without a response, sends a single request, and holds the others until it has a response
- *   (or releases one more each second). If other clients have exhausted the limit since, this costs a single
- *   strike, however many calls are waiting;
- * - for ten minutes after a 429, calls `GET /rate-limit` first, which is free and never a strike. A request
- *   within a second of a response with remaining quota cannot be a strike, because any episode would have
- *   begun less than a second ago. A client therefore gets at most one strike in ten minutes.
+ *   (or releases one more each second). If other clients have exhausted the limit in the meantime, this costs
+ *   only one strike, regardless of the number of waiting calls;
+ * - for ten minutes after a 429, calls `GET /rate-limit` first, which does not count and is never a strike. A
+ *   request within a second of a response with remaining quota cannot be a strike, because an episode would
+ *   have begun less than a second ago. A client therefore gets at most one strike in ten minutes.
  */
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
@@ -21,7 +21,7 @@ import { Quota } from './quota.js';
 const maxInFlight = 32;
 /** Time after a 429 during which further rejected requests do not count as strikes. */
 export const graceMs = 1_000;
-/** Part of `graceMs` reserved for timer and network delays. */
+/** Part of `graceMs` that is reserved for timer and network delays. */
 const marginMs = 100;
 /** Window in which the service counts strikes. */
 const strikesLastMs = 600_000;
@@ -150,7 +150,7 @@ export class Gate {
     }
   }
 
-  /** When the next request may be sent. Infinity means after the next response, or in one second. */
+  /** Returns the time when the next request may be sent. Infinity means after the next response, or in one second. */
   #opensAt(now: number, isUpdated: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
@@ -174,8 +174,8 @@ export class Gate {
    */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
-    // The age also counts from the response. Otherwise, calls would be sent one at a time while responses are
-    // slow.
+    // The age is also measured from the response. Otherwise, calls would be sent one at a time while responses
+    // are slow.
     return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }
 
@@ -187,7 +187,7 @@ export class Gate {
     });
   }
 
-  /** Sets the timer, and rejects requests that cannot wait that long. */
+  /** Sets the timer, and rejects requests with a shorter maximum wait. */
   #wait(opensAt: number, now: number): void {
     this.#waitingSince = now;
     const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>
@@ -204,7 +204,7 @@ export class Gate {
     if (allowed.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
-  /** The error for a request that cannot wait, with the seconds left to wait. */
+  /** Returns the error for a request that cannot wait, with the remaining seconds. */
   #refusal(seconds: number, now: number, attempts: number): AnimalStoreError {
     const closedBy = this.#closedBy;
     if (now < this.#closedUntil && closedBy !== undefined) {

@@ -2,8 +2,8 @@
 import { type Int64, int64Members } from './contract.js';
 import { ArgumentError } from './errors.js';
 
-// Matches a member's name with its number, or any other string. Whole strings are matched, so that their
-// contents are not mistaken for members.
+// Matches the name of a member with its number, or any other string. Matching whole strings ensures that their
+// contents are not treated as members.
 const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
 
 /**
@@ -37,7 +37,7 @@ function written64(name: string, value: unknown): string {
     : (JSON.stringify(value) ?? 'null');
 }
 
-/** The decimal digits of an integer. Throws an ArgumentError for an unsafe number. */
+/** Returns the decimal digits of an integer. Throws an ArgumentError for an unsafe number. */
 export function integerText(name: string, value: Int64): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   const given = typeof value === 'string' ? JSON.stringify(value) : String(value);

@@ -35,8 +35,8 @@ export function limitsOf(headers: Headers): Limits | undefined {
 }
 
 /**
- * The delay that `Retry-After` requests, in ms. The header has seconds or a date (RFC 9110 section 10.2.3).
- * Undefined if there is none.
+ * Returns the delay in `Retry-After` in ms; undefined if there is none. The header contains seconds or a date
+ * (RFC 9110 section 10.2.3).
  */
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';

@@ -65,9 +65,9 @@ async function* pagesOf<Item>(
 }
 
 /**
- * The query parameters of the link to the next page; undefined after the last page of a list with cursors.
- * Ignores the link's host and path, because the service may know itself by a different address, and the key
- * must only be sent to the client's. Throws a ServerError if the link lacks the position.
+ * Returns the query parameters of the link to the next page; undefined after the last page of a list with
+ * cursors. Ignores the host and path of the link, because the service may use a different address in links, and
+ * the key must be sent only to the client's `url`. Throws a ServerError if the link lacks the position.
  */
 export function nextQuery(
   { headers, status, requestId }: Answer<unknown>,

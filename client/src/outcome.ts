@@ -30,15 +30,15 @@ const proxyStatuses = [502, 503, 504];
 const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found', 'delivery_not_found'];
 
 /**
- * The data of a successful response; undefined if it has none. Throws an AnimalStoreError for any other
- * response.
+ * Returns the data of a successful response; undefined if it has no data. Throws an AnimalStoreError for any
+ * other response.
  */
 export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {
   const { status, headers, text } = reply;
   const requestId = headers.get('x-request-id') ?? undefined;
   const common = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
-  // The response to a deletion, or to a change whose result the key may not read.
+  // 204 is the response to a deletion, or to a change if the key may not read the result.
   if (status === 204 && request.method !== 'GET' && request.id !== undefined) return undefined;
   if (status >= 200 && status < 300 && isJson) {
     const data = jsonOf(text, {
@@ -51,7 +51,7 @@ export function dataOf({ reply, request, title, attempts, isUncertain }: Receive
   }
   const error = isJson && status >= 400 ? errorBodyOf(text, status) : undefined;
   if (error === undefined) throw foreignError(common, title);
-  // The earlier attempt with an unknown outcome has deleted it.
+  // An earlier attempt with an unknown outcome has already deleted the resource.
   if (isUncertain && request.method === 'DELETE' && goneCodes.includes(error.code)) return undefined;
   throw errorOf({ ...common, ...error }, detailsOf(error), retryAfterSeconds(headers));
 }
@@ -65,8 +65,8 @@ function jsonOf(text: string, problem: Problem): unknown {
 }
 
 /**
- * The error for a response that did not come from the service. Only 429 and 503 mean the same from any
- * server.
+ * Returns the error for a response that did not come from the service. Only 429 and 503 have the same meaning
+ * on any server.
  */
 function foreignError(common: Omit<Problem, 'code' | 'message'>, title: string) {
   const { status = 0, headers = new Headers() } = common;

@@ -88,7 +88,7 @@ export class Pets {
     change: (pet: Pet) => PetPatch | undefined | Promise<PetPatch | undefined>,
     options: CallOptions | undefined,
   ): Promise<Answer<Pet>> {
-    // The patch of an earlier attempt whose outcome is unknown.
+    // Patch of an earlier attempt with an unknown outcome.
     let uncertain: PetPatch | undefined;
     for (let conflicts = 0; ; conflicts++) {
       // An empty patch returns the animal with its entity tag, which a list does not provide.

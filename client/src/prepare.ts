@@ -58,7 +58,7 @@ function headersOf({ method, body, options = {} }: Request, settings: Settings):
   return headers;
 }
 
-/** 128 random bits. Pages served without HTTPS have no crypto.randomUUID. */
+/** Returns 128 random bits. Pages without HTTPS have no crypto.randomUUID. */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -60,7 +60,7 @@ export class Quota {
     return Math.min(...open.map((window) => window?.remaining ?? Infinity));
   }
 
-  /** When the exhausted window resets; undefined if requests remain. */
+  /** Returns when the exhausted window resets; undefined if requests remain. */
   exhausted(now: number): { readonly until: number; readonly isDay: boolean } | undefined {
     const isUsedUp = (window: Window | undefined) => window?.remaining === 0 && now < window.resetAt;
     if (isUsedUp(this.#day)) return { until: this.#day?.resetAt ?? now, isDay: true };
@@ -68,8 +68,8 @@ export class Quota {
   }
 
   /**
-   * When the next request is due after one sent at `lastAt`. Spreads the second half of a minute's requests
-   * over the rest of the minute.
+   * Returns when to send the next request after a request at `lastAt`. Spreads the second half of a minute's
+   * requests over the rest of the minute.
    */
   paced(lastAt: number, inFlight: number): number {
     const { limit = Infinity, remaining = Infinity, resetAt = 0 } = this.#minute ?? {};

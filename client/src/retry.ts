@@ -21,7 +21,7 @@ export interface Retry {
   readonly isShared: boolean;
 }
 
-/** When to retry a request that has failed `failures` times; undefined if it must not be retried. */
+/** Returns when to retry a request after `failures` failures; undefined if it must not be retried. */
 export function retryOf(
   error: AnimalStoreError,
   { method, isRepeatable }: Pick<Prepared, 'method' | 'isRepeatable'>,

@@ -27,7 +27,7 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
 
 /** Maximum time that other requests wait for the response to `GET /rate-limit`. */
 const askingMs = 5_000;
-/** Maximum time spent on retries before the first response, because the address is probably wrong. */
+/** Maximum time for retries before the first response. Without any response, the address is probably wrong. */
 const wrongAddressMs = 10_000;
 
 const nothing = () => {};
@@ -44,7 +44,7 @@ class Sender {
     this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
-  /** Sends a request until it has a result, must not be repeated, or would have to wait too long. */
+  /** Sends a request until there is a result, it must not be repeated, or the wait would be too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
     const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
@@ -65,7 +65,7 @@ class Sender {
             leave = nothing;
             this.#gate.leave();
           };
-      // Other requests must not have to wait for a delayed response.
+      // Other requests must not wait for a delayed response.
       const cancel = isDelayed ? this.#clock.after(graceMs, () => leave()) : nothing;
       const sentAt = this.#clock.now();
       try {
@@ -108,7 +108,7 @@ class Sender {
     return reply;
   }
 
-  /** When to retry the request; undefined if it must not be retried. May block all calls until then. */
+  /** Returns when to retry the request; undefined if it must not be retried. May block all calls until that time. */
   #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
     const { maxRetries } = this.#settings;
     const { maxWaitMs } = prepared;
@@ -141,7 +141,7 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** Gives an error the caller's stack trace, because its own only shows the event loop. */
+/** Replaces an error's stack trace, which shows only the event loop, with the caller's. */
 function fromCaller(error: unknown, { stack }: Error): unknown {
   if (error instanceof AnimalStoreError && stack !== undefined) {
     // Stacks begin with the error's name and message in V8, but not in other engines.

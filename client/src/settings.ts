@@ -85,7 +85,7 @@ function baseOf(given: string | URL | undefined): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 }
 
-/** Checks the key, because `fetch` would quote an invalid one in its error. */
+/** Validates the key, because `fetch` would print an invalid key in its error. */
 function keyOf(key: string | undefined): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new ArgumentError(

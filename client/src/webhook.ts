@@ -79,7 +79,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function headerOf(headers: RawHeaders, name: string): string {
-  // Some frameworks have a Headers class that is not the global one.
+  // Some frameworks use a Headers class other than the global class.
   const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
   for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);
   throw new WebhookError(`The request has no ${name} header.`);

@@ -62,7 +62,7 @@ export class Webhooks {
     return this.#call({ method: 'POST', id, step: 'test', options });
   }
 
-  /** Resends all events after the given id whose types the webhook selects. */
+  /** Resends all events after the given id that have a type of the webhook. */
   redeliverEvents(id: Int64, after: Redelivery, options?: PostOptions): Call<Webhook> {
     return this.#call({ method: 'POST', id, step: 'redeliver', body: after, options });
   }

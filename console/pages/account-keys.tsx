@@ -93,7 +93,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   );
 }
 
-/** The ids of the selected keys. */
+/** Manages the ids of the selected keys. */
 function usePicked() {
   const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
   const pick = ({ id }: Key) => {

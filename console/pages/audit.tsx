@@ -72,7 +72,7 @@ export function AuditPage() {
   );
 }
 
-/** Converts the filters in the address to those of the API. Days become timestamps. */
+/** Converts the filters in the address to API filters. Days become timestamps. */
 function filtersOf(query: URLSearchParams) {
   return {
     operation: query.get('operation') ?? undefined,

@@ -17,7 +17,7 @@ import { petStatusWords } from '../words.ts';
 
 const everyMs = 1_000;
 const historyEveryMs = 10_000;
-/** Number of recent seconds over which the current rate is averaged. */
+/** Number of seconds over which the current rate is averaged. */
 const nowSeconds = 10;
 
 export function OverviewPage() {

@@ -55,7 +55,7 @@ export function SystemPage() {
   );
 }
 
-/** Shows the problems from the overview or, if it is unavailable, those of the process that responds. */
+/** Shows the problems from the overview or, if it is unavailable, the problems of the process that responds. */
 function Wrong({ system }: { system: System | undefined }) {
   const overview = useOverview(everyMs);
   if (overview.failure === undefined || system === undefined)

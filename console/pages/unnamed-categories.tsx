@@ -1,4 +1,4 @@
-/** Lists categories that animals use but that have no name, each with a field to name it. */
+/** Lists categories that have animals but no name, each with an input field for a name. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { ItemOf } from '../contract.ts';

@@ -88,10 +88,7 @@ const outcomeColumns: readonly Column<Caller>[] = [
   lastUsed,
 ];
 
-/**
- * For each span, the number of days before today to include, and the label. Requests by key are counted in
- * whole days.
- */
+/** Number of days before today to include for each span, and the label. Requests by key are counted by day. */
 const callerDays: Readonly<Record<SpanName, readonly [days: number, text: string]>> = {
   hour: [0, 'Today'],
   day: [0, 'Today'],

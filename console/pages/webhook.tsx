@@ -78,7 +78,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
 
 const recent = 100;
 
-/** A summary of the newest deliveries, limited in number to bound its cost. */
+/** Summarizes the newest deliveries. Their number is limited to bound the cost. */
 function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });

@@ -15,8 +15,8 @@ interface ButtonProps {
   /** Accessible name, if the text alone is ambiguous: `Revoke key website`. */
   readonly label?: string;
   /**
-   * Why the button is disabled. It can still be focused, so that keyboard and screen reader users can find
-   * the reason.
+   * Reason why the button is disabled. The button can still be focused, so that keyboard and screen reader users can
+   * find the reason.
    */
   readonly reason?: string | undefined;
   readonly children?: ComponentChildren;

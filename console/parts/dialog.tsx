@@ -23,10 +23,10 @@ export function Dialog({ title, onClose, isFirm = false, isCovering = false, chi
   useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // Focus the first input, because the browser would focus the close button.
+    // Focuses the first input. By default, the browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('input, select, textarea, [data-first]')?.focus();
     return () => {
-      // Wait until the dialog has closed, because an open dialog keeps the focus.
+      // Waits until the dialog is closed, because an open dialog keeps the focus.
       if (before instanceof HTMLElement) queueMicrotask(() => before.focus());
     };
   }, []);

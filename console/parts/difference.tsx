@@ -22,8 +22,7 @@ const memberNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The label for a member's path, such as `quota perMinute`. Uses the label of the last segment if there is
- * one.
+ * Returns the label for a member's path, such as `quota perMinute`. Uses the label of the last segment, if it has one.
  */
 function memberText(path: string): string {
   return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);
@@ -42,7 +41,7 @@ function changedMembers({ before, after }: States) {
   return { old, now, names };
 }
 
-/** Labels of the changed members; empty for a created or deleted object. */
+/** Returns the labels of changed members. Empty for a created or deleted object. */
 export function changedNames(states: States): readonly string[] {
   if (states.before === null || states.after === null) return [];
   return changedMembers(states).names.map(memberText);

@@ -1,4 +1,4 @@
-/** Form fields for when a key expires: never, after a number of days, or on a date. */
+/** Form fields for the expiry of a key: never, after a number of days, or on a date. */
 import type { Failure } from '../api.ts';
 import { date } from '../format.ts';
 import { SelectField, TextField } from './form.tsx';
@@ -20,7 +20,7 @@ export const noExpiry: ExpiryChoice = { preset: 'never', day: '' };
 
 const dayMs = 86_400_000;
 
-/** Expiry in Unix ms. Undefined if the key never expires or no date has been chosen yet. */
+/** Returns the expiry in Unix ms. Undefined if the key never expires or no date is chosen yet. */
 export function expiryOf({ preset, day }: ExpiryChoice, now: number): number | undefined {
   if (preset === 'never') return undefined;
   if (preset !== 'date') return now + Number(preset) * dayMs;

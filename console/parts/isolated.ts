@@ -1,4 +1,4 @@
-/** Indices of values without a neighbouring value on either side. */
+/** Returns the indices of values without a neighboring value on either side. */
 export function isolatedIn(values: ArrayLike<number | null | undefined>): number[] {
   return Array.from(values, (value, at) => ({ value, at }))
     .filter(

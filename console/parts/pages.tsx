@@ -8,7 +8,7 @@ import { Icon } from './icon.tsx';
 import { Empty, Waiting } from './layout.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** Maps each page's link to that of its previous page, for the Previous button. */
+/** Maps the link of each page to the link of its previous page, for the Previous button. */
 const cameFrom = new Map<string, string>();
 
 interface PagedProps<Item> {

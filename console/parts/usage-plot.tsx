@@ -118,7 +118,7 @@ const hour = new Intl.DateTimeFormat('en', {
 const showDay = (seconds: number) => day.format(seconds * 1_000);
 const showHour = (seconds: number) => hour.format(seconds * 1_000);
 
-/** Spreads the usage over all hours or days of the span, with undefined counts for those without requests. */
+/** Returns the usage for all hours or days of the span. Counts are undefined where there were no requests. */
 function spread(span: Span, usage: Usage) {
   const found = new Map(usage.map((each) => [Date.parse(each.from), each]));
   const first = firstOf(span);

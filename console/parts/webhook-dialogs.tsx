@@ -30,7 +30,7 @@ export interface WebhookAct {
 
 interface ButtonsProps {
   readonly webhook: Webhook;
-  /** Buttons to show besides Disable or Enable. */
+  /** Buttons to show in addition to Disable or Enable. */
   readonly others: readonly Act[];
   readonly onChoose: (chosen: WebhookAct) => void;
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI document of the admin API, built from its rows like that of the clients' API. */
+/** Builds the OpenAPI document of the admin API from its rows, like the document of the public API. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
@@ -10,7 +10,7 @@ import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './ad
 import { pathsOf, removeMisleading, tagsOf, textOf } from './build.ts';
 import { operatorsIdempotencyKey, preconditions, requestId, requestParams } from './parameters.ts';
 
-/** The text of `contract/admin-openapi.json`. */
+/** Returns the text of `contract/admin-openapi.json`. */
 export function adminContractText(): string {
   return textOf(adminDocument());
 }
@@ -22,8 +22,8 @@ const securitySchemes = {
     in: 'cookie',
     name: '__Host-animal-store-session',
     description:
-      'A session of the console, which `createSession` begins. Without ADMIN_ORIGIN, the cookie is `animal-store-session-` ' +
-      'and the port. Every request needs `X-Session-Secret` as well. Requests that change something also need `Origin` or ' +
+      'A session of the console, created by `createSession`. Without ADMIN_ORIGIN, the cookie is `animal-store-session-` ' +
+      'and the port. Every request also needs `X-Session-Secret`. Requests that change data also need `Origin` or ' +
       '`Sec-Fetch-Site`.',
   },
 } as const;
@@ -32,7 +32,7 @@ function adminDocument() {
   const info = {
     title: 'Animal Store admin API',
     version: '1.1.0',
-    summary: 'For those who run an animal store',
+    summary: 'For operators of an animal store',
     description: adminIntroduction,
     license: { name: 'MIT', identifier: 'MIT' },
   };
@@ -59,7 +59,7 @@ function adminDocument() {
 function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description } = operation;
   const role = roleOf(operation);
-  const needs = role === undefined ? 'Needs no sign-in.' : `Needs the role \`${role}\`.`;
+  const needs = role === undefined ? 'Requires no sign-in.' : `Requires the role \`${role}\`.`;
   return {
     operationId,
     tags: [tag.name],

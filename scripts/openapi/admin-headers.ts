@@ -1,4 +1,4 @@
-/** The response headers of the admin API, as components of its OpenAPI document. */
+/** Response headers of the admin API, as components of its OpenAPI document. */
 import type { oas31 } from 'zod-openapi';
 import { headers } from './headers.ts';
 
@@ -17,7 +17,7 @@ export const adminHeaders = {
   'Accept-Patch': headers['Accept-Patch'],
   'Idempotent-Replayed': headers['Idempotent-Replayed'],
   'Cache-Control': {
-    description: 'Nothing of it may be kept.',
+    description: 'The response must not be stored.',
     required: true,
     schema: { type: 'string', const: 'no-store' },
   },
@@ -27,7 +27,7 @@ export const adminHeaders = {
     schema: { type: 'string', examples: ['Bearer realm="animal-store-admin", error="invalid_token"'] },
   },
   Location: {
-    description: 'Where the new resource is.',
+    description: 'URL of the new resource.',
     required: true,
     schema: { type: 'string', format: 'uri-reference', examples: ['/admin/v1/accounts/1'] },
   },
@@ -45,7 +45,7 @@ export const adminHeaders = {
     schema: { type: 'string', examples: ['</admin/v1/events?limit=20&after=42>; rel="next"'] },
   },
   'Set-Cookie': {
-    description: 'Gives or takes the cookie of the session.',
+    description: 'Sets or deletes the session cookie.',
     required: true,
     schema: { type: 'string' },
   },

@@ -1,4 +1,4 @@
-/** The responses of each operation in the admin API's OpenAPI document, derived from its row and the table of errors. */
+/** Derives the responses in the admin API's OpenAPI document from the rows of operations and the table of errors. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { adminErrorsOf } from '../../src/contract/admin/errors.ts';
 import { allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';
@@ -13,21 +13,21 @@ type HeaderRefs = Record<string, oas31.ReferenceObject>;
 const meanings: Readonly<Record<number, string>> = {
   400: 'The request is invalid',
   401: 'Not signed in',
-  403: 'The operator may not do this, or the request is from elsewhere',
+  403: 'The operator lacks the role, or the request did not come from the console',
   404: 'Not found',
-  409: 'The present state does not allow it',
+  409: 'The current state does not allow the operation',
   410: 'The resource is no longer available',
   412: 'A precondition failed',
   413: 'The request body is too large',
-  415: 'The request body has another form than the operation takes',
-  421: 'The admin API is not at this address',
-  422: 'What was sent or named cannot be used',
+  415: 'The operation does not accept this media type',
+  421: 'The admin API is not available at this host',
+  422: 'The file or backup cannot be used, or the Idempotency-Key was used for another request',
   429: 'Too many failed sign-ins',
   500: 'Internal error',
   503: 'The service is temporarily unavailable',
 };
 
-/** An example of every error an operation answers with, by code. */
+/** Examples of all errors of operations, by code. */
 export const adminErrorExamples = Object.fromEntries(
   [...new Set(allAdminOperations.flatMap(adminErrorsOf))].map((code) => [
     code,
@@ -55,7 +55,7 @@ export const adminSharedResponses: Record<string, ZodOpenApiResponseObject> = Ob
   }),
 );
 
-/** Every response of the operation, by status. */
+/** Returns all responses of the operation by status. */
 export function adminResponsesOf(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
@@ -96,7 +96,7 @@ function successResponse(
   };
 }
 
-/** Whether its response has an entity tag. */
+/** Whether the operation is shared with the public API, so that its response has an entity tag. */
 function isShop(operationId: string): boolean {
   const row = new Map<string, Operation>(Object.entries(shopOperations)).get(operationId);
   return row !== undefined && isTagged(row);

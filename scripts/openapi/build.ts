@@ -1,14 +1,14 @@
-/** Common parts of the OpenAPI documents of both listeners. */
+/** Shared code of both OpenAPI documents. */
 import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { Operation, Tag } from '../../src/contract/operation.ts';
 
 export function textOf(document: object): string {
-  // The library repeats the description of a parameter in a schema that refers to another one.
+  // For a schema with a reference, the library repeats the description of the parameter in `param`.
   const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
   return `${JSON.stringify(document, withoutParam, 2)}\n`;
 }
 
-/** The paths of rows, with each of their methods as it is described. */
+/** Groups the descriptions of operations by path and method. */
 export function pathsOf<Row extends Operation>(
   rows: readonly Row[],
   describe: (row: Row) => ZodOpenApiOperationObject,
@@ -20,12 +20,12 @@ export function pathsOf<Row extends Operation>(
   return Object.fromEntries(items);
 }
 
-/** The chapters that rows name, in the order of the rows. */
+/** Returns the tags of the rows, in the order of the rows. */
 export function tagsOf(rows: readonly Operation[]): Tag[] {
   return [...new Map(rows.map(({ tag }) => [tag.name, tag])).values()];
 }
 
-/** Removes misleading additions of the library. */
+/** Removes misleading keywords that the library adds. */
 export function removeMisleading(rows: readonly Operation[]): ZodOpenApiOverride {
   const bodies: ReadonlySet<unknown> = new Set(rows.map(({ body }) => body?.schema));
   return ({ jsonSchema, zodSchema, io }) => {

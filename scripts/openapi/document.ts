@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document, built from the operations, schemas and errors. It is built by `npm run contract` only;
- * the service sends the committed copy.
+ * Builds the OpenAPI document from the operations, schemas and errors. Used only by `npm run contract`, because the
+ * service sends the committed copy.
  */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
@@ -14,7 +14,7 @@ import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
 import { webhooks } from './webhooks.ts';
 
-/** The text of `contract/openapi.json`, with the path of the version as the only server. */
+/** Returns the text of `contract/openapi.json`. The only server is the path of the version. */
 export function contractText(): string {
   return textOf(openapiDocument());
 }
@@ -77,7 +77,7 @@ function describe({ description, scope, readScope }: Operation): string {
   if (scope === undefined) return description;
   const scopeNote =
     readScope === undefined ? '' : ` Without the scope \`${readScope}\`, the response is 204 without a body.`;
-  return `${description}\n\nNeeds a key with the scope \`${scope}\`.${scopeNote}`;
+  return `${description}\n\nRequires a key with the scope \`${scope}\`.${scopeNote}`;
 }
 
 function requestBodyOf(operation: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {

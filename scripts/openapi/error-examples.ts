@@ -5,7 +5,7 @@ import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/err
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 
-/** Errors with a specific message or a list of mistakes. */
+/** Examples with a specific message or a list of mistakes. */
 const particular: {
   readonly [Code in ErrorCode]?: { readonly message?: string; readonly details?: readonly ErrorDetail[] };
 } = {
@@ -45,7 +45,7 @@ const particular: {
   },
 };
 
-/** An error as a client may receive it. */
+/** Returns an example of the error body that a client receives. */
 export function errorExample(code: ErrorCode): unknown {
   const { message, status } = errors[code];
   const { details, message: own = message } = particular[code] ?? {};

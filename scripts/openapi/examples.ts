@@ -1,4 +1,4 @@
-/** The example bodies of the OpenAPI documents, from this table or from the schemas. */
+/** Example bodies of the OpenAPI documents, from this table or derived from the schemas. */
 import * as z from 'zod';
 import type { Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
@@ -9,9 +9,9 @@ interface Example {
 }
 
 interface Examples {
-  /** A success. */
+  /** Body of a successful response. */
   readonly success?: unknown;
-  /** Example inputs by name. */
+  /** Request bodies by name. */
   readonly body?: Readonly<Record<string, Example>>;
 }
 
@@ -107,12 +107,12 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
   },
 };
 
-/** A success of the operation. */
+/** Returns an example of a successful response. */
 export function successExample({ operationId, success: { schema } }: Operation): unknown {
   return examplesOf(operationId).success ?? exampleOf(schema as z.ZodType);
 }
 
-/** Example inputs of the operation, by name. */
+/** Returns example request bodies of the operation by name. */
 export function bodyExamples({ operationId, body }: Operation): Readonly<Record<string, Example>> {
   const { shape } = body?.schema ?? {};
   const members = Object.entries(shape ?? {}) as [string, z.ZodType][];
@@ -137,7 +137,7 @@ interface Meta {
   readonly override?: { readonly examples?: readonly unknown[] };
 }
 
-/** An example of a schema, composed of those of its members. Throws if one has none. */
+/** Composes an example of a schema from the examples of its members. Throws if a member has no example. */
 function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return exampleOf(schema.unwrap() as z.ZodType);
@@ -150,6 +150,6 @@ function exampleOf(schema: z.ZodType): unknown {
   const { examples: own = [], override } = (schema.meta() ?? {}) as Meta;
   const [example = override?.examples?.[0]] = own;
   if (example === undefined)
-    throw new Error('Give the schema an example, or its operation one in scripts/openapi/examples.ts.');
+    throw new Error('Add an example to the schema, or to its operation in scripts/openapi/examples.ts.');
   return example;
 }

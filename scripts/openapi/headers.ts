@@ -1,4 +1,4 @@
-/** The response headers, as components of the OpenAPI document. */
+/** Response headers, as components of the OpenAPI document. */
 import type { oas31 } from 'zod-openapi';
 import { cacheControl } from '../../src/contract/caching.ts';
 import { allOperations } from '../../src/contract/operations.ts';
@@ -15,12 +15,12 @@ const count = (minimum: number, example: number, format = 'int64'): oas31.Schema
 
 const sunset = allOperations.find(({ deprecation }) => deprecation)?.deprecation?.sunset;
 
-// Headers of the specification are stable; the others are additions.
+// Headers from the specification are stable. The other headers are additions.
 const beta = { 'x-stability': 'beta' } as const;
 
 export const headers = {
   'X-RateLimit-Limit': {
-    description: 'Request limit of the most restrictive window: the one with fewer requests remaining.',
+    description: 'Request limit of the window with fewer remaining requests.',
     required: true,
     schema: count(1, 60),
   },
@@ -35,7 +35,7 @@ export const headers = {
     schema: count(0, 1_767_225_660),
   },
   'X-Request-Id': {
-    description: 'ID of this request: the one you sent, or a generated one.',
+    description: 'ID of this request: your `X-Request-Id` or a generated ID.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', examples: ['q1Zb7.UxT0aK-5c'] },
     ...beta,
@@ -66,14 +66,14 @@ export const headers = {
   },
   RateLimit: {
     description:
-      'State of both windows, by the IETF draft "RateLimit header fields for HTTP": `r` requests remaining, `t` ' +
+      'State of both windows (IETF draft "RateLimit header fields for HTTP"): `r` requests remaining, `t` ' +
       'seconds until reset. Sent on every response to a valid API key.',
     schema: text('"minute";r=59;t=42, "day";r=958;t=40210'),
     ...beta,
   },
   'RateLimit-Policy': {
     description:
-      'Quotas of both windows, by the same draft: `q` requests per `w` seconds. Sent on every response to a valid ' +
+      'Quotas of both windows (same draft): `q` requests per `w` seconds. Sent on every response to a valid ' +
       'API key.',
     schema: text('"minute";q=60;w=60, "day";q=1000;w=86400'),
     ...beta,
@@ -90,7 +90,7 @@ export const headers = {
     ...beta,
   },
   ScopeChallenge: {
-    description: 'Challenge (RFC 6750 section 3.1) with the scope that the key needs.',
+    description: 'Challenge (RFC 6750 section 3.1) with the required scope.',
     required: true,
     schema: text('Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"'),
     ...beta,
@@ -101,27 +101,27 @@ export const headers = {
     ...beta,
   },
   'Accept-Patch': {
-    description: 'The media types that this operation takes (RFC 5789 section 2.2).',
+    description: 'Media types that this operation accepts (RFC 5789 section 2.2).',
     required: true,
     schema: text('application/merge-patch+json, application/json'),
     ...beta,
   },
   ETag: {
     description:
-      'Strong entity tag of what the body shows (RFC 9110 section 8.8.3), for `If-Match` and `If-None-Match`.',
+      'Strong entity tag of the resource in the body (RFC 9110 section 8.8.3), for `If-Match` and `If-None-Match`.',
     required: true,
     schema: { type: 'string', pattern: '^"[\\x21\\x23-\\x7E]+"$', examples: ['"1dvz8gqk6lvn9"'] },
     ...beta,
   },
   Location: {
-    description: 'Where the new resource is.',
+    description: 'URL of the new resource.',
     required: true,
     schema: { type: 'string', format: 'uri-reference', examples: ['/v1/pets/1'] },
     ...beta,
   },
   'Idempotent-Replayed': {
     description:
-      'Sent if the response is that of an earlier request with the same `Idempotency-Key`: nothing was done again.',
+      'Sent if the response repeats an earlier one with the same `Idempotency-Key`. Nothing was changed again.',
     schema: { type: 'string', const: 'true' },
     ...beta,
   },
@@ -133,7 +133,7 @@ export const headers = {
     ...beta,
   },
   EventLink: {
-    description: 'URL of the events behind the last one that was examined (`rel="next"`) (RFC 8288).',
+    description: 'URL of the next page of events (`rel="next"`) (RFC 8288).',
     required: true,
     schema: text('</v1/events?limit=20&after=42>; rel="next"'),
     ...beta,
@@ -145,7 +145,7 @@ export const headers = {
     ...beta,
   },
   'X-Accel-Buffering': {
-    description: 'nginx sends each event at once.',
+    description: 'Disables buffering in nginx, so that each event is sent immediately.',
     required: true,
     schema: { type: 'string', const: 'no' },
     ...beta,
@@ -157,7 +157,7 @@ export const headers = {
     ...beta,
   },
   Sunset: {
-    description: 'Date on which the operation is removed (RFC 8594), as an HTTP date.',
+    description: 'Date when the operation will be removed (RFC 8594), as an HTTP date.',
     required: true,
     schema: text(sunset?.toUTCString() ?? ''),
     ...beta,

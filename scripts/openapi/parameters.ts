@@ -1,10 +1,10 @@
-/** The parameters of each operation in the OpenAPI document, derived from its row. */
+/** Derives the parameters in the OpenAPI document from the rows of operations. */
 import * as z from 'zod';
 import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
 import { isRead, isRepeatable, isTagged, type Operation } from '../../src/contract/operations.ts';
 
-/** A request header as a component. None of them is in the specification, so all may still change. */
+/** Returns a request header as a component. All are beta, because the specification does not contain them. */
 function headerParameter(
   id: string,
   name: string,
@@ -17,7 +17,7 @@ function headerParameter(
     .meta({ description, override, param: { id, in: 'header', name, 'x-stability': 'beta' } });
 }
 
-// Any value is accepted, so the schema has no pattern. Invalid values are replaced instead of rejected.
+// The schema has no pattern, because invalid values are replaced instead of rejected.
 export const requestId = headerParameter(
   'RequestId',
   'X-Request-Id',
@@ -29,8 +29,8 @@ export const requestId = headerParameter(
 export const operatorsIdempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',
-  'Makes a retry safe: a repetition of the request by the same operator with the same key does nothing and gets the same response ' +
-    'for 24 hours, with the secret that was issued. 32 to 255 visible ASCII characters, as a quoted string or bare; use a new UUID ' +
+  'Makes retries safe: if the operator repeats the request with the same key, nothing is done twice and the response is the same ' +
+    'for 24 hours, including an issued secret. 32 to 255 visible ASCII characters, quoted or unquoted. Use a new UUID ' +
     'for each new request.',
   {
     type: 'string',
@@ -40,13 +40,13 @@ export const operatorsIdempotencyKey = headerParameter(
   },
 );
 
-// Headers that change the effect of a request have no examples. The reference page would put them into every
-// sample, so that two pasted samples would be one request, or match nothing.
+// Headers that change the effect of a request have no examples. The reference page would add them to every sample,
+// so two copied samples would count as one request, or a condition would fail.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',
-  'Makes a retry safe: a repetition of the request with the same key gets the same response for 24 hours, and nothing ' +
-    'is done twice. 1 to 255 visible ASCII characters, as a quoted string or bare; use a new UUID for each new request.',
+  'Makes retries safe: a repeated request with the same key gets the same response for 24 hours, and nothing ' +
+    'is done twice. 1 to 255 visible ASCII characters, quoted or unquoted. Use a new UUID for each new request.',
   {
     type: 'string',
     pattern: '^[\\x21-\\x7E]+$',
@@ -57,14 +57,14 @@ const idempotencyKey = headerParameter(
 const ifModified = headerParameter(
   'IfModified',
   'If-None-Match',
-  'Entity tags of responses that you have. If the current `ETag` is among them, the response is 304 without a body.',
+  'Entity tags of cached responses. If the current `ETag` is among them, the response is 304 without a body.',
   { type: 'string' },
 );
 
 const lastEventId = headerParameter(
   'LastEventId',
   'Last-Event-ID',
-  'ID of the last event that was received. The stream starts after it; `after` is ignored.',
+  'ID of the last received event. The stream starts after this event, and `after` is ignored.',
   { type: 'integer', format: 'int64' },
 );
 
@@ -72,31 +72,31 @@ export const preconditions: Readonly<Record<Precondition, ReturnType<typeof head
   'If-Match': headerParameter(
     'IfMatch',
     'If-Match',
-    'Entity tags, one of which the resource must have now, or `*`: it must exist. Otherwise the response is 412 and ' +
+    'Entity tags: the current `ETag` must be among them. `*` matches any existing resource. Otherwise the response is 412 and ' +
       'nothing is changed.',
     { type: 'string' },
   ),
   'If-None-Match': headerParameter(
     'IfNew',
     'If-None-Match',
-    'The resource must not exist yet. Otherwise the response is 412 and nothing is changed.',
+    '`*`: the resource must not exist yet. Otherwise the response is 412 and nothing is changed.',
     { type: 'string', const: '*' },
   ),
 };
 
-/** The parameters of the path and the query. */
+/** Returns the path and query parameters. */
 export function requestParams({ params, query }: Operation): ZodOpenApiParameters {
   return { ...(params && { path: z.object(pathParameters(params)) }), ...(query && { query }) };
 }
 
-/** Each is an int64. With an example beside the schema: Dredd reads only that one. */
+/** Returns the path parameters, which are int64. The example is outside the schema, because Dredd reads only that. */
 function pathParameters(params: NonNullable<Operation['params']>): z.ZodRawShape {
   return Object.fromEntries(
     Object.entries(params).map(([name, { schema }]) => [name, schema.meta({ param: { example: 1 } })]),
   );
 }
 
-/** The request headers that the operation reads. */
+/** Returns the request headers that the operation reads. */
 export function headerParameters(operation: Operation) {
   const conditions =
     operation.preconditions ?? (isRead(operation) && isTagged(operation) ? [ifModified] : []);

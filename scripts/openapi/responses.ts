@@ -1,4 +1,4 @@
-/** The responses of each operation in the OpenAPI document, derived from its row and the table of errors. */
+/** Derives the responses in the OpenAPI document from the rows of operations and the table of errors. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import { eventFrame, reconnectAfterMs } from '../../src/contract/events.ts';
@@ -22,15 +22,15 @@ type HeaderRefs = Record<string, oas31.ReferenceObject>;
 const meanings: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is invalid',
   401: 'Missing or invalid API key',
-  403: 'The API key may not do this',
+  403: 'The API key lacks a required scope',
   404: 'Not found',
   405: 'The path does not support the method',
-  409: 'The present state does not allow it',
+  409: 'The current state does not allow the operation',
   410: 'The resource is no longer available',
   412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body is not UTF-8 JSON',
-  421: 'The admin API is not reached at this address',
+  421: 'The admin API is not available at this host',
   422: 'The Idempotency-Key was used for another request',
   429: 'A limit is exceeded or the key is banned',
   500: 'Internal error',
@@ -48,7 +48,7 @@ const shared = new Map<ErrorStatus, string>([
   [503, 'ServiceUnavailable'],
 ]);
 
-/** The statuses that the specification gives every operation (section 7). */
+/** Statuses that the specification lists for every operation (section 7). */
 const specifiedForAll: readonly number[] = [401, 429];
 
 export const sharedResponses: Record<string, ZodOpenApiResponseObject> = Object.fromEntries(
@@ -58,12 +58,12 @@ export const sharedResponses: Record<string, ZodOpenApiResponseObject> = Object.
   }),
 );
 
-/** An example of every error an operation answers with, by code. */
+/** Examples of all errors of operations, by code. */
 export const errorExamples = Object.fromEntries(
   [...new Set(allOperations.flatMap(errorsOf))].map((code) => [code, { value: errorExample(code) }]),
 );
 
-/** Every response of the operation, by status. */
+/** Returns all responses of the operation by status. */
 export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
@@ -72,7 +72,7 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   }
   if (operation.readScope !== undefined) {
     responses[204] = {
-      description: `Done. The key does not have the scope \`${operation.readScope}\`, so the response has no body.`,
+      description: `Success. The key lacks the scope \`${operation.readScope}\`, so the response has no body.`,
       headers: {
         ...commonHeaders(204, operation),
         ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
@@ -81,7 +81,7 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   }
   if (isRead(operation) && isTagged(operation)) {
     responses[304] = {
-      description: 'Not modified: `If-None-Match` has the current entity tag.',
+      description: 'Not modified: `If-None-Match` contains the current entity tag.',
       headers: { ...commonHeaders(304, operation), ...successHeaders(operation) },
       ...markIfAdded(operation, 304),
     };
@@ -96,7 +96,7 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   return responses;
 }
 
-/** The shared component. A deprecated operation has additional headers. */
+/** Returns the name of the shared component. Deprecated operations need separate responses for additional headers. */
 function sharedNameOf(
   { deprecation }: Operation,
   status: ErrorStatus,
@@ -141,7 +141,7 @@ const streamExamples = {
   },
 };
 
-/** Headers of a success, and of its 304. */
+/** Returns the headers of a success and its 304. */
 function successHeaders(operation: Operation): HeaderRefs {
   const { success, paginated, feed, deprecation } = operation;
   return {
@@ -167,13 +167,13 @@ function errorResponse(
   };
 }
 
-/** An Error with the codes of one response only, so that generated clients have a union they can narrow. */
+/** Restricts `Error` to the codes of one response, so that generated clients have a union type to narrow. */
 function errorOf(codes: readonly ErrorCode[]): oas31.SchemaObject {
   const code = { type: 'string' as const, enum: [...codes] };
   return { allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code } }] };
 }
 
-/** Headers of errors, by status. */
+/** Returns the headers of errors by status. */
 function errorHeaders(
   status: ErrorStatus,
   codes: readonly ErrorCode[],
@@ -190,7 +190,7 @@ function errorHeaders(
   };
 }
 
-/** Headers of every response of the operation. */
+/** Returns the headers of every response of the operation. */
 function commonHeaders(status: number, operation: Operation | undefined): HeaderRefs {
   return {
     ...refs('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'),
@@ -210,8 +210,8 @@ function ref(name: keyof typeof headers): oas31.ReferenceObject {
 }
 
 /**
- * Marks a response of a stable operation that is not in the specification, which has its success, its specific errors,
- * 400 for a body, and the errors of every operation. An operation that is not stable is marked as a whole.
+ * Marks a response of a stable operation as beta if it is not in the specification. The specification contains
+ * successes, specific errors, 400 for bodies, and common errors. Other operations are marked as a whole.
  */
 function markIfAdded({ stability, errors: own, body }: Operation, status: number): typeof beta | undefined {
   if (stability !== 'stable' || specifiedForAll.includes(status)) return undefined;

@@ -18,20 +18,16 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
       tags: [webhookOperations.createWebhook.tag.name],
       summary: 'Receive an event',
       description:
-        'Sent to the URL of a webhook, signed by its secret (Standard Webhooks 1.0). An event may be sent several times, with the ' +
+        'Sent to the URL of a webhook, signed with its secret (Standard Webhooks 1.0). An event may be sent several times with the ' +
         'same `webhook-id`.',
       'x-stability': 'beta',
       security: [],
       parameters: [
-        header('webhook-id', 'Identifies the event: the same for every attempt.', 'evt_42'),
-        header(
-          'webhook-timestamp',
-          'When the attempt was made, as a Unix timestamp in seconds.',
-          '1795219200',
-        ),
+        header('webhook-id', 'ID of the event, which is the same for every attempt.', 'evt_42'),
+        header('webhook-timestamp', 'Time of the attempt, as a Unix timestamp in seconds.', '1795219200'),
         header(
           'webhook-signature',
-          'Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, separated by spaces; two during the 24 hours after a rotation.',
+          'Signatures of `{webhook-id}.{webhook-timestamp}.{body}`, separated by spaces. Contains two signatures for 24 hours after a rotation.',
           'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
         ),
       ],
@@ -40,7 +36,7 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
         '2XX': {
           description: 'The event was received. Respond within 15 seconds. Any other status is retried.',
         },
-        '410': { description: 'No more events are wanted: the webhook is disabled.' },
+        '410': { description: 'The receiver wants no more events. The webhook is disabled.' },
       },
     },
   },

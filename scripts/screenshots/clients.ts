@@ -1,17 +1,17 @@
 /** Clients that generate load. */
 
-/** The keys that clients work with. */
+/** API keys of the clients. */
 export interface ShopKeys {
   readonly website: string;
   readonly stock: string;
   readonly tablet: string;
-  /** For an account with a small limit that its program ignores. */
+  /** Key of an account with a small limit, which its client ignores. */
   readonly script: string;
 }
 
 const tickMs = 50;
 
-/** Runs clients until they are stopped: most with success, some with mistakes, one beyond its limit. */
+/** Runs clients until they are stopped. Most succeed, some make mistakes, and one exceeds its limit. */
 export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
   let isOver = false;
   const send = (key: string, path: string, method = 'GET', body?: unknown) =>
@@ -22,7 +22,7 @@ export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise
     }).then((answer) => answer.arrayBuffer());
   const work = async () => {
     for (let tick = 0; !isOver; tick += 1) {
-      // Customers come in waves.
+      // The number of customers varies in waves.
       const customers = 3 + Math.round(2 * Math.sin(tick / 120) + 2 * Math.random());
       const visits = Array.from({ length: customers }, (_, n) => visit(send, keys, tick + n));
       if (tick % 3 === 0) visits.push(send(keys.script, '/pets?status=sold'));

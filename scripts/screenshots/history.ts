@@ -1,4 +1,4 @@
-/** A month of requests by operation with their latency, and by key, as they would have been recorded then. */
+/** Generates usage records of a month: requests by operation with latency, and requests by key. */
 import { latencyBucketOf } from '../../src/domain/latency.ts';
 import type { UsageRows } from '../../src/storage/admin.ts';
 import type { TestConsole } from '../../test/support/console.ts';
@@ -6,7 +6,7 @@ import { newReport } from '../../test/support/usage.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-/** Requests in an hour: more by day than at night, and most on Saturdays. */
+/** Returns the number of requests in an hour: more by day than at night, and most on Saturdays. */
 function loadAt(at: number): number {
   const [ofDay, weekday] = [new Date(at).getUTCHours(), new Date(at).getUTCDay()];
   return (weekday === 6 ? 9_500 : 5_800) * Math.max(0.08, Math.sin(((ofDay - 3) / 24) * 2 * Math.PI));
@@ -14,7 +14,7 @@ function loadAt(at: number): number {
 
 const isSaturday = (at: number) => new Date(at).getUTCDay() === 6;
 
-/** The share of each operation and outcome in all requests. */
+/** Share of each operation and outcome in all requests. */
 const shares = [
   ['listPets', 'ok', 0.7],
   ['getPet', 'ok', 0.14],
@@ -25,7 +25,7 @@ const shares = [
   ['createPet', 'invalid_body', 0.005],
 ] as const;
 
-/** Latencies in ms, and their shares. */
+/** Latencies in ms with their shares. */
 const latencies = [
   [0.06, 0.5],
   [0.11, 0.3],
@@ -67,7 +67,7 @@ function keyRow(hour: number): UsageRows['keys'][number] {
   };
 }
 
-/** Requests of the last day by minute, and those of the 29 days before by hour. */
+/** Records requests by minute for the last day and by hour for the 29 days before. */
 export async function pastRequests({ app }: TestConsole): Promise<void> {
   const now = Date.now();
   const lastDay = Math.floor(now / hourMs) * hourMs - dayMs;

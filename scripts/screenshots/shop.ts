@@ -1,4 +1,4 @@
-/** The data for the screenshots: accounts, keys, animals, orders, operators, and a month of requests. */
+/** Creates the data for the screenshots: accounts, keys, animals, orders, operators, and a month of requests. */
 import { adminBasePath } from '../../src/contract/admin/operations.ts';
 import type { TestConsole } from '../../test/support/console.ts';
 import {
@@ -12,7 +12,7 @@ import type { ShopKeys } from './clients.ts';
 import { pastRequests } from './history.ts';
 
 export interface Shop {
-  /** Of the operator who makes the pictures. */
+  /** Token of the operator who takes the screenshots. */
   readonly token: string;
   readonly keys: ShopKeys;
 }
@@ -49,7 +49,7 @@ function sender(url: string, token: string): Send {
       ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${path} responded with ${response.status}: ${text}`);
     return JSON.parse(text === '' ? 'null' : text);
   };
 }

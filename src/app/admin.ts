@@ -1,4 +1,4 @@
-/** Composes the admin listener in the process that has the store open. */
+/** Composes the admin listener. It runs in the process that has opened the store. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
@@ -52,8 +52,8 @@ export interface Admin extends AsyncDisposable {
 }
 
 /**
- * Undefined if it is off or its default port is in use. Throws if the host is not an address of this machine,
- * or if a configured port is in use.
+ * Starts the admin listener; undefined if it is off or its default port is in use. Throws if the host is not an address
+ * of this machine, or if a configured port is in use.
  */
 export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
   const { admin, trustedProxies } = config;

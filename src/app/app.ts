@@ -53,7 +53,10 @@ export interface LocalApp extends App {
   readonly watch: ServiceWatch;
 }
 
-/** Time that workers get to drain, finish pending requests and close the store, so that everything ends within 10 s. */
+/**
+ * Maximum time for workers to drain, finish pending requests and close the store, so that the shutdown takes at most 10
+ * s.
+ */
 const stopWorkersWithinMs = 9_750;
 
 /**
@@ -115,13 +118,13 @@ export async function startWorkers(
   const embedded = isEmbedded(databaseUrl);
   await using started = new AsyncDisposableStack();
   const connect = (worker: number, port: Port) => admin.storage.serveWorker?.(worker, port);
-  // First, because the workers load the program while this process opens the store.
+  // Started first, because the workers load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
   await checkHost(config.host);
   started.use(await reservePort(config.host, config.port));
   const outages = started.use(new Outages(log));
-  // With a server as store, this process only serves operators and creates the first key.
+  // With PostgreSQL, this process only serves operators and creates the first key.
   const how = { serving: embedded, supervising: true, create: true, notice: outages.notice };
   const settings = withPoolOf(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
@@ -157,7 +160,7 @@ export async function startWorkers(
 /** Logs a new store and creates its first key; undefined if there is one. */
 async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
   if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
-  // Only after the service listens, because a key created before a failed start would never be shown.
+  // Created after the service listens, because a key created before a failed start would never be shown.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');

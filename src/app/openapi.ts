@@ -5,9 +5,9 @@ import { basePath } from '../contract/operations.ts';
 export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl' | 'operatorEmail'>;
 
 /**
- * The published OpenAPI document, with the servers and contact of this deployment. Without a public URL it
- * has `listening`, the address of the service, and never a client's Host, because generated clients cannot
- * use a relative URL.
+ * The published OpenAPI document, with the servers and contact of this deployment. Without a public URL, its server is
+ * `listening`, the address of the service: generated clients cannot use a relative URL, and the Host header of a client
+ * is not trusted.
  */
 export function openapiText(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,

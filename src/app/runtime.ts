@@ -9,9 +9,11 @@ import type { Resolve } from '../webhooks/endpoint.ts';
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Finds the addresses of the endpoints of webhooks. Defaults to the system's resolver. */
+  /** Resolves the host names of webhook endpoints. Defaults to the system's resolver. */
   readonly resolve?: Resolve;
-  /** Starts a process that makes or verifies a backup. Defaults to this process, which the work blocks. */
+  /**
+   * Command of a process that makes or verifies a backup. By default, this process does so, which blocks it.
+   */
   readonly backupCommand?: readonly string[];
   /** Wrapper around requests; used only by the sandbox. */
   readonly middleware?: Middleware;

@@ -1,4 +1,4 @@
-/** Seals the secrets of webhooks with the first key of SECRETS_KEY, and reports those that no key opens. */
+/** Seals the secrets of webhooks with the first key of SECRETS_KEY, and reports secrets that no key decrypts. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
@@ -16,7 +16,7 @@ interface SealingParts {
 }
 
 export interface SecretSealing extends AsyncDisposable {
-  /** The concern that some webhooks cannot be signed; undefined while all can. */
+  /** The concern about webhooks that cannot be signed; undefined if there are none. */
   readonly concern: Concern | undefined;
 }
 
@@ -78,7 +78,7 @@ function reasonOf(keys: number): string {
     : 'SECRETS_KEY lacks the key that encrypted their secrets';
 }
 
-/** `unreadable` is the number of webhooks whose secrets none of the configured keys decrypts. */
+/** `unreadable` is the number of webhooks whose secrets no configured key decrypts. */
 export function secretsConcern(keys: number, unreadable: number): Concern | undefined {
   if (unreadable === 0) return undefined;
   const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;

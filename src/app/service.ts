@@ -34,15 +34,18 @@ export interface Service extends AsyncDisposable {
 
 export type OpenapiOf = (listening: string) => string;
 
-/** Time to drain and finish pending requests. Closing the store follows, so that everything ends within 10 s. */
+/**
+ * Maximum time to drain and finish pending requests. The store is closed afterwards, so that the shutdown takes at most
+ * 10 s.
+ */
 const stopWithinMs = 9_500;
 
 /** Connections to PostgreSQL that the supervisor keeps for operators: one for reads and one for writes. */
 export const supervisorPoolSize = 2;
 
 /**
- * The configuration of one process: with all connections to PostgreSQL, or a worker's share of those that the
- * supervisor leaves.
+ * The configuration of one process. A worker gets its share of the connections to PostgreSQL that the supervisor does
+ * not use.
  */
 function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
   const all = config.cluster?.poolSize ?? 0;
@@ -108,7 +111,7 @@ function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
   return { port: server.port, inFlight: () => server.inFlight - openStreams(), openStreams, eventListeners };
 }
 
-/** Opens the store and serves in this process, alone or as one of several. Throws like `startApp`. */
+/** Opens the store and serves in this process, which may be one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
   openapi: OpenapiOf,

@@ -1,4 +1,4 @@
-/** An open store with every operation of operators, performed on behalf of one. */
+/** An open store with every operation of operators, performed on behalf of one actor. */
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';

@@ -6,13 +6,13 @@ import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
 import { type ServingWorker, StorageUnusable, type Tables } from '../storage/storage.ts';
 
 export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
-  /** Which of several serving processes this is. Defaults to the only one. */
+  /** Identifies this process among several serving processes. Defaults to the only process. */
   readonly worker?: ServingWorker | undefined;
   /** Whether this process is a supervisor, which serves no clients. */
   readonly supervising?: boolean;
 }
 
-/** Opens the store a URL names. Throws `StorageUnusable`. */
+/** Opens the store at a URL. Throws `StorageUnusable`. */
 export function openStore({ worker, supervising = false, ...options }: StoreOptions): Promise<Store> {
   return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
 }
@@ -24,7 +24,7 @@ function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPla
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
 }
 
-/** Errors name the option instead of the setting, which a copy does not use. */
+/** Error messages name the option, because a copy does not use the setting. */
 async function openNamed(option: string, url: string, mustExist: boolean): Promise<Tables & AsyncDisposable> {
   try {
     return await openTables(url, mustExist);

@@ -7,7 +7,7 @@ export function systemUser(): string {
   return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
 }
 
-/** Undefined if the user is in a different list, as on macOS or in a directory service. */
+/** Undefined if the user is not in this file, as on macOS or with a directory service. */
 function nameOf(uid: number): string | undefined {
   try {
     const lines = readFileSync('/etc/passwd', 'utf8').split('\n');

@@ -31,7 +31,7 @@ export interface Watch {
   readonly failedRequests: FailedRequestSource;
   readonly logging: LoggingControl;
   readonly instance: string;
-  /** When it started, in Unix ms. */
+  /** Start time in Unix ms. */
   readonly startedAt: number;
 }
 
@@ -41,7 +41,7 @@ export interface ServiceWatchOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
-  /** Number of this process among those of the instance, and start time of the instance. */
+  /** Number of this process within the instance, and start time of the instance. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
@@ -85,7 +85,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       inFlight: () => this.#inFlight(),
       openStreams: () => this.#openStreams(),
       eventListeners: () => this.#eventListeners(),
-      // Applies to the process, not to the instance.
+      // Start time of the process, not of the instance.
       startedAt: clock.now(),
     });
   }

@@ -18,7 +18,7 @@ import type { Runtime } from './runtime.ts';
 
 export type WebhookParts = ReturnType<typeof webhookParts>;
 
-/** Dependencies of webhook operations and deliveries besides the store. */
+/** Dependencies of webhook operations and deliveries, without the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
@@ -85,7 +85,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
   };
 }
 
-/** Listens to the events of all processes, if it does not already. */
+/** Listens to the events of all processes, unless it already does. */
 function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
   let isListening = false;
   return async (wake) => {

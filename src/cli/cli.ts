@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], environment: Environment): Pr
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      // Without --json, Commander has already printed the error and a reference.
+      // Without --json, Commander has already printed the error and a reference to the help.
       if (asJson) printFailureAsJson(wrongUse(error));
       return 2;
     }
@@ -34,7 +34,7 @@ export async function run(argv: readonly string[], environment: Environment): Pr
   }
 }
 
-/** A failure as one line of JSON on standard error, with the code of the API if there is one. */
+/** Prints a failure to standard error as one line of JSON, with the API's error code if it has one. */
 function printFailureAsJson(message: string, code?: ErrorCode): void {
   process.stderr.write(`${printable(JSON.stringify({ error: { code, message } }))}\n`);
 }

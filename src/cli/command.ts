@@ -1,4 +1,4 @@
-/** Common form of commands: help that ends with examples, errors that refer to the help, shared options. */
+/** Shared parts of commands: help with examples, errors that refer to the help, and common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
@@ -37,11 +37,11 @@ export interface Description {
   readonly about?: string | undefined;
   readonly examples: readonly string[];
   readonly notes?: readonly string[];
-  /** False if settings have no effect. By default, the help refers to the settings. */
+  /** Whether the help mentions the settings (default true). Set to false if they have no effect. */
   readonly readsSettings?: false;
 }
 
-/** Adds a command under the program or one of its groups; `usage` is its name and its arguments. */
+/** Adds a command to the program or to a group. `usage` is the command's name and arguments. */
 export function addCommand(
   parent: Command,
   usage: string,
@@ -71,7 +71,7 @@ export function addGroup(program: Command, name: string, summary: string): Comma
     .addHelpText('after', `\nFor details of a command: ${fullName(group)} COMMAND --help\n${settingsHint}`);
 }
 
-/** `help` for commands of any depth. Commander's supports only the first level. */
+/** Adds `help` for commands at any depth. Commander's `help` supports only the first level. */
 export function addHelp(program: Command): void {
   addCommand(program, 'help [command...]', {
     summary: 'Show help for a command.',
@@ -94,7 +94,7 @@ function fullName(command: Command): string {
 export const atOnce = 'Takes effect on the next request; with several instances, within 1 s.';
 
 export const timeForms =
-  'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or so long ago: 24h, 7d.';
+  'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or a duration before now: 24h, 7d.';
 
 export function addTimes(command: Command): Command {
   return command

@@ -2,8 +2,8 @@ import type { Environment } from './command.ts';
 import { ownCommand } from './own-command.ts';
 
 /**
- * Options that the runtime reads at its start, from the environment only: the memory of a machine as which it collects
- * garbage (on one with 16 GiB or more, the heap grows threefold between collections), and how long freed pages are kept for reuse.
+ * Environment variables that the runtime reads only at startup: the amount of RAM that the garbage collector assumes
+ * (with 16 GiB or more, the heap may triple between collections), and how long freed pages are kept for reuse.
  */
 export const memoryOptions = {
   BUN_JSC_forceRAMSize: '1073741824',
@@ -11,8 +11,8 @@ export const memoryOptions = {
 } as const;
 
 /**
- * Restarts this process in place, with the same id (execve(2)), to set the options for it and its child processes. Returns if the
- * environment sets any of them, or if the process cannot be restarted.
+ * Sets the options for this process and its children by re-executing it with the same process id (execve(2)). Returns
+ * if the environment already sets one of them, or if the process cannot be re-executed.
  */
 export function restartWithMemoryOptions(words: readonly string[], environment: Environment): void {
   const isComplete = Object.keys(memoryOptions).every((name) => environment[name] !== undefined);
@@ -20,6 +20,6 @@ export function restartWithMemoryOptions(words: readonly string[], environment: 
   try {
     process.execve(process.execPath, [...ownCommand(), ...words], { ...memoryOptions, ...environment });
   } catch {
-    // Windows has no execve, and a sandbox may forbid it. The service then uses more memory.
+    // Windows has no execve, and a sandbox may forbid it. The service works without it, but uses more memory.
   }
 }

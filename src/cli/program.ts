@@ -14,9 +14,9 @@ import { addSandbox } from './serve/sandbox.ts';
 import { addStatus } from './serve/status.ts';
 
 /**
- * The parser. It has the commands of those resources that are among `words`, or else of all; the others have their names only,
- * because loading the rows takes longer than all the rest. Running a command throws what its function throws, or
- * `CommanderError` for wrong use, which it also writes to standard error unless it is silent.
+ * Creates the parser. It loads the commands of the resources in `words`, or of all resources if there are none. Other
+ * resources get only a name, because loading their rows takes most of the startup time. Running a command throws its
+ * function's errors, or `CommanderError` for a usage error, which it also prints to standard error unless silent.
  */
 export async function programOf(
   environment: Environment,
@@ -59,7 +59,7 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
       ),
     ],
   }).action(async () => {
-    // Checked before anything else is loaded, because an invalid setting is the most common reason for a failed start.
+    // Settings are checked before other modules are loaded, because they are the most common cause of a failed start.
     const checked = config();
     const { serve } = await import('./serve/serve.ts');
     const startedByNpx = environment.npm_command === 'exec';

@@ -1,6 +1,6 @@
 import { grouped } from './terminal.ts';
 
-/** Width of the bar if the terminal has room for the whole line, and if it has not. */
+/** Width of the bar on a terminal that is wide enough for the whole line, and on a narrower one. */
 const [wideBar, narrowBar] = [24, 10];
 const usualColumns = 80;
 const redrawMs = 100;
@@ -13,7 +13,7 @@ interface Moment {
 }
 
 interface Terminal {
-  /** Undefined for a terminal that does not report its width. */
+  /** Undefined if the terminal does not report its width. */
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
@@ -25,18 +25,18 @@ interface ProgressOptions {
   readonly now?: () => number;
 }
 
-/** Progress of a long command, shown from its start and cleared at its end. */
+/** Progress of a long command. Shown when the command starts, cleared when it ends. */
 export class Progress implements Disposable {
   readonly #noun: string;
   readonly #total: number | undefined;
   readonly #visible: boolean;
   readonly #terminal: Terminal;
   readonly #now: () => number;
-  /** Start of the measurement of rates, which exclude the work of earlier runs. */
+  /** The moment from which rates are measured. Work of earlier runs is excluded. */
   #first: Moment | undefined;
   #drawnAt: number;
 
-  /** `total` is in the unit of `update`'s `done`; undefined if unknown. */
+  /** `total` has the same unit as `done` in `update`; undefined if unknown. */
   constructor(
     noun: string,
     total: number | undefined,
@@ -55,7 +55,7 @@ export class Progress implements Disposable {
     this.#draw(0, 0, []);
   }
 
-  /** Shows that `done` of the total is complete, after `count` items. */
+  /** Shows that `done` of the total is complete and that `count` items were processed. */
   update(done: number, count: number): void {
     const now = { at: this.#now(), done, count };
     this.#first ??= now;
@@ -77,7 +77,7 @@ export class Progress implements Disposable {
       [this.#bar(done, narrowBar), counted, left],
       [this.#bar(done, narrowBar), counted],
     ].map((parts) => parts.filter(Boolean).join('  '));
-    // Some terminals wrap a line that fills the last column, so that it could not be erased completely.
+    // Leaves the last column empty: some terminals wrap a full line, which could then not be erased completely.
     const fits = (line: string) => line.length < (this.#terminal.columns || usualColumns);
     this.#terminal.write(eraseLine + (lines.find(fits) ?? counted));
   }
@@ -90,14 +90,14 @@ export class Progress implements Disposable {
   }
 }
 
-/** Shows an activity of unknown length on a terminal, and clears it at the end. */
+/** Shows an activity of unknown duration on a terminal, and clears the line when it ends. */
 export function doing(what: string): Disposable {
   const isVisible = process.stderr.isTTY === true;
   if (isVisible) process.stderr.write(`${what} …`);
   return { [Symbol.dispose]: () => void (isVisible && process.stderr.write(eraseLine)) };
 }
 
-/** Rate per second, and the remaining time at this rate. */
+/** Returns the rate per second and the remaining time at this rate. */
 function rates(first: Moment, now: Moment, total: number | undefined): string[] {
   const seconds = (now.at - first.at) / 1_000;
   if (seconds === 0 || now.done === first.done) return [];

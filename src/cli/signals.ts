@@ -2,18 +2,15 @@ import { readFileSync } from 'node:fs';
 
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * Signals within this time count as one, because npm forwards Ctrl-C, and systemd signals npm and its
- * children.
- */
+/** Signals within this time count as one: npm forwards Ctrl-C, and systemd signals npm and its children. */
 const repeatedSignalMs = 1_000;
 
-/** Leaves signals to the parent process, because terminals and supervisors signal all processes. */
+/** Ignores stop signals. Terminals and supervisors signal all processes, and the parent handles them. */
 export function ignoreInterruption(): void {
   for (const name of endings) process.on(name, () => {});
 }
 
-/** Ignores the signals by which other programs reopen logs (nginx: SIGUSR1) or reload: by default they end a process. */
+/** Ignores signals that make other programs reopen logs (SIGUSR1 in nginx) or reload. By default they end a process. */
 export function ignoreUserSignals(): void {
   for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => {});
 }
@@ -40,18 +37,18 @@ export function interruption(): Interruption {
   return { signal: controller.signal, [Symbol.dispose]: release };
 }
 
-/** Whether the process was started to outlive its terminal (nohup): then SIGHUP stays ignored. Known on Linux only. */
+/** Whether the process was started with SIGHUP ignored (nohup). Detected only on Linux. */
 function ignoresHangup(): boolean {
   try {
     const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
-    // Signal number 1 is the lowest bit.
+    // SIGHUP is signal 1, the lowest bit.
     return ignored !== undefined && (BigInt(`0x${ignored}`) & 1n) === 1n;
   } catch {
     return false;
   }
 }
 
-/** Resolves on a signal or, if a parent is watched, when it ends. */
+/** Resolves on a signal, or when the watched parent ends. */
 export async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const check = () => {

@@ -5,7 +5,7 @@ import { printable } from '../domain/printable.ts';
 import { resources } from './resources/names.ts';
 
 export class CommandError extends Error {
-  /** 1: failure. 2: usage error. */
+  /** 1 for a failure, 2 for a usage error. */
   readonly exitCode: 1 | 2;
   constructor(message: string, exitCode: 1 | 2 = 1, cause?: unknown) {
     super(message, { cause });
@@ -18,12 +18,12 @@ export function messageOf(error: unknown): string {
   if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
-  // The sentences after the first one are about headers of responses.
+  // Only the first sentence applies: the others describe response headers.
   const [outcome] = error.message.split(/(?<=\.) /);
   return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
 
-/** The message of a refusal, with a reference. */
+/** Returns the message of a refusal, with a reference to a command that lists objects. */
 function refusalMessage({ code, message, details }: Refusal): string {
   const said =
     details.length === 0
@@ -45,25 +45,25 @@ export function printLine(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes a value for machines to standard output, as one line of JSON. */
+/** Writes a value to standard output as one line of JSON. */
 export function printJson(value: unknown): void {
   printJsonText(JSON.stringify(value));
 }
 
 /** Like `printJson`, for JSON text with exact integers. */
 export function printJsonText(json: string): void {
-  // In JSON only strings can contain such characters, where the escape is equivalent.
+  // In JSON, control characters occur only in strings, where an escape has the same meaning.
   printLine(printable(json));
 }
 
-/** Writes text to standard output, and waits until it has room for more. */
+/** Writes text to standard output, and resolves when the stream accepts more. */
 export function written(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
 }
 
-/** Ignores a pipe closed by a reader such as `head`. */
+/** Ignores the error that occurs when a reader such as `head` closes the pipe. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (!isClosedPipe(error)) throw error;
@@ -76,7 +76,7 @@ export function isClosedPipe(error: unknown): boolean {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Color, only on a terminal that supports it (NO_COLOR, FORCE_COLOR). */
+/** Styles text if the terminal supports it (NO_COLOR and FORCE_COLOR apply). */
 export function styled(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stdout, validateStream: true });
 }
@@ -89,7 +89,7 @@ export function counted(count: number | bigint, noun: string, plural = `${noun}s
   return `${grouped(count)} ${Number(count) === 1 ? noun : plural}`;
 }
 
-/** A time (Unix ms) to the second, in UTC. */
+/** Formats a time (Unix ms) in UTC, to the second. */
 export function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
@@ -98,10 +98,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return new Table(header).add(rows);
 }
 
-/**
- * A table that is printed in parts. A column is as wide as its widest cell so far, in columns of the
- * terminal.
- */
+/** A table that is printed in parts. Each column is as wide, in terminal columns, as its widest cell so far. */
 export class Table {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;

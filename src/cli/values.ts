@@ -1,4 +1,4 @@
-/** Parsers of options and arguments. Each returns the value or throws the expected form. */
+/** Parsers of options and arguments. Each returns the value, or throws an error that names the expected form. */
 
 import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
@@ -10,7 +10,7 @@ import { type Scope, scopes } from '../domain/scope.ts';
 
 const maxDurationMs = 3_650 * dayMs;
 
-/** A duration such as `30s`, `15m`, `24h` or `90d`, up to ten years, in ms. */
+/** Parses a duration such as `30s`, `15m`, `24h` or `90d`, up to ten years. Returns ms. */
 export function duration(text: string): number {
   const ms = durationOrNow(text);
   if (ms === 0) throw new InvalidArgumentError('It must be greater than 0.');
@@ -31,10 +31,7 @@ export function durationOrNever(text: string): number | 'never' {
   return text === 'never' ? text : duration(text);
 }
 
-/**
- * A time such as `2026-11-22T09:30:00Z`, a day (UTC) such as `2026-11-22`, or a duration before now; in Unix
- * ms.
- */
+/** Parses a time (`2026-11-22T09:30:00Z`), a UTC day (`2026-11-22`) or a duration before now. Returns Unix ms. */
 export function instantOrAgo(text: string): number {
   if (/^\d+[smhd]$/.test(text)) return Date.now() - duration(text);
   const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -86,7 +83,7 @@ export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
   return (text) => validated(schema, text);
 }
 
-/** Text other than an option, which would mean that the value is missing. */
+/** Rejects text that begins with `--`, because then the value of the option is missing. */
 export function notAnOption(text: string): string {
   if (!text.startsWith('--')) return text;
   throw new InvalidArgumentError('It must not begin with "--". The value is missing.');
@@ -94,7 +91,7 @@ export function notAnOption(text: string): string {
 
 export const int64 = asInApi(int64Text);
 
-/** An id assigned by the store: of an animal or an order, not of a category. */
+/** Parses an id that the store assigns, such as an animal's or an order's, but not a category's. */
 export function givenId(text: string): bigint {
   const id = int64(text);
   if (id < 0n) throw new InvalidArgumentError('It must not be negative.');
@@ -112,7 +109,7 @@ export function scopeList(text: string): readonly Scope[] {
   return scopes.filter((scope) => words.includes(scope));
 }
 
-/** Selectors separated by commas; `pet.*` selects all events about animals. */
+/** Parses event selectors separated by commas. `pet.*` selects all events about animals. */
 export function eventSelectorList(text: string): readonly EventSelector[] {
   const words = text.split(',').map((word) => word.trim());
   const chosen = eventSelectors.filter((selector) => words.includes(selector));

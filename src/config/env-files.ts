@@ -1,16 +1,16 @@
-/** The `.env` files of a working directory. Bun reads them before the program starts and skips those it cannot read. */
+/** Checks the `.env` files of a working directory. Bun reads them at startup and silently skips unreadable files. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the order of Bun's documentation. */
+/** Returns the file names in the order in Bun's documentation. */
 function namesFor(mode: string | undefined): string[] {
   const known = mode === 'production' || mode === 'test' ? mode : 'development';
   return ['.env', `.env.${known}`, '.env.local', `.env.${known}.local`];
 }
 
 /**
- * Lists unreadable files, which would start the service with defaults and an empty store, and misspelled
- * settings. Other names are ignored, because other programs may read the same file.
+ * Reports misspelled settings and unreadable files. Without its file, the service would start with defaults and an
+ * empty store. Unknown names are ignored, because other programs may read the same file.
  */
 export function envFileMistakes(
   folder: string,
@@ -46,12 +46,12 @@ function namesIn(text: string): string[] {
   return Array.from(text.matchAll(/^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/gm), ([, name = '']) => name);
 }
 
-/** Stricter for short names, because unrelated ones are similar: HOST and HOME differ in two letters. */
+/** Allows only one edit in short names, because unrelated names are similar: HOST and HOME differ in two letters. */
 function isMisspelling(found: string, known: string): boolean {
   return editDistance(found.toUpperCase(), known) <= (known.length > 6 ? 2 : 1);
 }
 
-/** Insertions, deletions, substitutions and transpositions (optimal string alignment). */
+/** Counts insertions, deletions, substitutions and transpositions (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= a.length; i++) {

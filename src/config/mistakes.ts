@@ -1,4 +1,4 @@
-/** Settings that are valid alone but not together, or not on this machine. */
+/** Finds settings that are valid individually, but not in combination or on this machine. */
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 
@@ -16,7 +16,7 @@ interface Values {
   readonly BACKUP_EVERY?: number | undefined;
 }
 
-/** `hasRedis`: REDIS_URL is set, to a valid value or not. */
+/** `hasRedis` is true if REDIS_URL is set, even to an invalid value. */
 export function combinationMistakes(values: Values, hasRedis: boolean): string[] {
   return [
     ...storeMistakes(values, hasRedis),
@@ -43,7 +43,7 @@ function replicaMistakes(values: Values): string[] {
   }
   if (replicas.includes(url)) {
     return [
-      'DATABASE_REPLICA_URLS must not contain DATABASE_URL, which is the primary: give the addresses of its replicas.',
+      'DATABASE_REPLICA_URLS must not contain DATABASE_URL, which is the primary. List only its replicas.',
     ];
   }
   const schema = schemaOf(url);
@@ -57,7 +57,7 @@ function replicaMistakes(values: Values): string[] {
   return [];
 }
 
-/** The schema of a URL; null if it names none, which may be a setting of the role. */
+/** Returns the schema in a URL, or null if it has none. The database role may then set the schema. */
 function schemaOf(url: string): string | null {
   return URL.parse(url)?.searchParams.get('search_path') ?? null;
 }
@@ -85,15 +85,15 @@ function backupMistakes(values: Values): string[] {
   const { BACKUP_FOLDER: folder, BACKUP_EVERY: everyMs } = values;
   const mistakes: string[] = [];
   if (folder !== undefined && isFile(folder)) {
-    mistakes.push(`BACKUP_FOLDER must be a folder, and "${folder}" is a file.`);
+    mistakes.push(`BACKUP_FOLDER must be a folder, but "${folder}" is a file.`);
   }
   if (everyMs === undefined) return mistakes;
   if (isPostgres(values)) {
     mistakes.push(
-      'BACKUP_EVERY must not be set when DATABASE_URL is PostgreSQL: back that up with its own tools (docs/backup.md).',
+      'BACKUP_EVERY must not be set when DATABASE_URL is PostgreSQL. Use its backup tools (docs/backup.md).',
     );
   } else if (folder === undefined) {
-    mistakes.push('BACKUP_FOLDER must be set when BACKUP_EVERY is: it is where backups go.');
+    mistakes.push('BACKUP_FOLDER must be set when BACKUP_EVERY is set: backups are written to it.');
   }
   return mistakes;
 }
@@ -102,7 +102,7 @@ function isFile(path: string): boolean {
   try {
     return !statSync(path).isDirectory();
   } catch {
-    // Missing or unreachable; the log reports it when a backup fails.
+    // The folder is missing or unreachable. A failed backup will log the reason.
     return false;
   }
 }
@@ -111,12 +111,12 @@ function adminMistakes({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Values): 
   if (ADMIN_PORT === 'off') return [];
   const mistakes: string[] = [];
   if (ADMIN_PORT !== undefined && ADMIN_PORT !== 0 && ADMIN_PORT === PORT) {
-    mistakes.push(`ADMIN_PORT must be another port than PORT (both are ${PORT}).`);
+    mistakes.push(`ADMIN_PORT must differ from PORT (both are ${PORT}).`);
   }
   if (ADMIN_HOST !== undefined && ADMIN_ORIGIN === undefined && !isLoopback(ADMIN_HOST)) {
     mistakes.push(
       `ADMIN_ORIGIN must be set when ADMIN_HOST is ${ADMIN_HOST}: other machines reach the admin API there, and tokens and ` +
-        'sessions would cross the network in the clear. Put a proxy with TLS before it and set ADMIN_ORIGIN to its ' +
+        'sessions would cross the network in clear text. Put a TLS proxy in front of it and set ADMIN_ORIGIN to its ' +
         'https address, set ADMIN_HOST to 127.0.0.1, or set ADMIN_PORT to off.',
     );
   }

@@ -1,7 +1,4 @@
-/**
- * All settings with their defaults, meanings and parsers. A test compares `docs/operating.md` with this
- * table.
- */
+/** All settings with their defaults, descriptions and parsers. A test compares this table with `docs/operating.md`. */
 
 import { loggedRequests, logLevels } from '../contract/admin/system.ts';
 import { operations } from '../contract/operations.ts';
@@ -62,7 +59,7 @@ export const settings = {
   ),
   ADMIN_PORT: setting(
     '',
-    'Port of the admin API and the console, or off. Defaults to the one after PORT, if it is free.',
+    'Port of the admin API and the console, or off. Defaults to the port after PORT, if it is free.',
     optional(portOrOff),
   ),
   ADMIN_ORIGIN: setting(
@@ -77,7 +74,7 @@ export const settings = {
   ),
   IDLE_TIMEOUT_SECONDS: setting(
     '75',
-    'Seconds after which an idle connection is closed. Must be longer than the time-out of proxies.',
+    'Seconds after which an idle connection is closed. Must exceed the idle timeout of proxies.',
     integer(1, 255),
   ),
   DATABASE_URL: setting(
@@ -87,7 +84,7 @@ export const settings = {
   ),
   DATABASE_REPLICA_URLS: setting(
     '',
-    'Streaming replicas of the PostgreSQL server, as postgres://… URLs separated by commas. They answer reads.',
+    'Streaming replicas of the PostgreSQL server, as postgres://… URLs separated by commas. They serve reads.',
     replicaUrls,
   ),
   REDIS_URL: setting(
@@ -104,7 +101,7 @@ export const settings = {
   POSTGRES_POOL_SIZE: setting('10', 'Maximum PostgreSQL connections per instance.', integer(1, 1_000)),
   POSTGRES_TIMEOUT_MS: setting(
     '2000',
-    'PostgreSQL statement timeout in milliseconds, including the wait for a connection. Then 503.',
+    'PostgreSQL statement timeout in milliseconds, including the wait for a connection. On timeout: 503.',
     integer(100, 600_000),
   ),
   PUBLIC_URL: setting(
@@ -126,7 +123,7 @@ export const settings = {
   TRUSTED_PROXIES: setting(
     '',
     'IP addresses or CIDR networks of proxies whose X-Forwarded-For is trusted, separated by commas.',
-    networks('any client could choose the address that is counted'),
+    networks('any client could forge its address'),
   ),
   CORS_ORIGINS: setting('', 'Origins allowed to call the API from browsers, separated by commas.', origins),
   GET_PET_SUNSET: setting(
@@ -194,16 +191,16 @@ export const settings = {
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
     'Private IP addresses or CIDR networks that may receive webhooks, also over http. Separated by commas.',
-    networks('any client could have requests sent to every machine that the service reaches'),
+    networks('any client could make the service send requests to every machine it can reach'),
   ),
   SECRETS_KEY: setting(
     '',
-    'Encrypts secrets of webhooks: 32 bytes in base64. To change it, set the new key, a comma and the old one.',
+    'Encrypts secrets of webhooks: 32 bytes in base64. To change it, set the new key, a comma and the old key.',
     secretKeys,
   ),
   DRAIN_SECONDS: setting(
     '1',
-    'Seconds to keep serving after a stop signal, so that load balancers notice.',
+    'Seconds to keep serving after a stop signal, so that load balancers stop routing to this instance.',
     integer(0, 5),
   ),
   LOG_LEVEL: setting('info', `Log level: ${logLevels.join(', ')}.`, oneOf(logLevels)),

@@ -1,4 +1,4 @@
-/** Parsers of settings. Each returns the value, or throws an error with the expected form. */
+/** Parsers of settings. Each returns the value, or throws an error that names the expected form. */
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
@@ -6,7 +6,7 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { maxWorkers } from '../domain/workers.ts';
 
-/** Throws an `Error` whose message completes "NAME …". */
+/** Throws an `Error` with a message that follows the setting's name, such as "must not be empty". */
 export type Parse<T> = (text: string) => T;
 
 export function integer(min: number, max: number): Parse<number> {
@@ -18,8 +18,8 @@ export function integer(min: number, max: number): Parse<number> {
 }
 
 /**
- * A number of serving processes, or `auto`. Only Linux distributes connections among processes that share a
- * port: on BSD and macOS the last process gets all of them, and Windows lacks SO_REUSEPORT.
+ * Parses the number of serving processes, or `auto`. Only Linux distributes connections among processes that share a
+ * port. On BSD and macOS the last process gets all connections, and Windows lacks SO_REUSEPORT.
  */
 export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
   const canShare = platform === 'linux';
@@ -30,7 +30,7 @@ export function workers(value: string, platform: NodeJS.Platform = process.platf
   }
   if (count > 1 && !canShare) {
     throw new Error(
-      'must be 1 on this system: only Linux distributes the connections of a port among processes',
+      'must be 1 on this system: only Linux distributes connections among processes that share a port',
     );
   }
   return count;
@@ -49,7 +49,7 @@ export function portOrOff(value: string): number | 'off' {
   }
 }
 
-/** Default port of the admin API: the one after the service's, or any free port if the service picks one. */
+/** Returns the default port of the admin API: the port after the service's, or 0 (any free port) if that is 0. */
 export function defaultAdminPort(servicePort: number): number {
   if (servicePort === 0) return 0;
   return servicePort === maxPort ? servicePort - 1 : servicePort + 1;
@@ -68,14 +68,14 @@ export function text(value: string): string {
   return value;
 }
 
-/** Undefined when it is not set. */
+/** Makes a setting optional: an empty value is undefined. */
 export function optional<T>(parse: Parse<T>): Parse<T | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
 }
 
 const maxIntervalMs = 365 * dayMs;
 
-/** An interval in ms. */
+/** Parses an interval. Returns ms. */
 export function interval(value: string): number {
   const [, count = '', unit = 's'] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
@@ -106,16 +106,16 @@ export function databaseUrl(value: string): string {
 
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** Throws for a mode that PostgreSQL does not have. */
+/** Throws if PostgreSQL does not support the `sslmode`. */
 function expectSslMode(url: string): void {
   const mode = URL.parse(url)?.searchParams.get('sslmode');
   if (!mode || sslModes.includes(mode)) return;
-  throw new Error(`must have an sslmode of PostgreSQL: ${sslModes.join(', ')}`);
+  throw new Error(`must have a valid sslmode: ${sslModes.join(', ')}`);
 }
 
 const maxReplicas = 16;
 
-/** A comma in a password is written as %2C. */
+/** Parses URLs separated by commas. In a password, a comma must be escaped as %2C. */
 export function replicaUrls(value: string): readonly string[] {
   if (/;\s*postgres(ql)?:/.test(value))
     throw new Error('must be URLs separated by commas, not by semicolons');
@@ -149,7 +149,7 @@ export function instanceName(value: string): string {
   return value;
 }
 
-/** The address that clients use, without the `/v1`. */
+/** Parses the URL that clients use, without `/v1`. */
 export function publicUrl(value: string): string {
   const url = URL.parse(value);
   if (
@@ -182,12 +182,12 @@ function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-/** `whyNotAll` is why the setting must not name every address. */
+/** `whyNotAll` is the reason for rejecting a network that contains every address. */
 export function networks(whyNotAll: string): Parse<readonly Network[]> {
   return (value) =>
     list(value).map((item) => {
       const network = parseNetwork(item);
-      if (network?.[1] === 0) throw new Error(`must not name every address ("${item}"): ${whyNotAll}`);
+      if (network?.[1] === 0) throw new Error(`must not contain every address ("${item}"): ${whyNotAll}`);
       if (network !== undefined) return network;
       throw new Error(
         `must be a list of IP addresses or CIDR networks such as 10.0.0.7, 10.0.0.0/8, not "${item}"`,
@@ -195,10 +195,10 @@ export function networks(whyNotAll: string): Parse<readonly Network[]> {
     });
 }
 
-/** One or two 32-byte keys in base64. */
+/** Parses one or two 32-byte keys in base64. */
 export function secretKeys(value: string): readonly Uint8Array[] {
   const keys = list(value);
-  // 43 characters have 258 bits, so the last one must leave two of them zero.
+  // 43 characters encode 258 bits, so the last two bits must be zero.
   if (keys.length > 2 || !keys.every((key) => /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(key))) {
     throw new Error('must be 32 bytes in base64, as `openssl rand -base64 32` prints them, or two such keys');
   }
@@ -220,7 +220,7 @@ const instantForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+
 
 export function instant(value: string): number {
   const day = instantForm.exec(value)?.[1] ?? '';
-  // JavaScript takes 30 February for 2 March.
+  // JavaScript parses 30 February as 2 March.
   const midnight = new Date(Date.parse(`${day}T00:00Z`) || 0);
   const time = midnight.toISOString().startsWith(`${day}T`) ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(time)) throw new Error('must be an ISO 8601 date and time such as 2030-12-05T00:00:00Z');
@@ -243,7 +243,7 @@ export function withoutPassword(value: string, name?: string): string {
   return mayBearPassword ? maskedUrl(value) : value;
 }
 
-/** Each host of a cluster as a URL. */
+/** Masks the password in the URL of each cluster node. */
 function maskedRedisUrl(value: string): string {
   try {
     return redisUrlsOf(value).map(maskedUrl).join(',');

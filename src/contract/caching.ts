@@ -1,13 +1,13 @@
 /**
- * `Cache-Control` of the responses under the version (RFC 9111 section 5.2.2). Responses depend on the key,
- * so shared caches must not store them. Clients may store a success but must revalidate it. Errors and
- * streams must not be stored: an error describes a momentary state, and a stream has no end.
+ * `Cache-Control` of responses under `/v1` (RFC 9111 section 5.2.2). Responses depend on the key, so shared caches
+ * must not store them. Clients may store successful responses but must revalidate them. Errors and streams must not
+ * be stored: an error describes a momentary state, and a stream has no end.
  */
 export const cacheControl = { success: 'private, no-cache', error: 'no-store', stream: 'no-store' } as const;
 
 /**
- * A strong entity tag (RFC 9110, section 8.8.3) of a body. It distinguishes versions of one resource and need
- * not resist forgery.
+ * Returns a strong entity tag (RFC 9110, section 8.8.3) of a body. It distinguishes versions of a resource and does
+ * not have to resist forgery.
  */
 export function etagOf(body: string): string {
   return `"${Bun.hash.xxHash64(body).toString(36)}"`;

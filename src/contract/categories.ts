@@ -41,7 +41,7 @@ export interface PutCategory {
 }
 
 const put: Success<PutCategory> = {
-  descriptions: { 200: 'The category was renamed.', 201: 'The category is new.' },
+  descriptions: { 200: 'The category was renamed.', 201: 'The category was added.' },
   statusOf: ({ isNew }) => (isNew ? 201 : 200),
   schema: Category,
   json: ({ category }) => categoryJson(category),
@@ -90,7 +90,7 @@ export const categoryOperations = rowsOf(
       params,
       scope: 'pets:write',
       preconditions: ['If-Match'],
-      success: noContent('The category was removed.'),
+      success: noContent('The category was deleted.'),
     },
   },
 );

@@ -13,7 +13,7 @@ const int64Max = 2n ** 63n - 1n;
 
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
-/** The filters of a list by name, in the order of the query. Numbers are Unix ms. */
+/** Filters of a list by name, in the order of the query. Numbers are Unix ms. */
 export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQuery): [string, string][] {
   return Object.entries(filters).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
@@ -22,8 +22,8 @@ export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQu
 }
 
 /**
- * The list and its filters in a cursor: the status unchanged, and a fingerprint of all others, because a
- * hundred ids are long. `list` is the path of the list, which the older cursors of animals do not have.
+ * Encodes a list and its filters for a cursor: the status in plain text, and a hash of the other filters, which may
+ * contain a hundred ids. `list` is the path of the list. Older cursors of animals have no path.
  */
 export function filtersText(list: string, query: ListQuery): string {
   const { status, ...others } = Object.fromEntries(filtersOf(query));
@@ -35,14 +35,14 @@ export function filtersText(list: string, query: ListQuery): string {
   return `${status ?? ''}${fingerprint}`;
 }
 
-/** The opaque text of a cursor (base64url of the filters, the id and the name). */
+/** Encodes a cursor as opaque text: base64url of the filters, the id and the name. */
 export function writeCursor({ filters, after, name }: Cursor): string {
   return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
 }
 
 /**
- * Throws `invalid_cursor` if this service never created it, or created it for another list or filters, or if
- * `after` is below `minAfter`.
+ * Throws `invalid_cursor` if the service did not create the cursor, if it belongs to another list or other filters,
+ * or if `after` is below `minAfter`.
  */
 export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
@@ -51,7 +51,7 @@ export function readCursor(text: string, filters: string, minAfter: bigint, isBy
   return cursor;
 }
 
-/** A cursor for any filters; undefined if it is malformed. */
+/** Decodes a cursor without checking its filters. Returns undefined if it is malformed. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, filters, after = '0', name] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (filters === undefined) return undefined;

@@ -55,7 +55,7 @@ export const ListDeliveriesQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-/** One request to a receiver. */
+/** A request to a receiver. */
 export interface DeliveryAttempt {
   /** RFC 3339, UTC. */
   readonly at: string;
@@ -83,7 +83,7 @@ export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptA
 
 export const DeliveryId = int64('ID of the delivery.', 1);
 
-export const Redelivery = bodyShape('Redelivery', 'Which events to send again.', 'events to send again', {
+export const Redelivery = bodyShape('Redelivery', 'The events to send again.', 'events to send again', {
   after: int64('Send the events after this id again.', 0),
 });
 
@@ -109,7 +109,7 @@ export interface WebhookTest {
   readonly milliseconds: number;
   readonly body?: string | undefined;
   readonly error?: string | undefined;
-  /** Nothing was sent, because the address is internal or the URL is not https. Not part of responses. */
+  /** True if nothing was sent, because the address is internal or the URL is not https. Omitted from responses. */
   readonly isBlocked?: boolean;
 }
 
@@ -117,7 +117,7 @@ export function webhookTestJson({ status, milliseconds, body, error }: WebhookTe
   return JSON.stringify({ status, milliseconds, body, error });
 }
 
-/** Omits the body of the response, which only the account may see. */
+/** Omits the body of the receiver's response, which only the account may see. */
 export function accountWebhookTestJson({ status, milliseconds, error }: WebhookTest): string {
   return JSON.stringify({ status, milliseconds, error });
 }

@@ -6,7 +6,7 @@ export const ErrorDetail = z
   .object({
     in: z
       .enum(['body', 'query', 'header', 'path'])
-      .meta({ description: 'Part of the request with the mistake.' }),
+      .meta({ description: 'Part of the request that contains the mistake.' }),
     name: z
       .string()
       .meta({ description: 'Name of the member, parameter or header. Empty for the body as a whole.' }),
@@ -14,7 +14,7 @@ export const ErrorDetail = z
   })
   .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
 
-/** The body of errors that have one of these codes, as the component with this id. */
+/** Returns the schema of error bodies with one of these codes. `id` is the name of the component. */
 export function errorBodyOf(id: string, codes: readonly ErrorCode[]) {
   return z
     .object({

@@ -1,9 +1,6 @@
 import { maxBodyBytes } from './bounds.ts';
 
-/**
- * The errors of the API for clients. A test compares `docs/errors.md` and the OpenAPI document with this
- * table.
- */
+/** Errors of the public API. A test compares this table with `docs/errors.md` and the OpenAPI document. */
 export const clientErrors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
   invalid_body: { status: 400, message: 'The request body is invalid.' },
@@ -163,7 +160,7 @@ export const adminErrors = {
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** Every error of the service, and the only mapping from codes to HTTP statuses. */
+/** All errors of the service. The only place that maps error codes to HTTP statuses. */
 export const errors = { ...clientErrors, ...adminErrors };
 
 export type ErrorCode = keyof typeof errors;

@@ -23,7 +23,7 @@ export interface StoreEvent {
   readonly type: EventType;
   /** The resource as JSON. */
   readonly data: string;
-  /** The only account that may read it; null if all may. */
+  /** Account that may read the event; null if all accounts may read it. */
   readonly accountId: number | null;
   /** Unix ms. */
   readonly createdAt: number;
@@ -33,7 +33,7 @@ export function eventJson({ id, type, data, createdAt }: StoreEvent): string {
   return `{"id":${id},"type":"${type}","timestamp":"${new Date(createdAt).toISOString()}","data":${data}}`;
 }
 
-/** The event as a server-sent event. JSON has no line breaks, so the data is one line. */
+/** Formats an event as a server-sent event. The JSON has no line breaks, so `data` needs only one line. */
 export function eventFrame(event: StoreEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${eventJson(event)}\n\n`;
 }
@@ -77,14 +77,14 @@ const eventShapes = eventTypes.map((type) => {
   return shape(`${name}Event`, `The event \`${type}\`.`, {
     id: assignedId('ID of the event'),
     type: z.literal(type),
-    timestamp: instant('When the change was made, UTC.'),
+    timestamp: instant('Time of the change, UTC.'),
     data: dataByGroup[group as keyof typeof dataByGroup],
   });
 });
 
 export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventShapes)[0]]).meta({
   id: 'Event',
-  description: 'A change, with the resource after it, or before it for a deletion.',
+  description: 'A change. Contains the resource after the change, or before its deletion.',
 });
 
 const Events = pageShape(Event, 'Events', 'A page of events.');
@@ -92,7 +92,7 @@ const Events = pageShape(Event, 'Events', 'A page of events.');
 export const EventSelectorName = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
   id: 'EventSelector',
   description:
-    'A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included.',
+    'A type of event, or all types of a resource: `pet.*` selects all events about animals, including `pets.imported`.',
 });
 
 /** Maximum delay of an empty response, in seconds. */
@@ -126,7 +126,7 @@ const ListEventsQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        '`desc` returns the newest events, newest first, of the newest 500 of all types. It cannot be combined with `after` or `wait`.',
+        '`desc` returns the newest events first. It searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`.',
       param: { examples: unselected('asc') },
     }),
 });
@@ -136,13 +136,13 @@ const StreamEventsQuery = z.strictObject({
   after: int64Filter('Start with the event after this id. Defaults to the next event that is committed.'),
 });
 
-/** Maximum number of open streams of an account in a process. */
+/** Maximum number of open streams per account in a process. */
 export const maxStreams = 10;
 /** Delay before a reader reconnects, in ms. */
 export const reconnectAfterMs = 2_000;
 
 export const eventOperations = rowsOf(
-  { tag: { name: 'Events', description: 'Changes, in order.' } },
+  { tag: { name: 'Events', description: 'Changes in the order of their commits.' } },
   {
     listEvents: {
       method: 'GET',
@@ -164,7 +164,7 @@ export const eventOperations = rowsOf(
       description:
         'Sends events as they are committed, as server-sent events (`text/event-stream`). Each has its ID in `id`, its type in ' +
         '`event` and the whole Event, on one line, in `data`. A comment is sent every 15 s. The stream ends when the service ' +
-        'restarts, when the reader is more than 1 MiB behind, and when the key may not read these events any more. Connect ' +
+        'restarts, when the reader is more than 1 MiB behind, and when the key can no longer read these events. Connect ' +
         `again with the last ID in \`Last-Event-ID\` to resume without a gap. An account may have ${maxStreams} streams open.`,
       query: StreamEventsQuery,
       scope: 'events:read',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { count, int64Filter, shape } from './values.ts';
 
-export const Inventory = shape('Inventory', 'How many animals there are in each status.', {
+export const Inventory = shape('Inventory', 'The number of animals in each status.', {
   available: count,
   pending: count,
   sold: count,

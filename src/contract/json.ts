@@ -10,9 +10,7 @@ const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
 export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
 
-/**
- * A number that is not an int64, because it has a fraction or is out of range. Schemas reject it by its type.
- */
+/** A number with a fraction or outside the range of an int64. Schemas reject it by its type. */
 export class NotInt64 {
   readonly source: string;
   constructor(source: string) {
@@ -20,13 +18,10 @@ export class NotInt64 {
   }
 }
 
-/** Unsupported or invalid JSON. `message` has the reason, for the client. */
+/** Invalid or unsupported JSON. `message` contains the reason for the client. */
 export class JsonError extends Error {}
 
-/**
- * Duplicate members or `__proto__`, with their mistakes. The value is only used to validate the other
- * members.
- */
+/** Duplicate members or `__proto__`, with their mistakes. The value is used only to validate other members. */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
@@ -48,9 +43,9 @@ export function parseJson(text: string): unknown {
   return parseFlat(text) ?? parseAny(text);
 }
 
-/** In UTF-16 code units. The expression below takes more than linear time for much longer texts. */
+/** Maximum length in UTF-16 code units. The expression below takes more than linear time on longer texts. */
 const maxFlatLength = maxBodyBytes;
-// Not `\s`, which matches more than the four characters that JSON allows.
+// JSON allows only four whitespace characters, but `\s` matches more.
 const space = '[ \\t\\n\\r]*';
 const plainString = '"[^"\\\\\\x00-\\x1f]*"';
 // Integers of 15 digits are exact in JavaScript.
@@ -58,13 +53,13 @@ const flatMember = `${space}${plainString}${space}:${space}(?:${plainString}|-?(
 const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${space}$`);
 
 /**
- * Parses the text of an object without arrays, objects, escapes or long numbers, as in almost all requests,
- * ten times as fast; undefined for any other text.
+ * Parses a flat object without escapes and long numbers, ten times as fast as the full parser. Returns undefined for
+ * other text. Almost all requests contain flat objects.
  */
 function parseFlat(text: string): unknown {
   if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
-  // Without escapes, every quote begins or ends a string, so a duplicate member adds quotes.
+  // Every quote begins or ends a string, because there are no escapes. Extra quotes mean a duplicate member.
   let quotes = 0;
   for (const name in value) {
     const member = value[name];
@@ -87,7 +82,7 @@ function parseAny(text: string): unknown {
   return value;
 }
 
-/** The parser's message without its quote of the body, which may be long, or a secret sent by mistake. */
+/** Returns the parser's message without its excerpt of the body, which may be long or contain a secret. */
 function parserReason({ message }: Error): string {
   return message.replace('JSON Parse error: ', '').replace(/ ?"[\s\S]*"/, '');
 }
@@ -98,11 +93,11 @@ function reviveNumber(_key: string, value: unknown, context?: { source?: string 
 
 const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The exact value of a JSON number, without ever computing a power of ten larger than int64 needs. */
+/** Returns the exact value of a JSON number. Never computes powers of ten beyond the range of an int64. */
 function int64FromNumber(source: string): bigint | NotInt64 {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
-  // With the lookbehind, each run of zeros is tried only once. Without it, 16 KiB of digits take 0.2 s.
+  // The lookbehind limits matching to one attempt for each run of zeros. Without it, 16 KiB of digits take 0.2 s.
   const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return 0n;
   const zeros = digits.length - significant.length - fraction.length + Number(exponent);
@@ -111,12 +106,10 @@ function int64FromNumber(source: string): bigint | NotInt64 {
   return value < int64Min || value > int64Max ? new NotInt64(source) : value;
 }
 
-// Strings are matched completely, so that braces and colons inside them are not treated as structure.
+// Matches whole strings, so that braces and colons in a string are not treated as structure.
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
 
-/**
- * Rejects deep nesting, duplicate members and `__proto__` at any level. The text is known to be valid JSON.
- */
+/** Rejects deep nesting, duplicate members and `__proto__` at any level. The text must be valid JSON. */
 function checkStructure(text: string, value: unknown): void {
   const open: Set<string>[] = [];
   const mistakes = new Map<string, string>();
@@ -138,7 +131,7 @@ function checkStructure(text: string, value: unknown): void {
   if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-/** The mistake of adding a member to an object with these members. */
+/** Returns the mistake if a member is added to an object with these members. */
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);
@@ -148,7 +141,7 @@ function mistakeIn(member: string, members: Set<string> | undefined): string | u
 
 const int64Form = /^(?:0|-?[1-9]\d{0,18})$/;
 
-/** Reads an int64 from plain decimal digits, without leading zeros or plus sign; undefined for anything else. */
+/** Parses an int64 from decimal digits without leading zeros or a plus sign. Returns undefined for other text. */
 export function parseInt64(text: string): bigint | undefined {
   if (!int64Form.test(text)) return undefined;
   const value = BigInt(text);

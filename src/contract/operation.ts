@@ -5,7 +5,7 @@ import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { ErrorCode } from './errors.ts';
 
-/** A chapter of the OpenAPI document. */
+/** A tag (section) of the OpenAPI document. */
 export interface Tag {
   readonly name: string;
   readonly description: string;
@@ -13,7 +13,7 @@ export interface Tag {
 
 export type Stability = 'stable' | 'beta' | 'experimental';
 
-/** RFC 9745 and RFC 8594: announcement, sunset and replacement of a deprecated operation. */
+/** Announcement, sunset and replacement of a deprecated operation (RFC 9745 and RFC 8594). */
 export interface Deprecation {
   readonly announcedAt: Date;
   readonly sunset: Date;
@@ -22,7 +22,7 @@ export interface Deprecation {
 
 interface PathParameter {
   readonly schema: z.ZodType<bigint>;
-  /** The error for a text that is not an int64 and so no id; defaults to `invalid_parameter`. */
+  /** Error code for text that is not an int64. Defaults to `invalid_parameter`. */
   readonly otherwise?: ErrorCode;
 }
 
@@ -32,11 +32,11 @@ type MediaType = (typeof mediaTypes)[keyof typeof mediaTypes];
 
 export interface Body {
   readonly schema: z.ZodObject<z.ZodRawShape, z.core.$strict>;
-  /** Accepted media types; defaults to `application/json`. */
+  /** Accepted media types. Defaults to `application/json`. */
   readonly types?: readonly MediaType[];
-  /** Whether it may be omitted, which means an empty object. */
+  /** Whether the body can be omitted. A missing body is treated as an empty object. */
   readonly optional?: true;
-  /** Largest size; defaults to `maxBodyBytes`. */
+  /** Maximum size. Defaults to `maxBodyBytes`. */
   readonly maxBytes?: number;
 }
 
@@ -45,41 +45,37 @@ export type SuccessStatus = 200 | 201 | 202 | 204;
 export interface Success<Outcome = never> {
   readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
   readonly statusOf: (outcome: Outcome) => SuccessStatus;
-  /** The shape of the body; undefined for none. */
+  /** Schema of the body; undefined if there is no body. */
   readonly schema?: z.ZodType;
   readonly json?: (outcome: Outcome) => string;
   readonly location?: (outcome: Outcome) => string;
-  /** Source of the entity tag if it is not the body: the members that operators can change. */
+  /** Text from which the entity tag is computed: the members that operators can change. Defaults to the body. */
   readonly tagged?: (outcome: Outcome) => string;
-  /**
-   * Whether the response is NDJSON. The outcome is an `AsyncIterable` of lines, each the JSON of the shape.
-   */
+  /** Whether the response is NDJSON. The outcome is an `AsyncIterable` of lines; each line is JSON of the schema. */
   readonly lines?: true;
-  /** Whether the response is a file, whose content is the outcome. */
+  /** Whether the response is a file. The outcome is its content. */
   readonly file?: true;
   /** Whether the response is a stream of server-sent events. The outcome is a `StreamSource`. */
   readonly stream?: true;
 }
 
-/** Destination of a stream: Bun's `ReadableStreamDirectController`, which browsers do not have. */
+/** Destination of a stream: Bun's `ReadableStreamDirectController`, which browsers lack. */
 export interface StreamSink {
-  /** Returns a promise while the connection is full. */
+  /** Returns a promise while the connection's buffer is full. */
   write(bytes: Uint8Array): unknown;
   flush(): unknown;
   end(): unknown;
   close(reason: Error): unknown;
 }
 
-/**
- * A response that is written while its reader is connected: an underlying source of Bun of the type `direct`.
- */
+/** A response that is written while its reader is connected: a Bun stream source of type `direct`. */
 export interface StreamSource {
   readonly type: 'direct';
-  /** Begins the stream, which stays open. Not called without a reader, as for HEAD. */
+  /** Starts the stream, which stays open. Not called if there is no reader, as for HEAD. */
   pull(sink: StreamSink): void;
   /** Called when the reader disconnects. */
   cancel(): void;
-  /** Disposed of at the end. */
+  /** Disposed when the stream ends. */
   connection: Disposable | undefined;
 }
 
@@ -90,22 +86,23 @@ export interface FileContent {
 
 export type Precondition = 'If-Match' | 'If-None-Match';
 
-/** A large body, which the operation reads and checks as it arrives. */
+/** A large body that the operation reads and validates while it arrives. */
 export interface Upload {
   readonly types: readonly string[];
   readonly description: string;
 }
 
 /**
- * `caller`: the account, to which its resources belong, and the scopes of the key. `endpoint`: whether events may be sent to the
- * URL in the body. `events`: the ids of the oldest retained event and of the last one. `secret`: a new secret, which is the last member of the response and no part of its entity tag.
+ * Additional input of an operation. `caller`: the calling account and the scopes of its key. `endpoint`: whether
+ * events may be sent to the URL in the body. `events`: the ids of the oldest retained event and the last event.
+ * `secret`: a new secret, which is the last member of the response and excluded from its entity tag.
  */
 export type Need = 'caller' | 'endpoint' | 'events' | 'secret';
 
 export interface Operation<Outcome = never> {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `basePath`, with its parameters in braces. */
+  /** Path below `basePath`, with parameters in braces. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
@@ -115,26 +112,26 @@ export interface Operation<Outcome = never> {
   readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   readonly body?: Body;
   readonly upload?: Upload;
-  /** The required scope; undefined if none is needed. */
+  /** Required scope; undefined if the operation requires no scope. */
   readonly scope?: Scope;
-  /** The scope required to read the body of a change. Without it, the response is 204. */
+  /** Scope required to receive the changed resource. Without it, the response is 204. */
   readonly readScope?: Scope;
-  /** The required role; defaults to `viewer` for reads and `admin` for changes. */
+  /** Required role. Defaults to `viewer` for reads and `admin` for changes. */
   readonly role?: Role | 'anybody';
-  /** The resources a response shows. A cached response is valid until one of them changes; without resources it is not cached. */
+  /** Resources in the response. It is cached until one of them changes, and not cached if there are none. */
   readonly reads: readonly (Resource | Unversioned)[];
-  /** Inputs besides the request. A response that depends on the caller is not cached. */
+  /** Inputs in addition to the request. A response that depends on the caller is not cached. */
   readonly needs?: readonly Need[];
-  /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
+  /** Whether the operation returns a list with linked pages (RFC 8288). The outcome is a `Page`. */
   readonly paginated?: true;
-  /** Whether a list that grows at its end: the outcome is a `Page`, whose `next` is the `after` of the next one. */
+  /** Whether the list grows at its end. The outcome is a `Page`; its `next` is the `after` of the next page. */
   readonly feed?: true;
-  /** Whether it is free and works when the quota is used up. */
+  /** Whether the operation is not counted and works after the quota is exhausted. */
   readonly free?: true;
   readonly repeatable?: false;
-  /** Whether it changes nothing in the store, although it is a `POST`. */
+  /** Whether the operation is a `POST` that changes nothing in the store. */
   readonly isEffect?: true;
-  /** Whether deliveries may be due afterwards without a new event. */
+  /** Whether the operation can make deliveries due without a new event. */
   readonly sends?: true;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
@@ -149,9 +146,7 @@ type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & 
 type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
-/**
- * The rows of a resource by operationId, with their common members and the errors implied by path parameters.
- */
+/** Returns a resource's rows by operationId. Adds common members and the errors implied by path parameters. */
 export function rowsOf<
   const Common extends Partial<Operation>,
   const Own extends Readonly<Record<string, OwnPart<Common>>>,
@@ -187,7 +182,7 @@ export interface InputOfRow<Row> {
   readonly body: BodyOf<Row>;
 }
 
-/** Additional input of an operation with an upload: the bytes as they arrive, to be read once. */
+/** Additional input of an operation with an upload: its bytes as they arrive. They can be read only once. */
 export type UploadOfRow<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
@@ -196,9 +191,9 @@ export type OutcomeOfRow<Row> = Row extends { success: Success<infer Outcome> } 
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** The cursor of the next page; undefined on the last one. */
+  /** Cursor of the next page; undefined on the last page. */
   readonly next: string | undefined;
-  /** The page is unchanged while no row with an id in this span changes. */
+  /** Range of ids. The page is unchanged until a row in this range changes. */
   readonly span?: IdSpan;
 }
 
@@ -243,7 +238,7 @@ export function createdJson<Schema extends z.ZodType>(
   return created(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description, location);
 }
 
-/** Server-sent events (WHATWG HTML, section 9.2). */
+/** A success with server-sent events (WHATWG HTML, section 9.2). */
 export function okStream(description: string): Success<StreamSource> {
   return { descriptions: { 200: description }, statusOf: () => 200, stream: true };
 }
@@ -262,9 +257,9 @@ export function noContent(description: string): Success<void> {
 
 export interface Result {
   readonly status: SuccessStatus;
-  /** Undefined for none. */
+  /** Undefined if the response has no body. */
   readonly body: string | undefined;
-  /** Source of the entity tag; undefined for the body. */
+  /** Text from which the entity tag is computed; undefined for the body. */
   readonly tagged?: string | undefined;
   readonly location: string | undefined;
   readonly next: string | undefined;

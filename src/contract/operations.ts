@@ -1,7 +1,4 @@
-/**
- * The operations of clients as data, from which routes, input, OpenAPI document, caching and tests are
- * derived.
- */
+/** Operations of the public API as data. Routes, input parsing, OpenAPI, caching and tests are derived from them. */
 import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventOperations } from './events.ts';
@@ -18,7 +15,7 @@ import { petOperations } from './pets.ts';
 import { rateLimitOperations } from './rate-limit.ts';
 import { webhookOperations } from './webhooks.ts';
 
-/** Majors are in the path (specification, section 9). */
+/** The path contains the major version (specification, section 9). */
 export const basePath = '/v1';
 
 export const sharedOperations = { ...petOperations, ...categoryOperations, ...orderOperations } as const;
@@ -61,7 +58,7 @@ const limitErrors: ReadonlySet<ErrorCode> = new Set([
   'api_key_banned',
 ]);
 
-/** Every possible error of an operation: listed by its row, implied by its row, or common to all. */
+/** Returns all possible errors of an operation: errors in its row, implied by its row, or common to all operations. */
 export function errorsOf(operation: Operation): ErrorCode[] {
   const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
   const common: readonly ErrorCode[] = free
@@ -83,17 +80,17 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   ];
 }
 
-/** Whether it accepts an `Idempotency-Key`: a `POST`, which is not idempotent (RFC 9110, section 9.2.2). */
+/** Whether the operation accepts an `Idempotency-Key`. Only `POST` is not idempotent (RFC 9110, section 9.2.2). */
 export function isRepeatable({ method, repeatable }: Operation): boolean {
   return method === 'POST' && repeatable !== false;
 }
 
-/** Whether a success contains a resource or a page, and so has an entity tag if it has a body. */
+/** Whether a success contains a resource or a page. If it has a body, it then has an entity tag. */
 export function isTagged(operation: Operation): boolean {
   return !operation.isEffect && (!isRead(operation) || operation.reads.length > 0);
 }
 
-/** The methods of an operation. GET implies HEAD (RFC 9110, section 9.3.2). */
+/** Returns the methods of an operation. GET implies HEAD (RFC 9110, section 9.3.2). */
 export function methodsOf({ method }: Operation): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }

@@ -24,7 +24,7 @@ export const OrderStatus = enumOf(orderStatuses).meta({
 });
 
 const petId = int64(`ID of the ordered animal. ${int64Hint}`, 1);
-const reference = text("The client's own reference.", 'cart-1042');
+const reference = text("The client's reference.", 'cart-1042');
 
 export const NewOrder = bodyShape('NewOrder', 'An order to place.', 'a new order', {
   petId,
@@ -36,8 +36,8 @@ export const Order = shape('Order', 'An order for one animal.', {
   petId,
   status: OrderStatus,
   reference: reference.optional(),
-  createdAt: instant('When the order was placed, UTC.'),
-  updatedAt: instant('When the order was placed or its status last changed, UTC.'),
+  createdAt: instant('Time when the order was placed, UTC.'),
+  updatedAt: instant('Time when the order was placed or its status last changed, UTC.'),
 });
 
 export const Orders = pageShape(Order, 'Orders', 'A page of orders.');

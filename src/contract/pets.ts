@@ -39,15 +39,15 @@ export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
   status: newStatus,
 });
 
-/** A merge patch (RFC 7396). No member can be removed, so none may be null. */
+/** A merge patch (RFC 7396). Members cannot be removed, so null is not allowed. */
 export const PetPatch = bodyShape(
   'PetPatch',
-  'Members of an animal to change. The others are unchanged.',
+  'Members of an animal to change. Omitted members are unchanged.',
   'a change of an animal',
   { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
 );
 
-// Responses may gain members within v1, so the document allows additional ones.
+// Responses may gain members within v1, so the document allows additional members.
 export const Pet = shape('Pet', 'An animal in the store.', {
   id: assignedId('Unique ID'),
   name,
@@ -82,8 +82,8 @@ export const ListPetsQuery = z.strictObject({
   }),
   categoryId: int64Filter('Return only animals of this category.'),
   id: ids,
-  minId: int64Filter('Return only animals with this id or a higher one.'),
-  maxId: int64Filter('Return only animals with this id or a lower one.'),
+  minId: int64Filter('Return only animals with at least this id.'),
+  maxId: int64Filter('Return only animals with at most this id.'),
   cursor: cursorParameter,
 });
 
@@ -95,12 +95,12 @@ export type PetPatch = z.infer<typeof PetPatch>;
 export type Pet = z.infer<typeof Pet>;
 export type ListPetsQuery = z.infer<typeof ListPetsQuery>;
 
-/** An animal as JSON, with exact integers, and members in the order of the contract. */
+/** Formats an animal as JSON, with exact integers and members in the order of the contract. */
 export function petJson(pet: Pet): string {
   return `{"id":${pet.id}${jsonBehindId(pet)}`;
 }
 
-/** The JSON of an animal without its id, for a statement that assigns the id. */
+/** Formats an animal as JSON without its id, for a statement that assigns the id. */
 export function jsonBehindId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
   return `,"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
@@ -171,7 +171,7 @@ export const petOperations = rowsOf(
       description:
         'Applies a JSON merge patch (RFC 7396) and returns the animal. An empty ' +
         'object changes nothing. The status can change from `available` to `pending` or `sold`, from `pending` to ' +
-        '`available` or `sold`, and from `sold` to `available`; not while an open order holds the animal.',
+        '`available` or `sold`, and from `sold` to `available`, but not while an open order reserves the animal.',
       params,
       body: { schema: PetPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       scope: 'pets:write',
@@ -188,7 +188,7 @@ export const petOperations = rowsOf(
       params,
       scope: 'pets:write',
       preconditions: ['If-Match'],
-      success: noContent('The animal was removed.'),
+      success: noContent('The animal was deleted.'),
       errors: ['pet_reserved'],
     },
     getInventory: {

@@ -7,29 +7,29 @@ const windowOf = (description: string) =>
     .object({
       limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
       remaining: count.meta({ description: 'Requests left in the window.' }),
-      resetAt: instant('When the window ends, UTC.'),
+      resetAt: instant('Time when the window ends, UTC.'),
     })
     .meta({ description });
 
-export const RateLimit = shape('RateLimit', "What is left of the account's limits.", {
+export const RateLimit = shape('RateLimit', 'The remaining rate limits of the account.', {
   plan: z.string().meta({ description: "The account's plan.", examples: ['free'] }),
   minute: windowOf('The window of 60 seconds.'),
   day: windowOf('The window of 86,400 seconds.'),
-  bannedUntil: instant('When the ban of the key ends, UTC; null when it is not banned.').nullable(),
+  bannedUntil: instant('Time when the ban of the key ends, UTC; null if the key is not banned.').nullable(),
 });
 
 export type RateLimit = z.infer<typeof RateLimit>;
 
 export const rateLimitOperations = rowsOf(
-  { tag: { name: 'Rate limits', description: "What is left of the account's limits." } },
+  { tag: { name: 'Rate limits', description: 'The remaining rate limits of the account.' } },
   {
     getRateLimit: {
       method: 'GET',
       path: '/rate-limit',
       summary: 'Get the rate limits',
       description:
-        "Returns the account's limits and what is left of them. It costs no request, opens no window, and is answered " +
-        'while the account is limited and the key banned.',
+        "Returns the account's limits and remaining requests. It does not count as a request, starts no window, and works " +
+        'while the account is rate limited or the key is banned.',
       free: true,
       success: okJson(RateLimit, 'The limits.'),
     },

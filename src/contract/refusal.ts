@@ -7,14 +7,14 @@ interface RefusalParts {
   readonly scope?: string | undefined;
 }
 
-/** A rejected request, independent of HTTP. It is not an `Error`, because it needs no stack. */
+/** A rejected request, independent of HTTP. It is not an `Error`, because it needs no stack trace. */
 export class Refusal {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];
-  /** A specific message; defaults to that of the code. */
+  /** Specific message. Defaults to the message of the code. */
   readonly message: string | undefined;
   readonly cause: unknown;
-  /** The required scopes, separated by spaces; defaults to that of the operation. */
+  /** Required scopes, separated by spaces. Defaults to the scope of the operation. */
   readonly scope: string | undefined;
 
   constructor(code: ErrorCode, { details = [], message, cause, scope }: RefusalParts = {}) {

@@ -1,21 +1,21 @@
 /**
- * Schemas of members. They validate requests, and the OpenAPI document is generated from them. Integers are
- * `bigint`, so that every int64 stays exact.
+ * Schemas of members. They validate requests and generate the OpenAPI document. Integers are `bigint`, so that every
+ * int64 is exact.
  */
 import * as z from 'zod';
 import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
 
-/** Bounds of a name, in Unicode code points, as JSON Schema counts them. */
+/** Length of a name in Unicode code points, like `minLength` and `maxLength` in JSON Schema. */
 const nameLength = { min: 1, max: 255 } as const;
 
 export const pageLimit = { min: 1, max: 100, default: 20 } as const;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters
 export const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 export const int64Hint = 'A 64-bit integer: parse values above 2^53 without rounding them.';
 
-/** An exact 64-bit integer; `1.0` and `1e2` are integers, as JSON Schema defines them. */
+/** An exact 64-bit integer. `1.0` and `1e2` are integers, as in JSON Schema. */
 export function int64(description: string, example: number, bounds: { minimum?: number } = {}) {
   return z
     .bigint({
@@ -36,7 +36,7 @@ export const count = z
   .min(0)
   .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
 
-/** A time in UTC, with milliseconds (RFC 3339). */
+/** A time in UTC with milliseconds (RFC 3339). */
 export function instant(description: string) {
   return z.iso.datetime().meta({
     description,
@@ -76,7 +76,7 @@ export function text(description: string, example: string) {
       override: {
         minLength: nameLength.min,
         maxLength: nameLength.max,
-        // Without lookahead and \\u escapes, which RE2 (Go, Rust) does not support.
+        // Avoids lookahead and \\u escapes, which RE2 (Go, Rust) does not support.
         pattern: '^[^\\x00-\\x1F\\x7F]*[^\\s\\x00-\\x1F\\x7F][^\\x00-\\x1F\\x7F]*$',
       },
     });
@@ -85,7 +85,7 @@ export function text(description: string, example: string) {
 function mistakesInText(value: string): string[] {
   if (value === '') return ['must not be empty'];
   const mistakes: string[] = [];
-  // A code point is one or two UTF-16 units, so a short string needs no count.
+  // A code point has one or two UTF-16 units, so a short string needs no counting.
   if (value.length > nameLength.max && [...value].length > nameLength.max) {
     mistakes.push(`must have at most ${nameLength.max} characters`);
   }
@@ -96,7 +96,7 @@ function mistakesInText(value: string): string[] {
   return mistakes;
 }
 
-/** The error message for a value outside an enumeration. */
+/** Returns the error message for a value outside an enumeration. */
 export function oneOf(words: readonly string[]): string {
   return `must be one of ${words.map((word) => `"${word}"`).join(', ')}`;
 }
@@ -109,7 +109,7 @@ export function shape<Members extends z.ZodRawShape>(id: string, description: st
   return z.object(members).meta({ id, description });
 }
 
-/** The body of a request. `what` names it in errors about other types and unknown members. */
+/** Returns the schema of a request body. `what` is its name in errors about wrong types and unknown members. */
 export function bodyShape<Members extends z.ZodRawShape>(
   id: string,
   description: string,
@@ -130,15 +130,12 @@ export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
       : `must be a JSON object, not ${kindOf(issue.input)}`;
 }
 
-/**
- * An example that the reference page does not put into its requests, so that copied requests are not
- * filtered.
- */
+/** Adds an example that the reference page does not use in sample requests, so that they have no filters. */
 export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
 
-/** The `limit` of a list, a string in the query. `things` names the items. */
+/** Returns the schema of a list's `limit`, a string in the query. `things` is the name of the items. */
 export function limitParameter(things: string) {
   return z
     .string()
@@ -183,7 +180,7 @@ export const int64Text = z.string().transform((digits, context) => {
 });
 
 export function int64Filter(description: string) {
-  // `optional()` would lose the metadata.
+  // `optional()` would drop the metadata.
   return int64Text.optional().meta({
     description,
     override: { type: 'integer', format: 'int64' },
@@ -197,5 +194,5 @@ export function pageShape<Item extends z.ZodType>(item: Item, id: string, descri
 
 const NoMembers = bodyShape('NoMembers', 'An empty object.', 'this request', {});
 
-/** The body of a transition: none, or an empty object. */
+/** Body of a transition: no body or an empty object. */
 export const noMembers = { schema: NoMembers, optional: true } as const;

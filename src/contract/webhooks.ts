@@ -46,7 +46,7 @@ const maxTypes = eventSelectors.length;
 
 const selectorsForm = `must be an array of 1 to ${maxTypes} types`;
 
-// Not `min` and `max`, which also report a string.
+// `min` and `max` would also report an error for a string.
 const typesOf = (description: string) =>
   z
     .array(EventSelectorName, { error: selectorsForm })
@@ -62,7 +62,7 @@ const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${
 
 export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
   url,
-  types: typesOf('The events that are sent. Defaults to all that the key may read.').optional(),
+  types: typesOf('Types of the events to send. Defaults to all types that the key may read.').optional(),
   description: description.optional(),
 });
 
@@ -90,19 +90,19 @@ export const webhookMembers = {
   disabledReason: z
     .string()
     .meta({
-      description: 'Why the webhook is disabled.',
+      description: 'Reason why the webhook is disabled.',
       examples: ['The receiver responded with 410.'],
     })
     .optional(),
-  createdAt: instant('When the webhook was created, UTC.'),
+  createdAt: instant('Time when the webhook was created, UTC.'),
 };
 
-export const Webhook = shape('Webhook', 'Where an account receives events.', webhookMembers);
+export const Webhook = shape('Webhook', 'A URL that receives events of an account.', webhookMembers);
 
 export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
   ...webhookMembers,
   secret: z.string().meta({
-    description: 'Secret that signs the requests (Standard Webhooks). It is shown only in this response.',
+    description: 'Secret that signs the requests (Standard Webhooks). Shown only in this response.',
     examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ='],
   }),
 });
@@ -159,7 +159,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks',
       summary: 'Create a webhook',
       description:
-        `Sends the account's events of these types to a URL from now on. An account has at most ${maxWebhooks} webhooks. The ` +
+        `Sends future events of the account with these types to a URL. An account has at most ${maxWebhooks} webhooks. The ` +
         '`secret` is only in this response.',
       body: { schema: NewWebhook },
       needs: ['caller', 'endpoint', 'events', 'secret'],
@@ -198,7 +198,7 @@ export const webhookOperations = rowsOf(
       summary: 'Change a webhook',
       description:
         'Applies a JSON merge patch (RFC 7396) and returns the webhook. An empty object ' +
-        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events that occurred while it was disabled are not sent.',
+        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events from the time when it was disabled are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'events'],
       sends: true,
@@ -219,8 +219,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/rotate-secret',
       summary: 'Replace the secret of a webhook',
       description:
-        'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both, so that a receiver can switch ' +
-        'without rejecting any.',
+        'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both secrets, so that a receiver can ' +
+        'switch without rejecting requests.',
       params,
       body: noMembers,
       needs: ['caller', 'secret'],
@@ -232,7 +232,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/test',
       summary: 'Send a test event',
       description:
-        'Sends the event `webhook.test` once, now, and returns the outcome. The status is 200 for any response of the receiver. ' +
+        'Sends the event `webhook.test` once and returns the outcome. The status is 200 for any response of the receiver. ' +
         'Disabled webhooks can also be tested.',
       params,
       body: noMembers,
@@ -247,7 +247,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after an id again, even delivered ones. Use it for a receiver " +
+        "Sends all events of the webhook's types after an id again, including delivered events. Use it for a receiver " +
         'that was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
@@ -273,7 +273,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries',
       summary: 'List the deliveries of a webhook',
       description:
-        'Returns a page of deliveries, the newest first, linked like the pages of animals. They are kept for 7 days after ' +
+        'Returns a page of deliveries, newest first, linked like the pages of animals. They are kept for 7 days after ' +
         'they ended.',
       params,
       query: ListDeliveriesQuery,

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ReturnType<typeof ipaddr.process>;
 
-/** A block of addresses (RFC 4632), as `within` compares it. */
+/** A block of addresses (RFC 4632): the first address and the length of the prefix. */
 export type Network = readonly [Address, number];
 
 /** Form of an IPv4 client on a dual-stack socket. */
@@ -20,13 +20,12 @@ export function unmappedAddress(text: string): string | undefined {
   if (version === 0) return undefined;
   const end = text.startsWith(mappedPrefix) ? text.slice(mappedPrefix.length) : '';
   if (isIP(end) === 4) return end;
-  // Parsing takes microseconds, and a mapped address begins with zeros.
+  // Parsing takes microseconds, and mapped addresses begin with zeros.
   return /^[:0]/.test(text) ? ipaddr.process(text).toString() : text;
 }
 
 /**
- * The network that requests are counted by: an IPv4 address, or an IPv6 /64, because a subscriber has at
- * least that.
+ * The network by which requests are counted: an IPv4 address or an IPv6 /64, because a subscriber has at least a /64.
  */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -43,7 +42,7 @@ export function parseNetwork(text: string): Network | undefined {
   if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits)) return undefined;
   const length = Number(bits ?? maxBits);
   const parsed = ipaddr.parse(address);
-  // Mapped networks stand for their IPv4 addresses. A wider network also has others.
+  // Mapped networks match IPv4 addresses. A shorter prefix also matches other addresses.
   const mappedLength = length - 96;
   const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() && mappedLength >= 0;
   return isMapped ? [parsed.toIPv4Address(), mappedLength] : [parsed, length];

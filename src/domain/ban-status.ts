@@ -4,9 +4,9 @@ import { type BanRules, banSeconds, type KeyPenalty } from './limit.ts';
 export interface BanStatus {
   /** Strikes within `BanRules.withinSeconds`. */
   readonly strikes: number;
-  /** Consecutive bans, which lengthen the next one; 0 once they are forgiven. */
+  /** Number of consecutive bans, which determines the length of the next ban; 0 after they are forgiven. */
   readonly bans: number;
-  /** The last of them, in Unix seconds. */
+  /** The last ban, in Unix seconds. */
   readonly lastBan: { readonly from: number; readonly until: number } | undefined;
   readonly nextBanSeconds: number;
 }
@@ -17,7 +17,7 @@ export function countedStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: 
   return strikes.filter((at) => at >= since && at <= nowMs).length;
 }
 
-/** The status by the same clock as the penalty's; `aheadSeconds` converts its times to dates. */
+/** The status by the clock of the penalty. `aheadSeconds` converts its times to dates. */
 export function banStatus(
   { bannedUntil, banLevel }: Pick<KeyPenalty, 'bannedUntil' | 'banLevel'>,
   strikes: number,

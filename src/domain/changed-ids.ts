@@ -1,12 +1,12 @@
 import type { Resource, Versions } from './resources.ts';
 
-/** An inclusive range of ids; without an end, all from the first on. */
+/** An inclusive range of ids; without an end, it includes all later ids. */
 export interface IdSpan {
   readonly from: bigint;
   readonly to: bigint | undefined;
 }
 
-/** Determines which cached data a change affects, if a store knows more than the versions of resources. */
+/** Determines which cached data a change affects, for stores that track more than the versions of resources. */
 export interface ChangedIds {
   /** Data of a resource read from now on includes all changes up to this mark. */
   mark(resource: Resource): number;

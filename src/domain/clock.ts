@@ -22,21 +22,21 @@ export interface Clock {
    * change only when the system's clock is stepped, and are rounded up, so that no instant is shown too early.
    */
   readonly aheadSeconds: number;
-  /** From now on the steps of the date are those that all processes of a service have in common. */
+  /** From now on, uses the date steps that all processes of a service share. */
   share?(steps: DateSteps): void;
-  /** True for a test's clock: it rules also where a server's own clock otherwise would. */
+  /** True for the clock of a test, which then also replaces the clocks of servers. */
   readonly rules?: boolean;
 }
 
 /**
- * Changes of the date. Processes of a service share it, and so have the same steady time: each has a separate
- * monotonic clock, but the date less `aheadMs` is the steady time of all.
+ * Steps of the date. Processes of a service share them to have the same steady time: monotonic clocks differ between
+ * processes, but the date minus `aheadMs` is the steady time of all.
  */
 export interface DateSteps {
   readonly count: number;
-  /** How far the date is ahead of steady time, in ms. */
+  /** Date minus steady time, in ms. */
   readonly aheadMs: number;
-  /** Publishes a step; false if another process published one since `count`, which is then followed. */
+  /** Publishes a step. Returns false if another process has published one since `count`; that step is then used. */
   add(count: number, aheadMs: number): boolean;
 }
 
@@ -55,9 +55,9 @@ const systemSources: TimeSources = {
   uptime: systemUptime,
 };
 
-/** Two clocks read one after the other differ by less than this; more is a step. */
+/** Two clocks read in succession differ by less than this. A larger difference is a step. */
 const stepMs = 50;
-/** Readings further apart than this are taken again: the process was paused between them. */
+/** Readings further apart than this are repeated, because the process was paused between them. */
 const readingMs = 5;
 const maxReads = 10;
 /** Both clocks return whole milliseconds, so a step of a second may seem a little longer. */
@@ -111,7 +111,7 @@ class SystemClock implements Clock {
     this.#join(monotonic, date);
   }
 
-  /** The system's clock was stepped, or the machine slept: then that time has passed in truth, and counts. */
+  /** Handles a step of the system's clock, or a suspension of the machine, whose time counts. */
   #follow(): number {
     for (;;) {
       const { date, monotonic } = this.#readTogether();
@@ -129,9 +129,9 @@ class SystemClock implements Clock {
     }
   }
 
-  /** Takes steady time from the date and the steps so far. */
+  /** Derives steady time from the date and the steps so far. */
   #join(monotonic: number, date: number): void {
-    // In this order, so that the next call detects a clock change in between.
+    // In this order, so that the next call detects a step between the two statements.
     this.#followed = this.#steps.count;
     this.#setAhead(this.#steps.aheadMs);
     this.#baseMs = date - this.#aheadMs - monotonic;

@@ -7,7 +7,7 @@ export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 /** Above this number of pending deliveries, a webhook's events wait in the outbox. */
 export const maxPending = 1_000;
 
-/** Bounds of one unit of work: webhooks, and events examined for each of them. */
+/** Limits of one unit of work: webhooks, and events examined for each webhook. */
 export const atOnce = { webhooks: 50, events: 100 } as const;
 
 /**
@@ -21,11 +21,11 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
 export interface DeliveryBacklog {
   /** Pending deliveries, at most 10,000. */
   readonly pending: number;
-  /** Creation time of the oldest one of enabled webhooks; undefined if there is none. */
+  /** Creation time of the oldest pending delivery of enabled webhooks; undefined if there is none. */
   readonly oldestAt: number | undefined;
 }
 
-/** Bounds of the reads for metrics. */
+/** Limit of the counts for metrics. */
 export const maxCountedPending = 10_000;
 export const maxWebhooksRead = 1_000;
 
@@ -36,7 +36,7 @@ export interface TakeRequest {
   /** Maximum number of deliveries to lease. */
   readonly room: number;
   /**
-   * Number to lease per webhook, by id, for webhooks of which this process already has deliveries. No other
+   * Number of deliveries to lease by webhook id, for webhooks with deliveries leased by this process. No other
    * process leases those.
    */
   readonly held: Readonly<Record<string, number>>;
@@ -57,7 +57,7 @@ export interface TakenDelivery {
   readonly createdAt: number;
   readonly leasedUntil: number;
   readonly url: string;
-  /** Sealed, like the previous one. */
+  /** Sealed secret. */
   readonly secret: string;
   readonly formerSecret: string | null;
   readonly formerSecretUntil: number | null;
@@ -65,7 +65,7 @@ export interface TakenDelivery {
 
 export interface Taken {
   readonly deliveries: readonly TakenDelivery[];
-  /** For the next request. */
+  /** Value of `after` for the next request. */
   readonly after: bigint;
   /** Whether the next request may find more without waiting. */
   readonly isMore: boolean;
@@ -81,9 +81,9 @@ export interface SettledDelivery {
   readonly status: DeliveryStatus;
   /** JSON. */
   readonly attempts: string;
-  /** Null unless pending. */
+  /** Null unless the delivery is pending. */
   readonly nextAttemptAt: number | null;
-  /** Null while pending. */
+  /** Null while the delivery is pending. */
   readonly finishedAt: number | null;
 }
 
@@ -96,8 +96,8 @@ export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): n
 }
 
 /**
- * Number of deliveries that a process leases per webhook: one while half of its capacity is used, so that
- * hanging receivers leave room for others.
+ * Number of deliveries that a process leases per webhook: one when half of its capacity is used, so that slow receivers
+ * leave capacity for others.
  */
 export function takenOfWebhook(room: number, isFast: boolean): number {
   const isRoomy = room > maxInFlight.perProcess / 2;

@@ -1,4 +1,4 @@
-/** Validation of a webhook's URL by its text. `CheckEndpoint` checks its addresses. */
+/** Validation of the text of a webhook's URL. `CheckEndpoint` checks its addresses. */
 
 export const maxEndpointLength = 2_048;
 
@@ -9,7 +9,7 @@ export type CheckEndpoint = (url: string) => Promise<string | undefined>;
 export function parseEndpoint(text: string): URL | string {
   if (text.length > maxEndpointLength) return `must have at most ${maxEndpointLength} characters`;
   const url = URL.parse(text);
-  // URL.parse strips white space and control characters, and replaces lone surrogates.
+  // URL.parse strips whitespace and control characters, and replaces lone surrogates.
   const isPlain = text.isWellFormed() && !/[\s\p{Cc}]/u.test(text);
   if (url === null || !isPlain || url.port === '0' || !/^https?:$/.test(url.protocol)) {
     return 'must be an https URL such as https://example.com/webhooks';

@@ -28,7 +28,7 @@ export type EventSelector = EventType | (typeof typeGroups)[number];
 
 export const eventSelectors: readonly EventSelector[] = [...eventTypes, ...typeGroups];
 
-/** The types that any of the selectors names; all types without a selector. */
+/** The types that match any of the selectors; all types if there are no selectors. */
 export function selectedTypes(selectors: readonly EventSelector[]): ReadonlySet<EventType> {
   if (selectors.length === 0) return new Set(eventTypes);
   return new Set(
@@ -47,7 +47,7 @@ export function scopeOf(type: EventType): Scope {
   return scopeByType[type];
 }
 
-/** Whether a key with these scopes, `events:read` among them, may read events of this type. */
+/** Whether a key with these scopes, including `events:read`, may read events of this type. */
 export function mayRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
   return scopes.has(scopeOf(type));
 }

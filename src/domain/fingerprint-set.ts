@@ -8,8 +8,8 @@ const places = [0, 8, 16, 24] as const;
 const placeLength = 8;
 
 /**
- * A set of fingerprints in constant memory (a Bloom filter): added ones are always found, and others hardly
- * ever. Fingerprints are random, so their digits are the bit positions, without hashing.
+ * A set of fingerprints in constant memory (a Bloom filter). Added fingerprints are always found; others are found very
+ * rarely. Fingerprints are random, so their digits are the bit positions, without hashing.
  */
 export class FingerprintSet {
   readonly #words = new Uint32Array(bits / 32);

@@ -1,7 +1,7 @@
 /**
- * API keys (`ask_`), tokens of operators (`aso_`) and the two secrets of a session (`ass_` in the cookie,
- * `asp_` in the page): the prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in
- * base62. With the checksum, typos are rejected without a look-up, and secret scanners can recognize keys.
+ * API keys (`ask_`), tokens of operators (`aso_`) and the two secrets of a session (`ass_` in the cookie, `asp_` in the
+ * page): the prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. With the checksum,
+ * typos are rejected without a lookup, and secret scanners recognize keys.
  */
 import { crc32 } from 'node:zlib';
 
@@ -13,7 +13,7 @@ const form = /^[0-9A-Za-z]{38}$/;
 
 type SecretKind = keyof typeof prefixes;
 
-/** Returns this many random bytes of the system's generator. */
+/** Returns random bytes from the system's generator. */
 export type RandomBytes = (count: number) => Uint8Array;
 
 /**

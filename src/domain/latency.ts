@@ -1,9 +1,12 @@
-/** Latencies as they are counted and stored: in buckets, four to each power of two of microseconds, so that an estimate is off by an eighth at most. */
+/**
+ * Latencies are counted and stored in buckets, four for each power of two of microseconds, so that an estimate is off
+ * by at most an eighth.
+ */
 
 const bucketsPerPower = 4;
 const powersOfTwo = 27;
 
-/** The last bucket is for all latencies from 117 s on. */
+/** The last bucket is for latencies of 117 s or more. */
 export const latencyBuckets = (powersOfTwo - 1) * bucketsPerPower;
 
 const maxMicroseconds = 2 ** powersOfTwo - 1;
@@ -25,7 +28,7 @@ function lowerBound(bucket: number): number {
 /** Requests by bucket. */
 export type LatencyCounts = readonly (readonly [bucket: number, requests: number])[];
 
-/** The latencies in whole microseconds that these shares of the requests did not exceed, evenly spread within a bucket. Null without requests. */
+/** Quantiles of latency in whole microseconds, interpolated linearly within a bucket. Null without requests. */
 export function latencyQuantiles(counts: LatencyCounts, shares: readonly number[]): (number | null)[] {
   const sorted = counts.toSorted(([one], [other]) => one - other);
   const all = sorted.reduce((sum, [, requests]) => sum + requests, 0);

@@ -5,7 +5,7 @@
  */
 import type { Quota } from './plan.ts';
 
-/** A fixed window that opened at a whole second; 0 if it never did. */
+/** A fixed window that opened at a whole second; 0 if it never opened. */
 export interface Window {
   readonly openedAt: number;
   readonly count: number;
@@ -53,7 +53,7 @@ export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api
 export interface Verdict {
   /** Why the request is refused; undefined when it is admitted. */
   readonly refusal: LimitRefusal | undefined;
-  /** The binding window, as the X-RateLimit headers show it. */
+  /** The binding window, as in the X-RateLimit headers. */
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
@@ -95,8 +95,7 @@ export const defaultBanRules: BanRules = {
 };
 
 /**
- * Decides one authenticated request: ban first, then both windows. Unchanged state is returned as the same
- * object.
+ * Decides one authenticated request: ban first, then both windows. Returns the same object if the state is unchanged.
  */
 export function decide(
   usage: Usage,
@@ -137,7 +136,7 @@ export function refund(
   return { usage: returned, verdict: admitted(usageAt(returned, nowMs), quota, nowMs) };
 }
 
-/** Counts one failed authentication against its address. Rejects after `limit` of them within a minute. */
+/** Counts a failed authentication against its address. Rejects it after `limit` failures within a minute. */
 export function decideFailure(
   window: Window,
   limit: number,
@@ -149,7 +148,7 @@ export function decideFailure(
   return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
 }
 
-/** The current state of both windows. An unchanged one is the same object. */
+/** The current state of both windows. An unchanged window is the same object. */
 function usageAt(usage: Usage, nowMs: number): Usage {
   return {
     minute: rolled(usage.minute, minuteSeconds, nowMs),
@@ -238,7 +237,7 @@ function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowSt
   };
 }
 
-/** The verdict of an admitted request. The binding window has fewer requests remaining; on a tie, it ends later. */
+/** The verdict on an admitted request. The binding window has fewer requests remaining or, on a tie, ends later. */
 export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds =
@@ -293,7 +292,7 @@ function ban(penalty: KeyPenalty, rules: BanRules, nowMs: number): KeyPenalty {
   return { ...noPenalty, bannedUntil: now + banSeconds(rules, banLevel), banLevel };
 }
 
-/** Length of a ban after `banLevel` consecutive ones. */
+/** Length of a ban after `banLevel` consecutive bans. */
 export function banSeconds({ firstBanSeconds, longestBanSeconds }: BanRules, banLevel: number): number {
   return Math.min(firstBanSeconds * 2 ** banLevel, longestBanSeconds);
 }

@@ -1,4 +1,4 @@
-/** Parameters of a database URL that may be shown. Others may be passwords. */
+/** Parameters of a database URL that may be shown. Other parameters may contain passwords. */
 const harmlessParameters: ReadonlySet<string> = new Set(['search_path', 'sslmode', 'application_name']);
 
 /**
@@ -9,7 +9,7 @@ const harmlessParameters: ReadonlySet<string> = new Set(['search_path', 'sslmode
 export function maskedUrl(text: string): string {
   const trimmed = text.trim();
   if (/^(?:sqlite:|[\w./~-]*$)/.test(trimmed)) return trimmed;
-  // An unescaped @, /, ? or # in a password would move its rest to the host, the path or a parameter.
+  // After an unescaped @, /, ? or # in a password, its rest would appear in the host, the path or a parameter.
   const isUnambiguous = /^[a-z][\w+.-]*:\/\/[^@/?#]*(?:@[^@]*|[/?#][^@]*)?$/i.test(trimmed);
   const url = isUnambiguous ? URL.parse(trimmed) : null;
   if (url === null) return `${/^[a-z][\w+.-]*:/i.exec(trimmed)?.[0] ?? ''}***`;

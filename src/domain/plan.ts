@@ -19,7 +19,7 @@ export type PlanName = (typeof planNames)[number];
 /** Maximum custom quota. Counts up to it are exact JavaScript numbers in every window. */
 export const maxQuota = 1_000_000_000_000;
 
-/** An invalid plan. The message has the expected value, `field` the invalid member. */
+/** An invalid plan. `message` has the expected value, `field` the name of the invalid member. */
 export class PlanError extends Error {
   readonly field: 'plan' | keyof Quota;
 
@@ -30,8 +30,8 @@ export class PlanError extends Error {
 }
 
 /**
- * `custom`, for `enterprise` only: 1 to `maxQuota`, with the minute's not above the day's. Throws
- * `PlanError`.
+ * The quota of a plan. `custom` is for `enterprise` only: each limit is 1 to `maxQuota`, and the limit per minute is at
+ * most the limit per day. Throws `PlanError`.
  */
 export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;

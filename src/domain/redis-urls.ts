@@ -1,4 +1,4 @@
-/** The addresses at which Redis may be found, at least one. Several are those of nodes of a cluster. */
+/** The addresses of Redis, at least one. Several addresses are nodes of a cluster. */
 export type RedisUrls = readonly [string, ...string[]];
 
 /**

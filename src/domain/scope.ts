@@ -14,13 +14,13 @@ export type Scope = (typeof scopes)[number];
 /** Default scopes of a key: the operations that existed before scopes. */
 export const defaultScopes: readonly Scope[] = ['pets:read', 'pets:create'];
 
-/** The stored form of scopes: in the order of `scopes`, each once. */
+/** The stored form of scopes, in the order of `scopes` and without duplicates. */
 export function scopesText(given: Iterable<Scope>): string {
   const set = new Set(given);
   return scopes.filter((scope) => set.has(scope)).join(' ');
 }
 
-/** Parses stored scopes. Unknown ones are omitted and allow nothing. */
+/** Parses stored scopes. Unknown scopes are omitted. */
 export function scopesOfText(text: string): Scope[] {
   const words = new Set(text.split(' '));
   return scopes.filter((scope) => words.has(scope));

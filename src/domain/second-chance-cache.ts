@@ -35,7 +35,7 @@ export class SecondChanceCache<Key, Value extends CacheEntry> {
     this.#entries.delete(key);
   }
 
-  /** Ends within two rounds of the hand, because the first one clears all flags. */
+  /** Ends within two rounds of the hand, because the first round clears all flags. */
   #makeRoom(): void {
     while (this.#entries.size >= this.#maxEntries) {
       const { done, value: entry } = this.#hand.next();

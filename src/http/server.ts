@@ -32,7 +32,7 @@ interface ServerOptions {
 export interface Exchange {
   readonly context: RequestContext;
   readonly incoming: IncomingRequest;
-  /** Closes the request's connection after this many idle seconds; 0 for never. */
+  /** Closes the request's connection after this idle time in seconds; 0 for never. */
   readonly closeAfter: (idleSeconds: number) => void;
   readonly answer: () => Awaitable<Response>;
 }

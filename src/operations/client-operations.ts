@@ -48,7 +48,7 @@ export class ClientOperations {
   }
 
   /**
-   * Its change is durable when this resolves. Refuses with the errors of the operation and
+   * Its change is durable when this resolves. Throws the errors of the operation and
    * `service_unavailable`.
    */
   perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {

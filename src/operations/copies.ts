@@ -16,10 +16,10 @@ const targetWritten =
   'The target changed during the copy. Stop the service that uses it, then copy again into an empty database.';
 
 const maxInstances = 100;
-/** Instances report themselves every 10 s. */
+/** Instances send a heartbeat every 10 s. */
 const servingWithinMs = 60_000;
 
-/** Names of the instances that have reported themselves lately (Unix ms) and have not been stopped. */
+/** Names of the instances with a recent heartbeat that have not been stopped. `nowMs` is Unix ms. */
 export async function instancesServing(from: Tables, nowMs: number): Promise<string[]> {
   const seenAt = sqlColumns(instances).findIndex(({ name }) => name === 'seen_at');
   const rows = await from.rows(instances, undefined, maxInstances);
@@ -54,7 +54,7 @@ export class CopyOperations {
   /** Copies missing rows and yields the number of rows so far. Throws `CopyError`. */
   async *copy(): AsyncGenerator<number> {
     this.#copied.clear();
-    // Existing rows first, so that no rows are added to a store with other data.
+    // Compares existing rows first, so that no rows are added to a store with other data.
     const there = new Map<Table, TableRow | undefined>();
     let done = 0;
     for (const table of copiedTables) {
@@ -162,7 +162,7 @@ class Checksums {
   readonly #hash = createHash('sha256');
   #count = 0;
 
-  /** Returns the rows in the form that is hashed. */
+  /** Returns the text that is hashed. */
   add(rows: readonly TableRow[]): string {
     const text = lineOf(rows);
     this.#hash.update(text);
@@ -200,7 +200,7 @@ function isSame(one: Checksum, other: Checksum): boolean {
   return one.count === other.count && one.sha256 === other.sha256;
 }
 
-/** Rows as text, one per line, identical for every engine. */
+/** Rows as text, one per line, identical on every engine. */
 function lineOf(rows: readonly TableRow[]): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
   return rows.map((row) => `${JSON.stringify(row, plain)}\n`).join('');

@@ -5,13 +5,13 @@ import type { webhooks as table } from '../tables/webhooks.ts';
 import type { Renewal } from './units/webhooks.ts';
 import type { Store } from './units.ts';
 
-/** Number of webhooks read and changed at once. */
+/** Number of webhooks per batch. */
 const atOnce = 100;
 
 /** The secret sealed like new ones, unchanged if it already is; undefined if no key opens it. */
 export type RenewSecret = (stored: string) => string | undefined;
 
-/** Numbers of webhooks. */
+/** Webhooks by result. */
 export interface SealingReport {
   readonly all: number;
   readonly resealed: number;

@@ -13,8 +13,8 @@ export interface WebhookSecrets {
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /**
- * Decrypts the secret of a new or stored response. Its entity tag is that of the resource, without the secret. Refuses
- * `service_unavailable` for a stored response whose key is no longer configured.
+ * Decrypts the secret of a new or stored response. Its entity tag is the tag of the resource without the secret.
+ * Refuses `service_unavailable` for a stored response whose key is no longer configured.
  */
 export function revealed<Kept extends { readonly body: string | undefined }>(
   kept: Kept,

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../domain/clock.ts';
 
-/** Maximum time of a clock, because later years have five digits. */
+/** Upper bound of the clock. Later years have five digits. */
 const lastMs = Date.parse('9999-01-01T00:00:00Z');
 
-/** The system's clock, advanced on request. Only a reset of the sandbox sets it back. */
+/** The system clock plus an offset that can only grow. A reset of the sandbox clears the offset. */
 export class SandboxClock implements Clock {
   readonly rules = true;
   readonly #system = systemClock();
@@ -25,7 +25,7 @@ export class SandboxClock implements Clock {
     return this.#advancedMs / 1_000;
   }
 
-  /** Advances the clock; false if `ms` is negative or leads beyond the year 9998. */
+  /** Advances the clock. Returns false if `ms` is negative or the new time is after the year 9998. */
   advance(ms: number): boolean {
     if (!(ms >= 0) || this.now() + ms >= lastMs) return false;
     this.#advancedMs += ms;

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchange } from '../http/server.ts';
 
 const pieces = 10;
-/** Shortest idle time-out of the runtime. Its timers are coarse, so closing takes about 4 s. */
+/** Shortest idle timeout that the runtime supports. Its timers are coarse, so closing takes about 4 s. */
 const minIdleSeconds = 1;
 
 /**
- * Closes the connection without a response. The runtime does so when a body fails before its first byte is sent; it
- * fails without an error, which would be printed. A response to HEAD has no body, so that connection is left to the
- * idle time-out.
+ * Closes the connection without a response. The runtime does this if a body fails before its first byte is sent. The
+ * body fails without an error object, which the runtime would print. A response to HEAD has no body, so the idle
+ * timeout closes that connection.
  */
 export async function cut({ incoming: { request }, closeAfter }: Exchange): Promise<Response> {
   const broken = () => new Response(new ReadableStream({ start: (controller) => controller.error() }));
@@ -16,14 +16,14 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
   const { signal } = request;
   const gone = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => gone.resolve(), { once: true });
-  // In the next event-loop tick: until a response is returned, the server keeps the connection open.
+  // Sets the timeout in the next event-loop tick. Until a response is returned, the server keeps the connection open.
   await sleep(0);
   closeAfter(minIdleSeconds);
   if (!signal.aborted) await gone.promise;
   return new Response(null);
 }
 
-/** Waits; false if the client disconnects or the sandbox ends first. */
+/** Waits for `ms`. Returns false if the client disconnects or the sandbox ends first. */
 export async function held(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal: AbortSignal.any([...signals]) });

@@ -26,11 +26,11 @@ interface ControlOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   readonly requests: Requests;
-  /** Undefined in an isolated store, which has no others. */
+  /** Isolated stores. Undefined in an isolated store, which cannot create others. */
   readonly stores: Stores | undefined;
   readonly accounts: readonly SandboxAccount[];
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
-  /** Refuses `account_not_found`. */
+  /** Throws `account_not_found`. */
   readonly findAccount: (id: number) => Promise<unknown>;
   readonly reset: () => void;
 }
@@ -38,7 +38,7 @@ interface ControlOptions {
 interface ControlRequest {
   readonly request: Request;
   readonly whose: FaultScope;
-  /** At the end of the path; NaN without one. */
+  /** Id at the end of the path; NaN if there is none. */
   readonly id: number;
 }
 
@@ -46,10 +46,10 @@ type Handler = (asked: ControlRequest) => unknown;
 
 const integer = z.bigint('must be a whole number').transform(Number);
 const accountId = integer.optional();
-const faultText = z.string('must be a text, such as "status=503; rate=0.2"');
+const faultText = z.string('must be a string, such as "status=503; rate=0.2"');
 
 const FaultsBody = z.strictObject({
-  faults: z.union([faultText, z.array(faultText).max(maxFaults)], 'must be a text, or a list of texts'),
+  faults: z.union([faultText, z.array(faultText).max(maxFaults)], 'must be a string or a list of strings'),
   account: accountId,
 });
 const ClockBody = z.strictObject({ advanceSeconds: integer.optional(), to: z.string().optional() });
@@ -138,7 +138,7 @@ export class Control {
     return this.#faults();
   }
 
-  /** Refuses `account_not_found`: a fault for an unknown account would never occur. */
+  /** Throws `account_not_found`, because a fault for an unknown account would never occur. */
   async #known(whose: FaultScope): Promise<FaultScope> {
     if (whose !== undefined) await this.#options.findAccount(whose);
     return whose;
@@ -187,20 +187,20 @@ function storeRoutes(stores: Stores): Readonly<Record<string, Readonly<Record<st
   };
 }
 
-/** The store's address with the host name by which the client reaches this sandbox. */
+/** Replaces the host in the store's URL with the host that the client used in this request. */
 function reachedBy(request: Request, entry: StoreEntry): StoreEntry {
   const url = new URL(entry.url);
   url.hostname = new URL(request.url).hostname;
   return { ...entry, url: url.origin };
 }
 
-const unknownPath = 'Unknown path. GET /sandbox lists what there is.';
+const unknownPath = 'Unknown path. GET /sandbox lists the paths.';
 
 function invalid(message: string): Refusal {
   return new Refusal('invalid_body', { message });
 }
 
-/** The account that a request is limited to; undefined for all. */
+/** Returns the account in the `account` parameter; undefined for all accounts. */
 function scopeOf(url: string): FaultScope {
   const parameters = new URLSearchParams(queryOf(url));
   const text = parameters.get('account');
@@ -208,7 +208,7 @@ function scopeOf(url: string): FaultScope {
   if (others.length === 0 && (text === null || /^\d{1,15}$/.test(text))) {
     return text === null ? undefined : Number(text);
   }
-  const message = 'The only parameter is account, the id of one: ?account=5';
+  const message = 'The only supported parameter is account, an account id: ?account=5';
   throw new Refusal('invalid_parameter', { message });
 }
 

@@ -1,4 +1,4 @@
-/** The faults of a sandbox: `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
+/** Faults of a sandbox, written as `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
 import { clientErrors, type ErrorCode, errors } from '../contract/errors.ts';
 import { errorsOf, type Operation, type OperationId, operations } from '../contract/operations.ts';
 import { unitMs } from '../domain/clock.ts';
@@ -29,11 +29,11 @@ type WebhookFault = (typeof webhookFaults)[number];
 
 export class FaultError extends Error {}
 
-/** A test that waits longer hangs. */
+/** Longer delays would look like a hanging test. */
 const maxDelayMs = 600_000;
-/** Below the time-out of idle connections. */
+/** Shorter than the idle timeout of connections. */
 const maxPauseMs = 10_000;
-/** Half of the time after which the delivery is retried. */
+/** Half the time until a delivery is retried. */
 export const maxHoldMs = 30_000;
 const maxTimes = 1_000_000_000;
 
@@ -52,7 +52,7 @@ const operationIds = Object.keys(operations) as OperationId[];
 export const faultNames: Readonly<Record<string, FaultName>> = {
   status: {
     example: 'status=503',
-    about: 'error status of the API; 429 really uses up the limit',
+    about: 'error status of the API; 429 exhausts the real limit',
     read: (value, name) => ({ status: oneOf(statuses, value, name, 'an error status of the API:') }),
   },
   code: {
@@ -67,22 +67,22 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   delay: {
     example: 'delay=1500ms',
-    about: 'performs the request immediately and delays the response',
+    about: 'processes the request immediately and delays the response',
     read: (value, name) => ({ delayMs: duration(value, name, maxDelayMs) }),
   },
   cut: {
     example: 'cut=after',
-    about: 'breaks the connection before or after the request is performed',
+    about: 'closes the connection before or after the request is processed',
     read: (value) => ({ cut: cutOf(value) }),
   },
   ban: {
     example: 'ban=60s',
-    about: 'really bans the key',
+    about: 'bans the key (a real ban)',
     read: (value, name) => ({ banSeconds: Math.ceil(duration(value, name, daySeconds * 1_000) / 1_000) }),
   },
   remaining: {
     example: 'remaining=2',
-    about: 'really leaves this many requests in the current minute',
+    about: 'sets the remaining requests of the current minute (a real limit)',
     read: (value, name) => ({ remaining: whole(value, name, 0, maxTimes) }),
   },
   'slow-body': {
@@ -92,12 +92,12 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   reply: {
     example: 'reply=html-502',
-    about: `what a proxy makes of the response: ${replyNames.join(', ')}`,
+    about: `replaces the response as a proxy would: ${replyNames.join(', ')}`,
     read: (value, name) => ({ reply: oneOf(replyNames, value, name) }),
   },
   webhook: {
     example: 'webhook=duplicate',
-    about: `what a webhook receives: ${webhookFaults.join(', ')}`,
+    about: `changes webhook deliveries: ${webhookFaults.join(', ')}`,
     read: (value, name) => ({ webhook: oneOf(webhookFaults, value, name) }),
   },
   'webhook-delay': {
@@ -112,17 +112,17 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   rate: {
     example: 'rate=0.2',
-    about: 'share of the requests with the fault',
+    about: 'probability of the fault in a request',
     read: (value) => ({ rate: rateOf(value) }),
   },
   seed: {
     example: 'seed=7',
-    about: 'seed for the choice of these requests (default 1)',
+    about: 'seed of the random sequence for rate (default 1)',
     read: (value, name) => ({ seed: whole(value, name, 0, 4_294_967_295) }),
   },
   times: {
     example: 'times=3',
-    about: 'maximum number of faults',
+    about: 'maximum number of occurrences',
     read: (value, name) => ({ times: whole(value, name, 1, maxTimes) }),
   },
 };
@@ -152,12 +152,12 @@ function unknown(pair: string): string {
   return `"${pair.slice(0, 80)}" is not a fault. Faults are ${examples.join(', ')}, with semicolons between them.`;
 }
 
-/** Effects on the response, of which a fault has at least one. */
+/** Effects on the response. A fault has at least one effect. */
 const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
 const webhookEffects = ['webhook', 'webhook-delay'] as const;
 const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
 
-/** Why a combination is invalid; undefined if it is valid. */
+/** Returns the reason why a combination is invalid, or undefined if it is valid. */
 function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | undefined {
   const { status, code, retryAfter, cut, slowBodyMs } = fault;
   const has = (name: string) => found.has(name) || (name === 'status' && found.has('code'));
@@ -166,17 +166,17 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
   if (ofWebhooks.length > 0 && other !== undefined)
     return `"${ofWebhooks[0]}" and "${other}" exclude each other. Ask for one of them.`;
   if (ofWebhooks.length === 0 && !effects.some(has))
-    return `It names no effect. Add one of ${[...effects, ...webhookEffects].join(', ')}.`;
+    return `The fault has no effect. Add one of ${[...effects, ...webhookEffects].join(', ')}.`;
   const both = outcomes.filter(has);
   if (both.length > 1) return `"${both.join('" and "')}" exclude each other. Ask for one of them.`;
   if (code !== undefined && status !== undefined && errors[code].status !== status)
-    return `The code ${code} belongs to status ${errors[code].status}. Leave "status" out, or change it.`;
+    return `The code ${code} belongs to status ${errors[code].status}. Remove "status" or change it.`;
   const answered = code === undefined ? status : errors[code].status;
   if (retryAfter !== undefined && answered !== 429 && answered !== 503)
-    return 'Only 429 and 503 have a Retry-After. Add status=429 or status=503.';
+    return 'Only 429 and 503 have Retry-After. Add status=429 or status=503.';
   const isOfMinute = answered === 429 && code !== 'daily_quota_exceeded' && code !== 'api_key_banned';
   if (isOfMinute && (retryAfter ?? 1) > minuteSeconds)
-    return `The minute's limit is over within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
+    return `The limit per minute resets within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
   if (cut !== undefined && slowBodyMs !== undefined)
     return '"slow-body" needs an answer, which "cut" takes away. Ask for one of them.';
   if (found.has('seed') && !found.has('rate')) return '"seed" is of a rate. Add one, such as rate=0.2.';
@@ -218,17 +218,17 @@ function duration(value: string, name: string, maxMs: number): number {
   throw new FaultError(`"${name}" must be a duration of at most ${maxMs / 1_000}s, such as 100ms, 2s or 1m.`);
 }
 
-/** Whether it applies to deliveries of webhooks, instead of requests to the API. */
+/** Whether the fault affects webhook deliveries instead of API requests. */
 export function isOfWebhooks({ webhook, webhookDelayMs }: Fault): boolean {
   return (webhook ?? webhookDelayMs) !== undefined;
 }
 
 export type Code = keyof typeof errors;
 
-/** The code meant by a status without one: the one that a client usually meets. */
+/** Default code of a status that has several codes: the code that clients encounter most often. */
 const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
 
-/** The code that an operation responds with for a fault; undefined for a fault without one, and where it never does. */
+/** Returns the error code of a fault. Undefined if the fault has no error, or the operation never returns it. */
 export function codeOf(operation: Operation, { code, status }: Fault): Code | undefined {
   const possible = errorsOf(operation).filter((one) =>
     code === undefined ? errors[one].status === status : one === code,
@@ -236,7 +236,7 @@ export function codeOf(operation: Operation, { code, status }: Fault): Code | un
   return possible.find((one) => usualCodes.has(one)) ?? possible[0];
 }
 
-/** Why a fault can never happen to an operation; undefined if it can. */
+/** Returns the reason why a fault can never occur in an operation, or undefined if it can occur. */
 export function impossibilityOf(operation: Operation, fault: Fault): string | undefined {
   const { operationId, success } = operation;
   if (fault.status !== undefined && codeOf(operation, fault) === undefined) {
@@ -245,6 +245,6 @@ export function impossibilityOf(operation: Operation, fault: Fault): string | un
   }
   const needsBody = fault.slowBodyMs !== undefined || (fault.reply !== undefined && changesBody(fault.reply));
   if (needsBody && success.schema === undefined)
-    return `The success of ${operationId} has no body to change.`;
+    return `A successful ${operationId} has no response body to change.`;
   return undefined;
 }

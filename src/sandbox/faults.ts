@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../domain/bounded.ts';
 import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
 
-/** Cached values of `X-Sandbox`, whose count and random sequence continue from request to request. */
+/** Maximum number of cached `X-Sandbox` values. The cache keeps their counts and random sequences between requests. */
 const heldHeaders = 10_000;
 export const maxFaults = 100;
 
 export class AskedFault {
   readonly fault: Fault;
   hits = 0;
-  /** Accounts whose limits it has changed. */
+  /** Accounts that already have the changed limits. */
   readonly done = new Set<number>();
   #state: number;
 
@@ -18,19 +18,19 @@ export class AskedFault {
     this.#state = fault.seed;
   }
 
-  /** Undefined if unlimited. */
+  /** Remaining occurrences; undefined if unlimited. */
   get left(): number | undefined {
     return this.fault.times === undefined ? undefined : this.fault.times - this.hits;
   }
 
-  /** Whether it occurs in the next request. Each call draws a random number, in the order of the requests. */
+  /** Whether the fault occurs in the next request. Each call draws the next random number. */
   happens(): boolean {
     if (this.left === 0 || (this.fault.rate < 1 && this.#draw() >= this.fault.rate)) return false;
     this.hits++;
     return true;
   }
 
-  /** A number below 1, by the seed (mulberry32). */
+  /** Returns the next pseudorandom number from 0 to below 1 (mulberry32). */
   #draw(): number {
     this.#state = (this.#state + 0x6d2b_79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -39,10 +39,10 @@ export class AskedFault {
   }
 }
 
-/** The account whose requests are affected; undefined for all. */
+/** Id of the affected account; undefined for all accounts. */
 export type FaultScope = number | undefined;
 
-/** The active faults: of all requests, of an account's, and of single ones by their header. */
+/** The active faults: for all requests, for an account, and for single requests (from the `X-Sandbox` header). */
 export class Faults {
   readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
@@ -65,19 +65,21 @@ export class Faults {
     for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
   }
 
-  /** The faults of a request, in order of precedence: an account's before those of all. */
+  /** Returns the faults for a request in order of precedence: faults of the account, then faults for all accounts. */
   of(accountId: FaultScope): readonly AskedFault[] {
     const ofAll = this.#asked.get(undefined) ?? [];
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /** Equal headers of an account are one fault, so that `times` works. Throws `FaultError`. */
+  /** Equal headers of an account share one fault, so that `times` counts across requests. Throws `FaultError`. */
   inHeader(accountId: FaultScope, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);
     if (held !== undefined) return held;
     const fault = parseFault(text);
-    if (isOfWebhooks(fault)) throw new FaultError('Faults of webhooks are set with POST /sandbox/faults.');
+    if (isOfWebhooks(fault)) {
+      throw new FaultError('Faults of webhooks can be set only with POST /sandbox/faults.');
+    }
     const asked = new AskedFault(fault);
     this.#byHeader.set(id, asked);
     return asked;

@@ -5,7 +5,7 @@ import { minuteMs } from '../domain/clock.ts';
 import { lockFile } from '../storage/sqlite/sandbox.ts';
 
 const prefix = 'animal-store-sandbox-';
-/** Prefix of a folder that is being created; it is renamed within milliseconds. */
+/** Prefix of a new folder, which is renamed within milliseconds. */
 const newPrefix = 'animal-store-new-sandbox-';
 const abandonedAfterMs = minuteMs;
 
@@ -13,10 +13,10 @@ export interface Folder extends Disposable {
   readonly path: string;
 }
 
-/** Removed with its sandbox. A killed process leaves it without a lock, and the next sandbox removes it. */
+/** Creates a folder that is removed with its sandbox. After a killed process, the next sandbox removes it. */
 export function makeFolder(nowMs: number): Folder {
   const made = mkdtempSync(join(tmpdir(), newPrefix));
-  // Before the folder gets the prefix by which other processes look for abandoned ones.
+  // Locks the folder before the rename, because other processes search for abandoned folders by the final prefix.
   const lock = lockFile(lockOf(made));
   const path = made.replace(newPrefix, prefix);
   renameSync(made, path);
@@ -52,7 +52,7 @@ function removeUnlocked(path: string): void {
     using lock = lockFile(lockOf(path));
     if (lock !== undefined) remove(path);
   } catch {
-    // Another one is removing it.
+    // Another sandbox is removing the folder.
   }
 }
 

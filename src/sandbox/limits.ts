@@ -3,7 +3,7 @@ import type { SandboxStore } from '../storage/sqlite/sandbox.ts';
 import type { Caller } from '../storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 
-/** Sets counts and bans for a fault. They are real, so later responses follow from them by the service's rules. */
+/** Sets real counts and bans for a fault. The service then enforces them in later requests. */
 export class SandboxLimits {
   readonly #store: SandboxStore;
   readonly #clock: SandboxClock;
@@ -15,7 +15,7 @@ export class SandboxLimits {
     this.#rules = rules;
   }
 
-  /** Leaves this many requests of the minute after the current one, at most as many as the plan allows. */
+  /** Sets the remaining requests of this minute after the current request, at most the limit of the plan. */
   setRemaining({ accountId, quota }: Caller, remaining: number): void {
     const { minute, day } = this.#usage(accountId);
     const before = (limit: number) => Math.max(0, limit - remaining - 1);
@@ -25,7 +25,7 @@ export class SandboxLimits {
     });
   }
 
-  /** Exhausts the window, to end in `seconds` (default: unchanged). An exhausted window is unchanged. */
+  /** Exhausts the window. It ends in `seconds`, or at its usual end by default. Skips an exhausted window. */
   useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
     const usage = this.#usage(accountId);
     const [length, count] =
@@ -37,7 +37,7 @@ export class SandboxLimits {
 
   ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
     const { firstBanSeconds } = this.#rules;
-    // A ban is limited to the duration of its level.
+    // The level limits the duration of a ban, so a longer ban needs a higher level.
     const level = Math.max(0, Math.ceil(Math.log2(seconds / firstBanSeconds)));
     this.#store.ban(keyId, this.#now + seconds, level);
   }

@@ -1,4 +1,4 @@
-/** Requests under `/v1`: applies faults to them and records them. */
+/** Applies faults to requests under `/v1` and records the requests. */
 import type { Operation } from '../contract/operations.ts';
 import { Refusal } from '../contract/refusal.ts';
 import { fingerprint } from '../domain/key.ts';
@@ -25,7 +25,7 @@ interface MisbehaviorOptions {
   readonly faults: Faults;
   readonly requests: Requests;
   readonly quiet: Quiet;
-  /** Aborted when the sandbox ends, so that no response is delayed any longer. */
+  /** Aborted when the sandbox ends, to stop delaying responses. */
   readonly ending: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export class Misbehavior {
     this.#options = options;
   }
 
-  /** Responds to a request, with the fault from its header or from `POST /sandbox/faults`. */
+  /** Responds to a request and applies the fault from its header or from `POST /sandbox/faults`. */
   async answer(exchange: Exchange): Promise<Response> {
     const { incoming, context } = exchange;
     const { request, requestId, routed } = incoming;
@@ -76,7 +76,7 @@ export class Misbehavior {
     return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
   }
 
-  /** The fault that occurs in the request; the one in its header takes precedence. Throws `FaultError`. */
+  /** Returns the fault that occurs in the request. A fault in the header takes precedence. Throws `FaultError`. */
   #faultOf({ exchange: { incoming }, caller, operation, entry }: FaultedRequest): Fault | undefined {
     const { faults } = this.#options;
     const text = incoming.request.headers.get(faultHeader);
@@ -107,7 +107,7 @@ export class Misbehavior {
     }
     const response = await this.#replyTo(asked, fault);
     if (!(await isStaying()) || fault.cut === 'after') {
-      // Ends a stream.
+      // Canceling the body ends a stream.
       await response.body?.cancel();
       return cut(exchange);
     }
@@ -133,7 +133,7 @@ export class Misbehavior {
       if (code === 'rate_limit_exceeded') limits.useUp(caller, 'minute', retryAfter);
       if (code === 'daily_quota_exceeded') limits.useUp(caller, 'day', retryAfter);
     }
-    // Limits are real: the service itself refuses the request.
+    // The limits are real, so the service itself refuses the request.
     if (code === undefined || isLimit(code)) return exchange.answer();
     return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
@@ -143,7 +143,7 @@ function isOf(fault: Fault, operation: Operation | undefined): boolean {
   return fault.operation === undefined || fault.operation === operation?.operationId;
 }
 
-/** Whether a fault that is not from its header can occur in a request. */
+/** Whether a fault from `POST /sandbox/faults` can occur in a request. */
 function isFor(
   { fault, done }: AskedFault,
   operation: Operation | undefined,
@@ -152,7 +152,7 @@ function isFor(
   if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
   if (impossibilityOf(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
-  // Once: afterwards the account has these limits, and they run out.
+  // Changes the limits of an account only once. Later requests use them up.
   return caller !== undefined && !done.has(caller.accountId);
 }
 
@@ -166,7 +166,7 @@ function isLimit(code: Code): boolean {
 
 function noted(entry: RequestEntry, response: Response): Response {
   entry.status = response.status;
-  // Errors link to their page, whose name is the code.
+  // Errors link to their documentation page, which is named after the code.
   const code = /\/docs\/errors\/(\w+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1];
   entry.code = code === undefined ? null : (code as Code);
   return response;

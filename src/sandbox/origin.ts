@@ -1,26 +1,25 @@
-/** Access control of a sandbox: programs may control it, web pages may not. */
+/** Access control of a sandbox: programs can control it, web pages cannot. */
 import { isIP } from 'node:net';
 import { Refusal } from '../contract/refusal.ts';
 
-/** Host names that no web page has: those of this machine, and names without a dot, such as containers'. */
+/** Host names that no website can use: names of this machine, and names without a dot, such as names of containers. */
 const ownNames = /^(?:[\w-]+|(?:[\w-]+\.)*localhost|host\.docker\.internal)$/;
 
 /**
- * Refuses `host_unknown` for a name that another site could resolve to this machine (DNS rebinding), and
- * `cross_site_request` for requests that a browser sends for a page. Addresses are accepted, because they are not
- * resolved.
+ * Throws `host_unknown` for a name that a website could resolve to this machine (DNS rebinding), and
+ * `cross_site_request` for requests that a browser sends on behalf of a page. IP addresses are safe, because they need
+ * no name resolution.
  */
 export function checkOrigin({ headers }: Request): void {
   const name = (headers.get('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '');
   const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
   if (!isAddress && !ownNames.test(name)) {
-    const message =
-      'A sandbox is steered by its address, by localhost, or by a name without a dot. Send one of them as Host.';
+    const message = 'The Host of a sandbox must be an IP address, localhost, or a name without a dot.';
     throw new Refusal('host_unknown', { message });
   }
   const site = headers.get('sec-fetch-site') ?? 'none';
   if (headers.has('origin') || (site !== 'none' && site !== 'same-origin')) {
-    const message = 'No page may steer a sandbox. Do it with curl, or in the code of the test.';
+    const message = 'Web pages cannot control a sandbox. Use curl or the code of your test.';
     throw new Refusal('cross_site_request', { message });
   }
 }

@@ -1,7 +1,7 @@
-/** Responses that proxies in front of a service send or corrupt. */
+/** Responses that a proxy in front of the service would send or corrupt. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than the runtime takes to send the part of a body that it has. */
+/** Longer than the runtime takes to send the first part of a body. */
 const flushMs = 50;
 
 export const replyNames = [
@@ -16,7 +16,7 @@ export const replyNames = [
 
 export type ReplyName = (typeof replyNames)[number];
 
-/** Sent in place of a response, which then has no header of the service. */
+/** Titles of pages that replace the response. They have no headers of the service. */
 const pages: Readonly<Partial<Record<ReplyName, string>>> = {
   'html-502': '502 Bad Gateway',
   'html-503': '503 Service Temporarily Unavailable',
@@ -24,7 +24,7 @@ const pages: Readonly<Partial<Record<ReplyName, string>>> = {
   'html-404': '404 Not Found',
 };
 
-/** Whether the request is performed: not where the proxy responds without asking the service. */
+/** Whether the service processes the request. False if the proxy responds without forwarding it. */
 export function isPerformed(name: ReplyName): boolean {
   return name === 'html-504' || changesBody(name);
 }
@@ -33,7 +33,7 @@ export function changesBody(name: ReplyName): boolean {
   return name === 'wrong-type' || name === 'half-body';
 }
 
-/** The response for a client; `response` is the service's if it performed the request. */
+/** Returns the response for the client. `response` is the service's, if it processed the request. */
 export async function proxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
   const title = pages[name];
   // Ends a stream.
@@ -61,7 +61,7 @@ async function halved(response: Response): Promise<Response> {
         isSent = true;
         return controller.enqueue(half);
       }
-      // The runtime sends nothing of a body that fails before its first bytes have left.
+      // If a body fails before its first bytes are sent, the runtime sends none of it.
       await sleep(flushMs);
       controller.error();
     },

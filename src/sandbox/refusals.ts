@@ -6,16 +6,16 @@ import { refuse } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 
 interface RefusalOptions {
-  /** Seconds; defaults to the service's. */
+  /** Seconds; defaults to the value of the service. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
-  /** Discards requested failures, so that the log shows only real ones. */
+  /** Discards log entries of simulated failures, so that the log contains only real failures. */
   readonly quiet: Quiet;
 }
 
 export type Quiet = Pick<Exchange['context'], 'log' | 'outages'>;
 
-/** The service's response with a code. The request is admitted and counted like one that really fails in this way. */
+/** Responds with an error code. The request is admitted and counted like a request with a real error. */
 export async function refusedAs(
   exchange: Exchange,
   code: ErrorCode,
@@ -46,7 +46,7 @@ async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode)
   return refuse(context, incoming, admission, new Refusal(refusal));
 }
 
-/** Responds as if the address had exhausted its failures. It has not, because other clients share it. */
+/** Responds as if the address had too many failures. Its real count is unchanged, because other clients share it. */
 async function tooManyFailures(
   { context, incoming }: Exchange,
   secondsLeft: number,

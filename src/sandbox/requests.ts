@@ -5,7 +5,7 @@ export const maxRequests = 10_000;
 
 export interface RequestEntry {
   readonly number: number;
-  /** Arrival time by the sandbox's clock (ISO 8601). */
+  /** Arrival time on the sandbox's clock (ISO 8601). */
   readonly at: string;
   readonly method: string;
   readonly path: string;
@@ -13,13 +13,13 @@ export interface RequestEntry {
   readonly account: number | null;
   readonly plan: PlanName | null;
   readonly requestId: string;
-  /** Null until the response is sent, and if the connection was cut. */
+  /** Null until the response is sent, and if the connection was closed without a response. */
   status: number | null;
   code: ErrorCode | null;
   fault: string | null;
 }
 
-/** Some clients put their key into the URL. */
+/** Matches API keys, because some clients put their key in the URL. */
 const keys = /ask_\w*/g;
 
 export class Requests {
@@ -36,7 +36,7 @@ export class Requests {
       fault: null,
     };
     this.#entries.push(entry);
-    // Only occasionally, because removing the first entries moves all others.
+    // Trims the list only occasionally, because every trim copies it.
     if (this.#entries.length >= 2 * maxRequests) this.#entries = this.#entries.slice(-maxRequests);
     return entry;
   }

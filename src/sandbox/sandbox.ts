@@ -1,4 +1,4 @@
-/** The real service on a temporary store, with faults, a clock that can be advanced, and a record of requests. */
+/** Runs the real service on a temporary store, with faults, an adjustable clock and a log of requests. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -37,7 +37,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly accounts: readonly SandboxAccount[];
 }
 
-/** Starts a sandbox; disposing it removes its store. Throws like `startApp`, and what `fill` does. */
+/** Starts a sandbox. Disposing it removes its store. Throws the errors of `startApp` and `fill`. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   await checkHost(options.host, '--host');
   return start(options, undefined);
@@ -76,7 +76,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const store = started.use(new SandboxStore(files.data, files.start));
   const quietLog = log.child({}, { level: 'silent' });
   const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
-  // First, so that no message is delayed while the service stops.
+  // Disposed first, so that delayed messages do not keep the service from stopping.
   started.defer(() => ending.abort());
   const open = (onRequest: () => void) =>
     start({ ...options, port: 0 }, { start: files.start, accounts, onRequest });
@@ -100,7 +100,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   return { url: app.url, accounts, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** The settings of every sandbox: none is read from the environment, which may name a real store. */
+/** Returns the settings of a sandbox. It ignores the environment, which may contain the URL of a real store. */
 function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string): Config {
   return readConfig({
     HOST: host,
@@ -110,7 +110,7 @@ function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string
     ADMIN_PORT: 'off',
     DRAIN_SECONDS: '0',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
-    // Tests ask /readyz, and read the guides, more often than people.
+    // Tests request /readyz and the guides more often than people do.
     PUBLIC_REQUESTS_PER_MINUTE: '1000000000',
   });
 }
@@ -168,7 +168,7 @@ function middlewareOf(parts: Parts): Middleware {
     const path = pathOf(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
     const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.answer());
-    // Times in a response are compared with its date.
+    // Clients compare times in a response with its Date header.
     if (clock.advancedSeconds > 0) response.headers.set('Date', new Date(clock.now()).toUTCString());
     return response;
   };

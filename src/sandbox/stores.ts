@@ -1,11 +1,11 @@
-/** Isolated stores of a sandbox: the same initial contents, and nothing shared. */
+/** Isolated stores of a sandbox. They have equal initial contents and share no state. */
 import { Refusal } from '../contract/refusal.ts';
 import { minuteMs } from '../domain/clock.ts';
 import type { SandboxAccount } from './accounts.ts';
 
-/** Each has a writer thread and some MB of memory. */
+/** Limited because each store has a writer thread and uses several MB of memory. */
 export const maxStores = 50;
-/** A store without requests for this long is removed: its test has ended without removing it. */
+/** Idle time after which a store is removed, because its test ended without removing it. */
 export const idleMinutes = 10;
 const idleMs = idleMinutes * minuteMs;
 
@@ -25,7 +25,7 @@ interface Used {
   usedAt: number;
 }
 
-/** `open` starts a store, and calls `onRequest` with every request to it. */
+/** Opens a store that calls `onRequest` on every request. */
 type OpenAStore = (onRequest: () => void) => Promise<OpenStore>;
 
 export class Stores implements AsyncDisposable {
@@ -36,7 +36,7 @@ export class Stores implements AsyncDisposable {
   #opening = 0;
   #count = 0;
 
-  /** `now` is in milliseconds and never goes back. */
+  /** `now` returns monotonic milliseconds. */
   constructor(open: OpenAStore, now: () => number) {
     this.#open = open;
     this.#now = now;
@@ -44,7 +44,7 @@ export class Stores implements AsyncDisposable {
     this.#timer.unref();
   }
 
-  /** Refuses `service_unavailable` when there are too many. */
+  /** Throws `service_unavailable` if there are too many stores. */
   async create(): Promise<StoreEntry> {
     if (this.#stores.size + this.#opening >= maxStores) {
       const message = `There are ${maxStores} stores. Remove one with DELETE /sandbox/stores/{id}.`;

@@ -1,4 +1,4 @@
-/** Faults in deliveries to webhooks that receivers must handle. */
+/** Faults of webhook deliveries that receivers must handle. */
 import type { Storage } from '../storage/storage.ts';
 import type { Message, Send } from '../webhooks/attempt.ts';
 import type { SandboxClock } from './clock.ts';
@@ -6,9 +6,9 @@ import { held } from './connection.ts';
 import { type Fault, isOfWebhooks, maxHoldMs } from './fault.ts';
 import type { Faults } from './faults.ts';
 
-/** Receivers tolerate 5 minutes. */
+/** Older than the 5 minutes that receivers tolerate. */
 const oldMs = 10 * 60_000;
-/** Signs what no receiver accepts. */
+/** Secret for signatures that no receiver accepts. */
 const foreignSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;
 
 type Sent = ReturnType<Send>;
@@ -36,11 +36,11 @@ export class WebhookFaults {
   readonly #webhooks: () => Webhooks | undefined;
   readonly #ending: AbortSignal;
   readonly #inFlight = new Map<string, Sent>();
-  /** By webhook: aborted once the next message was sent. */
+  /** By webhook id. Aborted when the next message is sent, which ends the delay. */
   readonly #delayed = new Map<bigint, AbortController>();
   #resetting = new AbortController();
 
-  /** `ending` is aborted when the sandbox ends, so that no message is delayed any longer. */
+  /** `ending` is aborted when the sandbox ends, to stop delaying messages. */
   constructor({ faults, webhooks, clock, ending }: WebhookFaultsParts) {
     this.#faults = faults;
     this.#webhooks = webhooks;
@@ -48,7 +48,7 @@ export class WebhookFaults {
     this.#ending = ending;
   }
 
-  /** An attempt in flight is joined: its lease ends early when the clock is advanced. */
+  /** Joins an attempt in flight, because advancing the clock may end its lease early. */
   readonly around = (send: Send): Send => {
     return (message, nowMs, ended) => {
       const id = `${message.webhookId} ${message.eventId}`;
@@ -67,16 +67,13 @@ export class WebhookFaults {
     this.#delayed.clear();
   }
 
-  /**
-   * Whether its webhook still exists after a reset, because messages are leased in advance, and ids are
-   * reused.
-   */
+  /** Whether the webhook of a leased message still exists. After a reset, another webhook may have the same id. */
   async #isCurrent({ webhookId, secret }: Message): Promise<boolean> {
     const found = await this.#webhooks()?.find(webhookId);
     return found?.secret === secret || found?.formerSecret === secret;
   }
 
-  /** Receivers compare the timestamp with the clock of the machine, which is not advanced. */
+  /** Uses the time of the machine, because receivers compare the timestamp with their own clock. */
   #atMachineTime(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
     const advancedMs = this.#clock.advancedSeconds * 1_000;
     const { formerSecretUntil: until } = message;
@@ -86,7 +83,7 @@ export class WebhookFaults {
 
   async #attempt(attempt: Attempt): Sent {
     const { webhookId, accountId, eventId } = attempt.message;
-    // A test is sent at once.
+    // Test messages are sent immediately, so their webhook exists.
     if (typeof eventId === 'bigint' && !(await this.#isCurrent(attempt.message)))
       return { error: 'aborted', message: '', milliseconds: 0 };
     const earlier = this.#delayed.get(webhookId);

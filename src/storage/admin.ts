@@ -6,9 +6,9 @@ import type { Instance, ReportNumber } from '../tables/usage.ts';
 import type { EntityWrites } from './entity.ts';
 
 export interface AuditFilter {
-  /** Unix ms, this or later. */
+  /** Unix ms, inclusive. */
   readonly since?: number | undefined;
-  /** Unix ms, before this. */
+  /** Unix ms, exclusive. */
   readonly until?: number | undefined;
   readonly actor?: string | undefined;
   readonly object?: string | undefined;
@@ -24,9 +24,9 @@ export interface AuditStore {
 }
 
 export interface OutcomeCounts {
-  /** 2xx and 304. */
+  /** Responses with 2xx or 304. */
   readonly ok: number;
-  /** 4xx except for 429. */
+  /** Responses with 4xx except 429. */
   readonly refused: number;
   /** 429. */
   readonly limited: number;
@@ -35,7 +35,7 @@ export interface OutcomeCounts {
 }
 
 export interface MinuteUsage {
-  /** Unix ms of its beginning. */
+  /** Start of the period, Unix ms. */
   readonly minute: number;
   /** An operationId, or `none`. */
   readonly operation: string;
@@ -45,7 +45,7 @@ export interface MinuteUsage {
 }
 
 export interface LatencyUsage {
-  /** Unix ms of its beginning. */
+  /** Start of the period, Unix ms. */
   readonly minute: number;
   /** Bucket of `domain/latency.ts`. */
   readonly bucket: number;
@@ -61,7 +61,7 @@ export interface KeyUsage extends OutcomeCounts {
 }
 
 export interface UsagePeriod extends OutcomeCounts {
-  /** Unix ms of its beginning. */
+  /** Start of the period, Unix ms. */
   readonly from: number;
 }
 
@@ -116,17 +116,17 @@ export interface DayOfKey extends LastUse {
 }
 
 export interface UsageStore {
-  /** By minute, operation and code. */
+  /** Requests by minute, operation and code. */
   minutes(range: TimeRange): Awaitable<MinuteUsage[]>;
-  /** By step and code; steps without requests are omitted. */
+  /** Requests by step and code. Steps without requests are omitted. */
   counts(steps: Steps): Awaitable<StepCount[]>;
-  /** By step and bucket. */
+  /** Requests by step and latency bucket. */
   latencies(steps: Steps): Awaitable<StepLatency[]>;
-  /** By operation and code, of minutes or hours that begin in the range. */
+  /** Requests by operation and code, in the minutes or hours that begin in the range. */
   operations(range: TimeRange & Pick<Steps, 'by'>): Awaitable<OperationCount[]>;
-  /** By day and operation. */
+  /** Requests of a key by day and operation. */
   keyOperations(keyId: number, range: TimeRange): Awaitable<KeyOperation[]>;
-  /** By time. Periods without requests are omitted. */
+  /** Requests by period, in order. Periods without requests are omitted. */
   periods(owner: UsageOwner, resolution: UsageResolution, range: TimeRange): Awaitable<UsagePeriod[]>;
   /** The keys with the most requests, or the most of deprecated operations, in the days that begin in the range; most first. */
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Awaitable<KeyUsage[]>;
@@ -176,7 +176,7 @@ export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
   readonly latencies: readonly LatencyUsage[];
   readonly keys: readonly KeyHour[];
-  /** Repetitions of a report have the same number. */
+  /** Number of the report. A report that is sent again has the same number. */
   readonly number: ReportNumber;
   readonly instance: Instance;
 }
@@ -184,11 +184,11 @@ export interface UsageReport {
 /** Times before which usage is deleted, in Unix ms. */
 export interface UsageBounds {
   readonly minutes: number;
-  /** Bounds of requests and latency by hour, and of the operations of keys by day. */
+  /** Retention of requests and latency by hour, and of the operations of keys by day. */
   readonly history: number;
   readonly hours: number;
   readonly days: number;
-  /** A report that is repeated after its number was removed is counted twice. */
+  /** Retention of report numbers. A report that is sent again after its number was removed is counted twice. */
   readonly reports: number;
   readonly instances: number;
 }

@@ -10,7 +10,7 @@ export interface AnswerRow {
   readonly keptAt: bigint;
 }
 
-/** Expired answers deleted per insert. Above 1, so that the table shrinks. */
+/** Number of expired answers deleted per insert. Above 1, so that the table shrinks. */
 export const answerRemovalBatch = 4;
 
 export const answerPruneBatch = 1_000;

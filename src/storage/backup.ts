@@ -1,9 +1,9 @@
 /** The contents of a valid backup, as recorded by its maker and as found by a verification. */
 export interface BackupFacts {
-  /** Time at which it began, in Unix ms. It contains everything acknowledged before. */
+  /** Start of the backup, in Unix ms. The backup contains everything acknowledged earlier. */
   readonly createdAt: number;
   readonly madeBy: string;
-  /** Its store format, and the newest format that this version can serve. */
+  /** Store format of the backup, and the newest format that this version can serve. */
   readonly format: number;
   readonly newestFormat: number;
   readonly counts: Readonly<Record<string, number>>;
@@ -33,7 +33,7 @@ export class BackupError extends Error {
 }
 
 export interface VerifyOptions {
-  /** Aborts it and removes its file. */
+  /** Aborts the backup and removes its file. */
   readonly signal?: AbortSignal | undefined;
   /** Bytes written or read so far, and the total if it is known in advance. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -46,7 +46,7 @@ export interface MakeOptions extends VerifyOptions {
 
 /** Makes and verifies backups in other processes, so that this one is not blocked. Both reject with `BackupError`. */
 export interface BackupMaker {
-  /** The file appears under its name once it is complete and durable. */
+  /** Makes a backup. The file gets its name when it is complete and durable. */
   make(path: string, options: MakeOptions): Promise<BackupFacts>;
   verify(path: string, options?: VerifyOptions): Promise<Verified>;
 }
@@ -54,7 +54,7 @@ export interface BackupMaker {
 export interface NamedFile {
   readonly name: string;
   readonly bytes: number;
-  /** Time in its name, Unix ms to the second. */
+  /** Time in the name, Unix ms to the second. */
   readonly createdAt: number;
   readonly label: string | null;
   readonly verified: VerificationResult | null;
@@ -70,11 +70,11 @@ export interface VerificationResult {
 export interface BackupFolder {
   readonly path: string;
   list(): Promise<NamedFile[]>;
-  /** The file of a name that `list` could return; undefined for any other name. */
+  /** The path of a backup by its name; undefined for a name that `list` never returns. */
   pathOf(name: string): string | undefined;
   nameAt(now: number, label: string | null): string;
   noteVerified(name: string, result: VerificationResult): Promise<void>;
-  /** Creates the folder if it is missing, and removes the left-over files of a killed service. */
+  /** Creates the folder if it is missing, and removes unfinished files of a killed service. */
   make(): Promise<void>;
   /**
    * Removes all scheduled backups except for the latest `keep`, which include `latest`. Resolves with the names of the

@@ -196,7 +196,7 @@ async function pollVersions(runner: Runner, versions: SharedVersions, replicas?:
 }
 
 async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {
-  // A failure at this point does not prevent the start: /readyz reports it.
+  // A failure here does not prevent the start, because /readyz reports it.
   await poll().catch(() => undefined);
   return new PeriodicTask(pollIntervalMs, poll);
 }

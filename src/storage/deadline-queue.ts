@@ -12,13 +12,15 @@ interface DeadlineQueueOptions {
   readonly expiry?: { readonly intervalMs: number; readonly run: () => void };
 }
 
-/** Number of empty places before the oldest entry at which they are cut off. */
+/** Number of empty places before the oldest entry that triggers a compaction. */
 const cutOff = 256;
 
-/** A bounded queue of pending entries, oldest first. An entry leaves it when it is taken, answered or expired. */
+/**
+ * A bounded queue of pending entries, oldest first. An entry leaves the queue when it is taken, answered or expired.
+ */
 export class DeadlineQueue<Entry extends Pending> {
   readonly #options: DeadlineQueueOptions;
-  /** In the order of their numbers, with gaps for entries that have left. A map is three times as slow. */
+  /** Ordered by number, with gaps for entries that have left. A Map would be three times as slow. */
   readonly #entries: (Entry | undefined)[] = [];
   #base = 1;
   #head = 0;
@@ -74,7 +76,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return taken;
   }
 
-  /** Puts entries that were just taken back at the front. */
+  /** Returns entries that were just taken to the front. */
   requeue(entries: readonly Entry[]): void {
     this.#entries.splice(0, this.#head, ...entries);
     this.#base += this.#head - entries.length;
@@ -113,9 +115,7 @@ export class DeadlineQueue<Entry extends Pending> {
   }
 }
 
-/**
- * Runs work after unread replies in sockets have been processed. There are such replies after a long event-loop tick.
- */
+/** Runs work after replies that are still unread in sockets have been processed, as after a long event-loop tick. */
 export function afterUnreadReplies(work: () => void): void {
   setImmediate(() => setImmediate(work));
 }

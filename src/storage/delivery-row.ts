@@ -30,7 +30,7 @@ export interface LeasedRow {
   readonly createdAt: bigint;
 }
 
-/** Events that may become deliveries: some of those after `after`. */
+/** Some events after `after` that may become deliveries. */
 interface Portion {
   readonly after: bigint;
   readonly types: readonly string[];

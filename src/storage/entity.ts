@@ -4,7 +4,7 @@ import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn } from '../tables/table.ts
 
 export interface EntityFinds<T> {
   find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined>;
-  /** The row with these values of columns that the description names as a lookup. */
+  /** The row with these values in the columns of a described lookup. */
   findBy(
     lookup: LookupIn<T>,
     ...values: readonly (string | number | bigint)[]
@@ -17,15 +17,15 @@ export interface EntityFinds<T> {
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {
-  /** As `list`, by descending key: rows before the key `before`, the last one first. */
+  /** Like `list`, but by descending key: rows before the key `before`. */
   listNewest(before?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
   findMany(keys: readonly KeyIn<T>[]): Awaitable<RowIn<T>[]>;
 }
 
 export interface EntityWrites<T> extends EntityFinds<T> {
-  /** Adds a row, with the next id if its ids are counted. */
+  /** Adds a row. Assigns the next id if the table counts ids. */
   add(row: NewIn<T>): Awaitable<RowIn<T>>;
-  /** As `add`; undefined, with nothing added, if another row has the same values in a unique index. */
+  /** Like `add`. Adds nothing and returns undefined if another row has the same values in a unique index. */
   addUnique(row: NewIn<T>): Awaitable<RowIn<T> | undefined>;
   put(row: RowIn<T>): Awaitable<void>;
   update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void>;

@@ -3,14 +3,15 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import { DeadlineQueue, type Pending } from './deadline-queue.ts';
 import { StorageUnavailable, WriteUncertain } from './storage.ts';
 
-/** Maximum number of writes that wait for their commit. Further ones are refused immediately. */
+/** Maximum number of writes that wait for their commit. Further writes are refused immediately. */
 const maxQueueLength = 10_000;
 /** Maximum number of writes per transaction, so that none blocks the event loop for long. */
 const maxGroupSize = 1_000;
-/** A write with less than this fraction of its time-out left is refused. */
+/** A write with less than this fraction of its timeout left is refused. */
 const minShare = 0.05;
 /**
- * The expected duration of a commit is that of the fastest of this many groups, so that one stall refuses no writes.
+ * Number of recent groups. The fastest of them determines the expected duration of a commit, so that a single stall
+ * refuses no writes.
  */
 const recentGroups = 3;
 /** Maximum pause between groups that settle nothing. */
@@ -31,13 +32,13 @@ export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error:
 export type Commit<Item, Outcome> = (
   items: readonly Item[],
   dueAt: number,
-  /** Deadline of each. */
+  /** Deadline of each write. */
   duesAt: readonly number[],
 ) => Awaitable<readonly (Settled<Outcome> | undefined)[]>;
 
 export interface QueueFacts {
   readonly groups: number;
-  /** Writes in them, with those that failed individually. */
+  /** Number of their writes, including writes that failed individually. */
   readonly units: number;
   readonly seconds: number;
   readonly waiting: number;
@@ -46,7 +47,7 @@ export interface QueueFacts {
 /**
  * Commits concurrent writes as one group, one group after the other. Each write is answered after its group's commit.
  * If the commit fails, all writes of the group are rejected, except when the oldest timed out and nothing was changed:
- * then the others are retried. The time-out of a write begins with its arrival. If too little of it is left for a
+ * then the others are retried. The timeout of a write begins with its arrival. If too little of it is left for a
  * commit, the write is refused without a change.
  */
 export class GroupQueue<Item, Outcome> {
@@ -108,7 +109,7 @@ export class GroupQueue<Item, Outcome> {
     this.#running = undefined;
   }
 
-  /** At most half the time-out, so that a write that has not waited is always tried. */
+  /** At most half the timeout, so that a write that has not waited is always tried. */
   get #expectedMs(): number {
     return Math.min(...this.#recentMs, this.#timeoutMs / 2);
   }
@@ -143,7 +144,7 @@ export class GroupQueue<Item, Outcome> {
     } catch (error) {
       const now = performance.now();
       const isUnchanged = error instanceof StorageUnavailable && !(error instanceof WriteUncertain);
-      // The group timed out for its oldest write. The others may have time left.
+      // The oldest write of the group timed out. Other writes may have time left.
       const again = isUnchanged && now >= dueAt ? group.filter((each) => each.dueAt > now) : [];
       this.#waiting.requeue(again);
       for (const { reject } of group.slice(0, group.length - again.length)) reject(error);

@@ -12,13 +12,13 @@ export interface AccountBan extends Ban {
 
 export type LiftedBan = Omit<AccountBan, 'level'>;
 
-/** Stores the limits that outlive Redis. All methods reject with `StorageUnavailable` within the time-out. */
+/** Stores the limits that outlive Redis. All methods reject with `StorageUnavailable` within the timeout. */
 export interface LimitSnapshots {
   findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
   findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
   /** Bans that are in force at this Unix second. */
   listBans(second: number): Promise<readonly AccountBan[]>;
-  /** Several instances save the same account. Within a window, the higher count is kept, otherwise the later window. */
+  /** Several instances save the same account. Keeps the higher count within a window, and the later of two windows. */
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**
    * Saves bans of different keys. Several instances save the same ones: the later ban of a key is kept. A ban that was

@@ -14,13 +14,13 @@ export interface StorageOptions<All extends Units> extends Omit<StoreSettings<Al
   readonly create?: boolean;
   /** Thread that runs the units of work of an embedded store; defaults to this thread. */
   readonly writer?: WriterPlace;
-  /** Further settings of a store on PostgreSQL; undefined without Redis. */
+  /** Additional settings of a store on PostgreSQL; undefined without Redis. */
   readonly cluster?: ClusterSettings | undefined;
   /** Defaults to lines on standard error. */
   readonly notice?: Notice;
 }
 
-/** Opens the store of a URL. Throws `StorageUnusable` with a remedy. */
+/** Opens the store at a URL. Throws `StorageUnusable` with a remedy. */
 export async function openStorage<All extends Units>(options: StorageOptions<All>): Promise<Storage<All>> {
   const {
     url,

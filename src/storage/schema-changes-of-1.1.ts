@@ -162,7 +162,8 @@ export const changesOf11: readonly SchemaChange[] = [
     `,
   },
   {
-    // The embedded store reads a page again in less time than it takes to find out whether it changed.
+    // The embedded store does not need this, because reading a page again takes less time than checking whether it
+    // changed.
     postgres: `
     -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
     -- can miss it, such as an instance of an older version.

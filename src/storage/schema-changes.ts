@@ -9,8 +9,8 @@ const auditByOperation = `
 `;
 
 /**
- * Steps of both engines, after the earlier ones that each engine has separately. They are only ever appended, and never
- * changed.
+ * Migration steps of both engines. They follow the earlier, separate steps of each engine. Append new steps; never
+ * change existing ones.
  */
 export const schemaChanges: readonly SchemaChange[] = [
   ...changesOf11,
@@ -102,7 +102,7 @@ export const schemaChanges: readonly SchemaChange[] = [
     `,
   },
   {
-    // Operators search by the client's reference of an order.
+    // For searches of operators by the client's reference of an order.
     sqlite: 'CREATE INDEX orders_by_reference ON orders (reference) WHERE reference IS NOT NULL;',
     postgres:
       'CREATE INDEX orders_by_reference ON orders (reference COLLATE "C", id) WHERE reference IS NOT NULL;',

@@ -1,7 +1,7 @@
 import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
 import { RequiredVersions } from './required-versions.ts';
 
-/** Maximum age of cached data when Redis announces no change: versions from PostgreSQL are valid this long. */
+/** Maximum age of cached data if Redis announces no change. Versions read from PostgreSQL are valid for this time. */
 export const maxStaleMs = 1_000;
 
 /** Interval at which the versions are read from Redis and PostgreSQL without requests, in ms. */
@@ -23,7 +23,7 @@ export class SharedVersions {
   readonly required = new RequiredVersions();
   #now = versionsFrom(() => 1);
   #postgres = versionsFrom(() => 0);
-  /** The number of the last change that counted. */
+  /** The number of the last counted change. */
   readonly #counted: Record<Resource, number> = { ...versionsFrom(() => 0) };
   /** Time at which Redis last raised it (`performance.now()`). */
   readonly #redisRaised: Record<Resource, number> = { ...versionsFrom(() => 0) };
@@ -41,11 +41,11 @@ export class SharedVersions {
 
   applyRedis(shard: ReportedVersions, reported: Versions): Versions {
     const { lastReported } = shard;
-    // The hot path of every request: almost always, nothing has changed.
+    // This is the hot path of every request, and almost always nothing has changed.
     if (resources.every((what) => reported[what] === lastReported[what])) return this.#now;
     for (const what of resources) {
       const [before, now, counted] = [lastReported[what], reported[what], this.#counted[what]];
-      // A smaller number is from a shard that lost its memory, and may lack the last changes.
+      // A smaller number is from a shard that lost its data and may lack the last changes.
       if (now !== before) this.required.raise(what, now > before ? now : 0);
       if (now === before || now === counted || (before < now && now < counted)) continue;
       if (now > counted) {

@@ -86,7 +86,7 @@ export interface AccountFilter {
   readonly isClosed?: boolean | undefined;
 }
 
-/** A page of accounts begins after this one. With a name filter, accounts are ordered by their folded names. */
+/** The account after which a page begins. With a name filter, accounts are ordered by their folded names. */
 export type AccountPosition = Pick<Account, 'id' | 'name'>;
 
 export interface AccountStore extends EntityReads<typeof accounts> {
@@ -110,7 +110,7 @@ export interface Caller {
   readonly plan: PlanName;
   readonly quota: Quota;
   readonly scopes: ReadonlySet<Scope>;
-  /** Unix ms, `Infinity` for keys that never expire. */
+  /** Unix ms; `Infinity` for keys that never expire. */
   readonly expiresAt: number;
 }
 
@@ -164,11 +164,11 @@ export interface LimitStore {
   /** Returns the count of a request that failed with 503. */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
-  /** The same for an unknown key; undefined, with nothing counted, if `callersVersion` is no longer current. */
+  /** Like `fail`, for an unknown key. Counts nothing and returns undefined if `callersVersion` is no longer current. */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
-  /** Ends the ban and clears its strikes and level; false if the key is not banned. */
+  /** Ends the ban of a key and clears its strikes and level; false if the key is not banned. */
   lift(keyId: number): Awaitable<boolean>;
 }
 
@@ -181,7 +181,7 @@ export interface EventStore {
   list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
   /** Up to `limit` of the newest events, newest first. */
   newest(limit: number): Awaitable<StoredEvent[]>;
-  /** The highest assigned id, and the id from which on events are retained, which is one above it if there are none. */
+  /** The highest assigned id and the lowest retained id. Without events, the latter is one above the former. */
   bounds(): Awaitable<EventBounds>;
 }
 
@@ -217,7 +217,7 @@ export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unver
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening created the store; undefined for a store on a server. */
   readonly created?: boolean;
-  /** Encryption of the connections to its server, in words; undefined without a server. */
+  /** Description of the encryption of connections to the server; undefined without a server. */
   readonly encryption?: string;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
@@ -230,7 +230,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;
-  /** Reads for a counted request from read replicas that have every change it must show; undefined without replicas. */
+  /** Reads for a counted request from replicas that have every change it must show; undefined without replicas. */
   readonly replicated?: ReplicatedReads;
   readonly search: SearchStore;
   /** Facts about the store: engine, format, sizes, groups that this process committed. */
@@ -263,7 +263,7 @@ export interface Tables extends AsyncDisposable {
   count(table: Table): Promise<number>;
   /** Up to `limit` rows after this one, by ascending key. */
   rows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
-  /** Adds all of the rows, or none and returns the conflict. Ids assigned later are above theirs. */
+  /** Adds all rows, or adds none and returns the conflict. Ids assigned later are higher than the added ones. */
   add(table: Table, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
   /** Marks the store as the target of an unfinished copy, so that nothing else opens it, or as a finished one. */
   setUnfinished(isUnfinished: boolean): Promise<void>;

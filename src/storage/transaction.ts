@@ -33,7 +33,7 @@ export type EntityTransaction = {
   readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
 };
 
-/** Common values of the events of added rows, and the JSON of each after its id, which the store assigns. */
+/** Events of added rows: common values, and the JSON of each row without its id, which the store assigns. */
 export interface AddedEvents {
   readonly type: EventType;
   /** Unix ms. */
@@ -42,7 +42,7 @@ export interface AddedEvents {
 }
 
 export interface PetWrites {
-  /** Adds the animals, with ascending ids in their order. With `events`, each has one. */
+  /** Adds the animals and assigns ascending ids in their order. With `events`, adds an event for each. */
   add(pets: readonly NewPet[], events?: AddedEvents): Awaitable<Pet[]>;
   find(id: bigint): Awaitable<Pet | undefined>;
   /** Replaces `before`, which `find` returned, by `after`. */
@@ -66,7 +66,7 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Turns events into deliveries, and leases some that are due. */
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
-  /** Ends all leases, because their processes have ended. */
+  /** Ends all leases. Call this when their processes have ended. */
   release(now: number): Awaitable<void>;
   /** Removes the webhook's pending deliveries of events after `after`, except those in flight. */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
@@ -79,7 +79,7 @@ export interface AnswerKey {
   readonly key: string;
 }
 
-/** The response of a success, stored for repetitions of the same request (`Idempotency-Key`). */
+/** The response of a successful request, stored for its retries (`Idempotency-Key`). */
 export interface KeptAnswer extends AnswerKey {
   readonly request: string;
   readonly status: SuccessStatus;
@@ -89,7 +89,7 @@ export interface KeptAnswer extends AnswerKey {
   readonly keptAt: number;
 }
 
-/** A transaction is run again if another one has stored an answer since it searched for it. */
+/** The transaction runs again if another one has stored an answer since the search. */
 export interface AnswerWrites {
   /** Stored answers for each of these keys since `since` (Unix ms), in their order. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
@@ -113,11 +113,12 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
 }
 
 /**
- * A unit that never refuses, for all concurrent callers: one call of the transaction, which may become one statement.
+ * A unit that never throws a `Refusal`, run once for all concurrent callers: one call of the transaction, which may
+ * become one statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
-  /** It makes several calls of the transaction, each for all inputs. */
+  /** Whether it makes several calls of the transaction, each for all inputs. */
   readonly isSeveralCalls?: true;
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }

@@ -14,7 +14,9 @@ export interface Run {
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
 }
 
-/** The calls of a group in order: consecutive calls of a batch are one run, every other call is a separate run. */
+/**
+ * Divides the calls of a group, in order. Consecutive calls of a batch are one run; every other call is a separate run.
+ */
 export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   const runs: Run[] = [];
   for (let from = 0; from < calls.length; ) {

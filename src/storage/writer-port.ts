@@ -1,4 +1,4 @@
-/** Sends units of work over a port, from a process or thread that serves requests to the one that writes. */
+/** Sends units of work over a port, from a process or thread that serves requests to the writing process or thread. */
 import { Refusal } from '../contract/refusal.ts';
 import { DeadlineQueue, type Pending } from './deadline-queue.ts';
 import type { QueueFacts } from './group-queue.ts';
@@ -34,15 +34,15 @@ interface PendingWrite extends Pending {
   readonly resolve: (outcome: never) => void;
 }
 
-/** Id of a message that only reports whether writes work, and belongs to no call. */
+/** Id of a message that belongs to no call and only reports whether writes succeed. */
 const statusOnlyId = 0;
-/** Maximum number of writes in flight. Further ones are refused immediately. */
+/** Maximum number of writes in flight. Further writes are refused immediately. */
 const maxPending = 10_000;
-/** Time-out of a write whose commit is blocked by the disk. */
+/** Timeout of a write whose commit is blocked by the disk. */
 const answerWithinMs = 10_000;
 const checkIntervalMs = 500;
 
-/** Sends units of work to the other end of a port. Those of an event-loop tick share a message. */
+/** Sends units of work to the other end of a port. Units of the same event-loop tick share a message. */
 export class PortWriter implements Writer<Units> {
   readonly #port: Port;
   readonly #outage: Outage;
@@ -53,7 +53,7 @@ export class PortWriter implements Writer<Units> {
   });
   #calls: SentCall[] = [];
   #idle: (() => void)[] = [];
-  /** Reason for which writes are refused immediately: the writer does not respond, or has ended. */
+  /** Reason why writes are refused immediately: the writer does not respond, or has ended. */
   #silence: string | undefined;
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
@@ -180,7 +180,7 @@ export class WriteServer {
     return { [Symbol.dispose]: () => this.#ports.delete(port) };
   }
 
-  /** Notifies all other ports when writes begin to fail, and when they work again. */
+  /** Notifies all other ports when writes begin to fail, and when they succeed again. */
   #note(outcome: SentOutcome, sender: Port): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
     if (failure?.kind === 'refusal' || failure?.kind === 'error') return;

@@ -2,7 +2,7 @@
 import type { Port } from '../storage/storage.ts';
 
 export interface Start {
-  /** The supervisor's settings, so that a worker started later has the same ones. */
+  /** The supervisor's settings, so that a worker started later has the same settings. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly worker: number;
   readonly workers: number;
@@ -17,7 +17,7 @@ export interface Listening {
   readonly port: number;
 }
 
-/** Reason for which a worker cannot serve. `code` is a system error, such as `EADDRINUSE`. */
+/** Reason why a worker cannot serve. `code` is a system error, such as `EADDRINUSE`. */
 export interface Failure {
   readonly message: string;
   readonly code?: string | undefined;

@@ -8,10 +8,10 @@ import { WorkerProcess } from './worker-process.ts';
 const firstPauseMs = 100;
 const maxPauseMs = 30_000;
 
-/** A worker hangs if it misses `maxMissed` consecutive questions, each until the next. */
+/** A worker hangs if it has not answered `maxMissed` consecutive questions, each before the next one. */
 export interface Heartbeat {
   readonly everyMs: number;
-  /** A number instead of a time, because no worker can answer while the machine is suspended. */
+  /** A count instead of a duration, because no worker can answer while the machine is suspended. */
   readonly maxMissed: number;
 }
 
@@ -59,7 +59,7 @@ export class Supervisor {
     return listening;
   }
 
-  /** The workers' answers to a question, by their numbers, without those that do not answer in time. */
+  /** The workers' answers to a question by worker number, without workers that do not answer in time. */
   async ask(question: unknown, withinMs: number): Promise<ReadonlyMap<number, unknown>> {
     const serving = [...this.#workers].filter(([, { hasServed }]) => hasServed);
     const answers = await Promise.all(
@@ -73,7 +73,7 @@ export class Supervisor {
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
   }
 
-  /** Lets all workers drain and end. Kills those that exceed the time, or do not serve yet. */
+  /** Lets all workers drain and end. Kills workers that exceed the time or do not serve yet. */
   async stop(withinMs: number): Promise<void> {
     this.#stopping.abort();
     const endings = [...this.#workers].map(async ([number, worker]) => {
@@ -118,7 +118,7 @@ export class Supervisor {
   }
 
   /**
-   * Kills a worker that hangs: its share of the connections would wait forever. Returns when the worker ends or is
+   * Kills a worker that hangs, because its share of the connections would wait forever. Returns when the worker ends or is
    * stopped.
    */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {

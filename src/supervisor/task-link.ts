@@ -14,7 +14,7 @@ export async function answerTask(
   process.once('disconnect', () => received.reject(new Error('The process that asked is gone.')));
   const task = await received.promise;
   const answer = await work(task);
-  // The task may have blocked the event loop: a disconnect is noticed only now.
+  // The task may have blocked the event loop, so a disconnect may be noticed only now.
   await new Promise((heard) => setImmediate(heard));
   if (!process.connected) return lost(task);
   process.send(answer);

@@ -60,7 +60,7 @@ export class WorkerProcess {
         ipc: receive,
       });
     } catch (error) {
-      // Out of memory, processes or descriptors.
+      // The system is out of memory, processes or descriptors.
       reject(error);
     }
     this.pid = this.#process?.pid;
@@ -103,7 +103,7 @@ export class WorkerProcess {
     try {
       this.#process?.send(message);
     } catch {
-      // The process has ended, which `ended` reports.
+      // The process has ended; `ended` reports it.
     }
   }
 }

@@ -22,7 +22,7 @@ export interface Account {
   readonly createdAt: number;
   /** Unix ms; `null` while it is open. The keys of a closed account have no caller. */
   readonly closedAt: number | null;
-  /** Of operators, for operators. */
+  /** Note by operators, not visible to clients. */
   readonly note: string | null;
 }
 
@@ -33,7 +33,7 @@ export interface Key {
   readonly accountId: number;
   readonly name: string;
   readonly lastFour: string;
-  /** In the order of `scopes`, each once. */
+  /** In the order of `scopes`, without duplicates. */
   readonly scopes: readonly Scope[];
   /** Unix ms; `null`: never. */
   readonly createdAt: number;

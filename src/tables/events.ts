@@ -2,8 +2,8 @@ import type { EventType } from '../domain/event-type.ts';
 import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
 
 /**
- * Ids that a restore skips: more than the replaced store can have recorded since the backup. With the ids that its readers
- * have seen, new events would be skipped by readers, and dropped as duplicates by receivers of webhooks.
+ * Number of ids that a restore skips: more than the replaced store can have recorded since the backup. Readers would
+ * skip new events with ids that they have already seen, and webhook receivers would drop them as duplicates.
  */
 export const restoreGap = 1_000_000_000;
 
@@ -22,7 +22,7 @@ export const events = table(
     ),
     /** The resource as JSON. */
     data: text,
-    /** The only account that may read it; null if all may. */
+    /** The only account that may read the event; null if all accounts may. */
     accountId: nullable(integer),
     /** Unix ms. */
     createdAt: integer,

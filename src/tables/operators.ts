@@ -36,7 +36,7 @@ export const operators = table(
 );
 
 export interface Session {
-  /** SHA-256 over its secrets. */
+  /** SHA-256 of the session's secrets. */
   readonly fingerprint: string;
   /** Undefined for a session that began with a one-time code. */
   readonly operatorId?: number | undefined;
@@ -68,13 +68,13 @@ export interface AuditEntry {
   readonly id: bigint;
   /** Unix ms. */
   readonly at: number;
-  /** As `actorText` writes it. */
+  /** Actor, as text (`actorText`). */
   readonly actor: string;
   /** The unit of work, such as `updateAccount`. */
   readonly operation: string;
   /** The changed object, such as `account:7`. */
   readonly object: string;
-  /** JSON; `null` for nothing. */
+  /** JSON of the object before the change; `null` if it did not exist. */
   readonly before: string | null;
   readonly after: string | null;
 }

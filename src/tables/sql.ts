@@ -31,7 +31,7 @@ export function selection({ columns }: Table): string {
 }
 
 /**
- * Converts rows of `selection` in place: nothing else refers to them. Rows that need no conversion cost
+ * Converts rows of `selection` in place, because nothing else refers to them. Rows that need no conversion cost
  * nothing.
  */
 export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
@@ -54,7 +54,7 @@ export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: 
   return (found) => found.map(rowOf);
 }
 
-/** The columns that are stored of all or a part of a row, in the order of the description, with their values. */
+/** The stored columns of a whole or partial row with their values, in the order of the description. */
 export function storedValues(table: Table, row: object): (SqlColumn & { readonly value: SqlValue })[] {
   const shaped: Readonly<Record<string, unknown>> = table.shape
     ? table.shape.write(row as never)
@@ -115,7 +115,7 @@ export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
   throw new Error(`The table "${table.name}" has no index for a list filtered by ${filtered.join(' and ')}.`);
 }
 
-/** The filters of a list that are set, in the order of the description. */
+/** The set filters of a list, in the order of the description. */
 export function setFilters(table: Table, filter: Readonly<Record<string, unknown>> | undefined): string[] {
   return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
 }

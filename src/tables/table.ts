@@ -4,7 +4,7 @@
  */
 import type { Resource } from '../domain/resources.ts';
 
-/** A value as SQL stores it. SQLite stores a boolean as 0 or 1. */
+/** A value in SQL. SQLite stores a boolean as 0 or 1. */
 export type SqlValue = bigint | number | string | boolean | null;
 
 export type SqlType = 'integer' | 'text' | 'boolean';
@@ -99,9 +99,9 @@ interface Description<C extends Columns> {
   readonly isCounted?: boolean;
   /** Lists begin with the highest key. */
   readonly isNewestFirst?: boolean;
-  /** Indexes that lists are read by: rows with equal values, by the key, which follows these columns. */
+  /** Indexes for lists: rows with equal values in these columns, ordered by the key. */
   readonly indexes?: readonly (readonly (keyof C & string)[])[];
-  /** Columns that lists are filtered by, in any combination; each combination needs an index. */
+  /** Columns by which lists can be filtered, in any combination. Each combination needs an index. */
   readonly filters?: readonly (keyof C & string)[];
   readonly lookups?: Readonly<Record<string, Lookup<keyof C & string>>>;
   /** Columns that the schema requires to have the key of another table. */
@@ -130,7 +130,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly notCopied: string | undefined;
   /** Converts read and stored rows whose shape differs from the columns. */
   readonly shape?: Shape<Row, New> | undefined;
-  /** No value: carries the types. */
+  /** Never has a value; only carries types. */
   readonly types?: { readonly filter: Filter; readonly lookup: LookupName };
 }
 

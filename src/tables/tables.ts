@@ -21,7 +21,7 @@ import {
 } from './usage.ts';
 import { deliveries, webhooks } from './webhooks.ts';
 
-/** The highest id that each table assigned. First, so that `copy` never reuses the id of a deleted row. */
+/** The highest id that each table has assigned. Copied first, so that a copy never reuses the id of a deleted row. */
 const counters = table('counters', { name: text, last: int64 }, { key: ['name'] });
 
 const counts = { available: integer, pending: integer, sold: integer } as const;

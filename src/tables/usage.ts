@@ -17,7 +17,7 @@ export const usageMinutes = table(
   { key: ['minute', 'operation', 'code'] },
 );
 
-/** The same by hour, for as long as a history is shown. */
+/** Usage by hour, retained for the length of the history. */
 export const usageOperationHours = table(
   'usage_operation_hours',
   { hour: integer, operation: text, code: text, requests: integer },
@@ -62,7 +62,7 @@ export interface Instance {
   readonly version: string;
   /** Unix ms. */
   readonly startedAt: number;
-  /** Unix ms; 0 after an orderly stop. */
+  /** Unix ms of the last heartbeat; 0 after a clean stop. */
   readonly seenAt: number;
 }
 

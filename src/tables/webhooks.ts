@@ -21,7 +21,7 @@ export const webhooks = table(
     formerSecretUntil: optional(integer),
     /** The last event for which deliveries were created. */
     position: int64,
-    /** When a delivery last succeeded, to the minute. */
+    /** Time of the last successful delivery, to the minute. */
     succeededAt: optional(integer),
     createdAt: integer,
   },
@@ -42,7 +42,7 @@ export const deliveries = table(
     eventId: int64,
     type: oneOf<EventType>(eventTypes),
     status: oneOf<DeliveryStatus>(deliveryStatuses),
-    /** JSON in its public form. */
+    /** JSON of the attempts in their public form. */
     attempts: text,
     nextAttemptAt: optional(integer),
     leasedUntil: optional(integer),

@@ -9,7 +9,7 @@ const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 /** A public IPv4 address that serves metadata to every virtual machine of Azure. */
 const azureMetadata = '168.63.129.16';
 
-/** Names of the ranges of `ipaddr.js`; others are reserved. */
+/** Names of the address ranges of `ipaddr.js`. Other ranges are reserved. */
 const words: Readonly<Record<string, string>> = {
   unspecified: 'unspecified',
   broadcast: 'broadcast',

@@ -15,7 +15,7 @@ export interface Message extends SealedSecrets {
   readonly webhookId: bigint;
   readonly accountId: number;
   readonly url: string;
-  /** Without the prefix of `webhook-id`. */
+  /** Id of the event, without the prefix of `webhook-id`. */
   readonly eventId: bigint | string;
   readonly body: string;
 }
@@ -70,7 +70,7 @@ interface Instants {
   readonly now: number;
   /** When a delivery whose secret cannot be decrypted is due again. */
   readonly secretRetryAt: number;
-  /** From 0 to below 1. */
+  /** A random number from 0 to below 1. */
   readonly random: number;
 }
 
@@ -82,7 +82,7 @@ interface Judged {
   readonly disabled?: { readonly reason: string; readonly since: number | undefined };
 }
 
-/** The result of a delivery. One whose attempt was aborted is due again; one whose secret cannot be decrypted waits. */
+/** The result of a delivery. After an aborted attempt, it is due again; without a readable secret, it waits. */
 export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
   const { now, secretRetryAt, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
@@ -128,7 +128,7 @@ function redirectError(status: number): { error?: string } {
   return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
 }
 
-/** Messages about a URL are preceded by its name. */
+/** The text of an error. Messages about a URL are predicates, so "The URL" precedes them. */
 export function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();

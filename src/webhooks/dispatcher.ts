@@ -20,8 +20,8 @@ const latestStartMs = 20_000;
 /** Deliveries of a receiver that responds within this time are leased in advance. */
 const fastMs = 1_000;
 /**
- * Interval of attempts for a webhook whose secret this process cannot decrypt. Its deliveries stay due, for a process that
- * has the key.
+ * Interval of attempts for a webhook whose secret this process cannot decrypt. Its deliveries stay due, because another
+ * process may have the key.
  */
 const secretRetryMs = 60_000;
 /** Interval of checks for retries, and for events while no process listens to them. */
@@ -32,12 +32,14 @@ const stopWithinMs = 3_000;
 /** The store operations needed for sending. */
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
-  /** Called first if no other process sends, because remaining leases belong to a crashed process. */
+  /**
+   * Releases all leases. Called first if no other process sends, because remaining leases belong to a crashed process.
+   */
   readonly release?: () => Promise<unknown>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
-  /** The events in the sent form, without expired ones. */
+  /** The events as request bodies, without expired events. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
-  /** Disables it unless a delivery succeeded since then (Unix ms). */
+  /** Disables the webhook unless a delivery succeeded since then (Unix ms). */
   disable(webhookId: bigint, reason: string, since: number | undefined): Promise<unknown>;
 }
 
@@ -45,9 +47,9 @@ interface DispatcherOptions {
   readonly store: DeliveryStore;
   readonly send: Send;
   readonly clock: Clock;
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
-  /** Calls `wake` when there are new events. Called again with every check. */
+  /** Calls `wake` when there are new events. Runs again with every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;

@@ -5,7 +5,7 @@ import type { Network } from '../domain/address.ts';
 import { parseEndpoint } from '../domain/endpoint.ts';
 import { isAllowed, reasonAgainst } from './addresses.ts';
 
-/** Resolves a host name to all of its addresses; rejects, or returns none, if it has none. */
+/** Resolves a host name to all of its addresses. Rejects or returns an empty list if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface Routes {
@@ -15,8 +15,8 @@ export interface Routes {
 }
 
 /**
- * The system's resolver, with the addresses of its hosts file. c-ares needs no thread. getaddrinfo occupies
- * one of a few, so unresponsive name servers would delay all other endpoints and file operations.
+ * The system's resolver, including its hosts file. It uses c-ares, which needs no thread. getaddrinfo would occupy one
+ * of a few threads, so unresponsive name servers would delay other endpoints and file operations.
  */
 export const systemResolve: Resolve = async (hostname) => {
   const found = await dns.lookup(hostname, process.platform === 'win32' ? {} : { backend: 'c-ares' });
@@ -32,8 +32,8 @@ export interface Inward {
 }
 
 /**
- * The mistake in the URL of a webhook, as a predicate ("must be …"); undefined if it is valid. `noticed` gets
- * the address, which the message omits.
+ * The mistake in the URL of a webhook, as a predicate ("must be …"); undefined if it is valid. `noticed` receives the
+ * address, which the message omits.
  */
 export async function mistakeInEndpoint(
   text: string,

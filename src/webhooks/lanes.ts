@@ -12,19 +12,19 @@ interface Lane {
   readonly waiting: Loaded[];
 }
 
-/** Fast receivers that are remembered. */
+/** Maximum number of fast receivers in memory. */
 const maxFast = 100;
-/** Suspended webhooks, which are part of every request to the store. */
+/** Maximum number of suspended webhooks, because every request to the store lists them. */
 const maxSuspended = 1_000;
 
 export class Lanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
-   * Webhooks whose last attempt succeeded within a second, latest last. They outlive the lanes, because a
+   * Webhooks whose last attempt succeeded within a second, the latest last. They outlive the lanes, because a
    * lane that is empty at each lease would never get more than four at a time.
    */
   readonly #fast = new Set<bigint>();
-  /** Webhooks of which no deliveries are leased until an instant (Unix ms), the earliest first. */
+  /** Suspended webhooks with the end of their suspension (Unix ms), the earliest first. */
   readonly #suspended = new Map<bigint, number>();
   /** Deliveries in flight and waiting. */
   #taken = 0;
@@ -33,7 +33,7 @@ export class Lanes {
     return maxInFlight.perProcess - this.#taken;
   }
 
-  /** Free capacity per webhook with deliveries, and none of suspended ones. */
+  /** Free capacity per webhook with deliveries; 0 for suspended webhooks. */
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {

@@ -10,7 +10,7 @@ export const attemptDelaysMs: readonly number[] = [
 const jitter = 0.1;
 const maxRetryAfterSeconds = dayMs / 1_000;
 
-/** The result that retries depend on: a response, or an exchange without one. */
+/** Result of an attempt: a response, or an exchange without a response. */
 export interface Attempt {
   readonly status?: number;
   readonly retryAfterSeconds?: number;

@@ -23,7 +23,7 @@ export function sealSecret(secret: string, [key]: SecretKeys, randomBytes: Rando
   return prefix + sealed.toString('base64');
 }
 
-/** Throws `SecretUnreadable` for an encrypted secret that no key opens. */
+/** Throws `SecretUnreadable` if no key decrypts the secret. */
 export function openSecret(stored: string, keys: SecretKeys): string {
   if (!stored.startsWith(prefix)) return stored;
   const secret = decryptedWithAny(stored, keys);
@@ -35,7 +35,7 @@ export function openSecret(stored: string, keys: SecretKeys): string {
   );
 }
 
-/** A stored secret sealed with the first key, unchanged if it already is; undefined if no key opens it. */
+/** Encrypts a stored secret with the first key, if it is not already; undefined if no key decrypts it. */
 export function renewSecret(stored: string, keys: SecretKeys, randomBytes: RandomBytes): string | undefined {
   const [first] = keys;
   const isSealed = stored.startsWith(prefix);

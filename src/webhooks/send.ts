@@ -11,18 +11,18 @@ import { parseRetryAfter } from './retries.ts';
 const defaultTimeoutMs = 15_000;
 const maxHeaderBytes = 16_384;
 const maxIdleEndpoints = 64;
-/** Addresses of a name. Each is tried only if the connection to the previous one was refused. */
+/** Maximum number of addresses of a name. Each is tried only if the connection to the previous one was refused. */
 const maxAddresses = 4;
 const idleConnections = { keepAlive: true, timeout: 2_000, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 const userAgent = `AnimalStore/${packageJson.version}`;
 
 export interface Delivery {
   readonly url: string;
-  /** Besides Host, User-Agent, Content-Type and Content-Length. */
+  /** Headers in addition to Host, User-Agent, Content-Type and Content-Length. */
   readonly headers: Readonly<Record<string, string>>;
   /** A JSON body. */
   readonly body: string | Uint8Array;
-  /** Of the whole delivery, from the resolution of the host to the end of the body. */
+  /** Timeout of the whole delivery, from the resolution of the host to the end of the body. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -32,7 +32,7 @@ export interface Answer {
   readonly milliseconds: number;
   /** The first 1,024 bytes that arrived, as text. */
   readonly body: string;
-  /** At most a day. */
+  /** Seconds of Retry-After, at most a day. */
   readonly retryAfterSeconds: number | undefined;
 }
 

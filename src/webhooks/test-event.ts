@@ -3,7 +3,7 @@ import type { WebhookTest } from '../contract/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { errorText, type Send } from './attempt.ts';
 
-/** Its secrets are sealed. */
+/** The tested webhook, with sealed secrets. */
 export interface TestedWebhook {
   readonly id: bigint;
   readonly accountId: number;

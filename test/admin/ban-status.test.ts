@@ -16,7 +16,7 @@ async function tenant() {
   const send = async (times: number) => {
     for (let sent = 0; sent < times; sent++) await app.call('GET', '/pets', { key });
   };
-  /** Uses the minute up, and waits until later requests are strikes. */
+  /** Exhausts the minute limit, and waits until further requests are strikes. */
   const exhaust = async () => {
     await send(2);
     app.clock.advance(2);

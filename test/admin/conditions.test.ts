@@ -1,4 +1,4 @@
-/** Two operators who change the same thing. */
+/** Concurrent changes of an object by two operators. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';

@@ -1,4 +1,4 @@
-/** Events as operators read them: of all types and accounts. */
+/** Events for operators: of all types and accounts. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { openStorage } from '../../src/storage/open.ts';

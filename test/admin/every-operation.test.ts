@@ -24,11 +24,11 @@ const viewerSession = await signIn(app, viewer.token);
 let networks = 0;
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${networks & 255}` });
 
-/** The operation's address, with a 1 for every parameter. */
+/** The target of an operation, with 1 for every parameter. */
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
 const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
 
-/** The element in turn, so that every kind is tried with some operation. */
+/** Selects the elements in turn, so that every kind is tried with some operation. */
 const inTurn = <T>(kinds: readonly T[], turn: number) => kinds[turn % kinds.length] ?? expect.unreachable();
 
 const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(operation));
@@ -45,7 +45,7 @@ test('every change except verifying a backup requires an admin, and every read a
   ]);
   const reads = allAdminOperations.filter(isRead);
   const adminsReads = reads.filter((operation) => roleOf(operation) !== 'viewer');
-  // Contains the whole store.
+  // A backup contains the whole store.
   expect(adminsReads.map(({ operationId }) => operationId)).toEqual(['downloadBackup']);
 });
 

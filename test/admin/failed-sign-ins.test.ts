@@ -70,7 +70,7 @@ describe('the body of a sign-in', () => {
   });
 });
 
-/** Uses up the guesses of an address. */
+/** Exhausts the failed sign-ins of an address. */
 async function exhaust(app: TestApp, address: string): Promise<void> {
   for (let count = 0; count < 10; count++)
     await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() });

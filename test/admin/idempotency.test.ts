@@ -1,4 +1,4 @@
-/** Requests of operators that are done once, however often they come. */
+/** Requests of operators are performed once, even if they are repeated. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ const other = await addOperator(app, 'admin');
 const { account } = await app.tenant('pro');
 
 let keysMade = 0;
-/** An Idempotency-Key that no other request of the tests has. */
+/** Creates a unique Idempotency-Key. */
 const makeKey = () => `key-${String(++keysMade).padStart(32, '0')}`;
 
 interface Sent {
@@ -31,7 +31,7 @@ const issue = (sent: Sent) => post('/accounts/1/keys', { body: { name: 'till' },
 const keys = async () => (await callAdmin(app, 'GET', '/keys?limit=100', { token })).body as unknown[];
 const entries = async () => (await app.app.admin.storage.audit.list(undefined, 10_000, {})).length;
 
-/** Everything that the answers kept by the store say. */
+/** The text of all stored answers. */
 function stored(): string {
   using database = new Database(app.config.databaseUrl.replace('sqlite:', ''), { readonly: true });
   return JSON.stringify(database.query('SELECT * FROM idempotent_answers').all());

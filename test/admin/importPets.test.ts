@@ -108,7 +108,7 @@ describe('an import in progress', () => {
       body: file,
       ...(signal && { signal }),
     });
-    // An aborted request may be rejected before the test looks at it.
+    // An aborted request may be rejected before the test awaits it.
     sent.catch(() => undefined);
     await until(async () => (await list())[0]?.state === 'running');
     const [listed] = await list();
@@ -141,7 +141,7 @@ describe('an import in progress', () => {
       'by closing its connection',
       async (_id: number, closing: AbortController) => {
         closing.abort();
-        // Client and service share an event loop: it has seen the connection close before these are answered.
+        // Client and service share an event loop, so it notices the closed connection before it answers these requests.
         for (let look = 0; look < 20; look++) await list();
       },
     ],
@@ -245,7 +245,7 @@ test('all rejected rows are counted, and the first 10,000 are returned', async (
 
 test('an upload that cannot be stored fails with a 503 that names the temporary folder and the remedy', async () => {
   const { TMPDIR } = process.env;
-  // A file, below which no folder can be made.
+  // A file, in which no folder can be created.
   process.env.TMPDIR = import.meta.path;
   try {
     const { status, code, text } = await send(header + rows(1, 'unstored'));

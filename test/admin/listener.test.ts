@@ -21,9 +21,7 @@ test("the admin API listens on the port after the service's, and only on this ma
 test('it does not listen for other machines without ADMIN_ORIGIN, and the message states the reason and the remedy', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'admin.internal']) {
     expect(() => readConfig({ ADMIN_HOST: host })).toThrow(
-      new RegExp(
-        `ADMIN_ORIGIN must be set when ADMIN_HOST is ${host}: .* in the clear\\. Put a proxy with TLS`,
-      ),
+      new RegExp(`ADMIN_ORIGIN must be set when ADMIN_HOST is ${host}: .* in clear text\\. Put a TLS proxy`),
     );
     const ADMIN_ORIGIN = 'https://admin.example.com';
     expect(adminOf({ ADMIN_HOST: host, ADMIN_ORIGIN })).toMatchObject({ host, origin: ADMIN_ORIGIN });
@@ -34,12 +32,10 @@ test('it does not listen for other machines without ADMIN_ORIGIN, and the messag
 });
 
 test("the admin API does not share the service's port", () => {
-  expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must be another port');
+  expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must differ from PORT');
 });
 
-/**
- * A port on which another listener already listens, and which it would share.
- */
+/** A port of another listener, which would allow sharing. */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {
     const port = likelyFreePort();

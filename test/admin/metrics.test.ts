@@ -31,7 +31,7 @@ async function useInEveryWay(app: TestApp): Promise<void> {
   await app.call('GET', '/pets', { key: null });
 }
 
-/** All metrics that there can be: of an embedded store, and of servers. */
+/** All possible metrics: of an embedded store and of servers. */
 const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
 const all: readonly Metric[] = metricsOf({
   processes: [
@@ -85,7 +85,7 @@ describe('/metrics', () => {
       expect(help).toEndWith('.');
       expect(metrics.length).toBeGreaterThan(0);
     }
-    // A line ends every text, and each sample is there once.
+    // The text ends with a line feed, and each sample occurs once.
     expect(text).toEndWith('\n');
     const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(samplesIn(text).size).toBe(samples.length);

@@ -1,4 +1,4 @@
-/** The sessions of an operator, for that operator alone. */
+/** The sessions of an operator, visible only to that operator. */
 import { afterAll, expect, test } from 'bun:test';
 import { addOperator, callAdmin, fromConsole, signIn, type TestSession } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';

@@ -1,4 +1,4 @@
-/** The order of checks in the admin API: which reason a request is refused for if several apply. */
+/** The order of checks in the admin API, which determines the error code if several checks fail. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -60,7 +60,7 @@ describe('the console in a browser', () => {
   test('can be reached by the configured address, and through a tunnel on any local port', async () => {
     const pairs = [
       { Host: 'admin.example.com', Origin: 'https://admin.example.com' },
-      // Some proxies name the host behind them.
+      // Some proxies replace the host name.
       { Host: '127.0.0.1:3001', Origin: 'https://admin.example.com' },
       { Host: 'localhost:8080', Origin: 'http://localhost:8080' },
       { Host: 'localhost:8080', 'Sec-Fetch-Site': 'same-origin' },

@@ -48,7 +48,7 @@ test('an id finds one object of each kind, or only of the kind that is named', a
   expect(await search(`order #${order.id}`)).toEqual([`order ${order.id} id placed`]);
   expect(await search(`pet:${pet.id}`)).toEqual([`animal ${pet.id} id pending`]);
   expect(await search('9223372036854775808')).toEqual([]);
-  // No kind, and so a part of a name.
+  // Not a kind, so it is part of a name.
   expect(await search(`foo:${keyId}`)).toEqual([]);
 });
 

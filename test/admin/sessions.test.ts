@@ -154,7 +154,7 @@ describe('a session', () => {
     const { token } = await addOperator(own, 'viewer');
     const session = await signIn(own, token);
     await own.restart();
-    // The name of the cookie has the port, which is another one now.
+    // The name of the cookie contains the port, which has changed.
     const name = `animal-store-session-${new URL(adminUrl(own)).port}`;
     const cookie = session.cookie.replace(/^[^=]+/, name);
     expect(await statusWith({ ...session, cookie }, own)).toBe(200);

@@ -18,7 +18,7 @@ const viewer = await addOperator(app, 'viewer');
 
 const csv = 'id,name,categoryId,status\n1,Ozzy,1,available\n2,Maple,7,sold\n';
 
-/** A text in pieces of that length, sent in chunks. */
+/** A text sent in chunks of this length. */
 function inChunks(text: string, length: number): ReadableStream<Uint8Array> {
   const pieces = new TextEncoder().encode(text);
   let at = 0;

@@ -87,7 +87,7 @@ test('events after an id are redelivered once per Idempotency-Key', async () => 
   expect(first.text).not.toContain(secret);
   await until(() => succeeded(id, 5));
   expect(await send()).toMatchObject({ status: 202, text: first.text });
-  // It would have arrived before the next event does.
+  // It would have arrived before the next event.
   await owner.addPet();
   await until(() => succeeded(id, 6));
   const again = [second, last].map((delivery) => `evt_${delivery?.eventId}`);

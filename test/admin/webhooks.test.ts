@@ -1,4 +1,4 @@
-/** Webhooks of all accounts, as operators see and change them. */
+/** Webhooks of all accounts, for operators. */
 import { afterAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';

@@ -10,17 +10,17 @@ async function fail(app: TestApp, forwardedFor?: string): Promise<Answer> {
   return app.call('GET', '/pets', { key: 'wrong', headers });
 }
 
-/** Failures remaining for an address after another one. */
+/** Sends another failure. Returns the remaining failures of the address. */
 async function left(app: TestApp, forwardedFor?: string): Promise<number> {
   return (await fail(app, forwardedFor)).number('X-RateLimit-Remaining');
 }
 
 const direct = await startTestApp();
-/** Behind a chain of proxies. The connection comes from the first. */
+/** A service behind a chain of proxies. Connections come from the first one. */
 const proxied = await startTestApp({ TRUSTED_PROXIES: '::ffff:7f00:1, 10.0.0.0/8, 2001:db8:aaaa::/48' });
 afterAll(() => Promise.all([direct[Symbol.asyncDispose](), proxied[Symbol.asyncDispose]()]));
 
-/** A minute in which no address has failed yet. */
+/** Advances the clock to a minute without failures. */
 function minuteLater(app: TestApp): TestApp {
   app.clock.advance(60);
   return app;

@@ -6,7 +6,7 @@ import type { Answer } from '../support/call.ts';
 /** Limit of one request per minute, so that the second request is the first 429 of an episode. */
 const scarce = { perMinute: 1, perDay: 1_000_000 };
 
-/** One strike is a ban. Each test advances the clock and uses separate accounts. */
+/** A single strike causes a ban. Each test advances the clock and uses separate accounts. */
 const strict = await startTestApp({ BAN_STRIKES: '1' });
 afterAll(() => strict[Symbol.asyncDispose]());
 
@@ -14,13 +14,13 @@ async function get(app: TestApp, key: string): Promise<Answer> {
   return app.call('GET', '/pets', { key });
 }
 
-/** Uses the minute up and begins an episode of refusals. */
+/** Exhausts the minute limit and begins an episode of refusals. */
 async function provoke(app: TestApp, { key }: Tenant): Promise<void> {
   expect((await get(app, key)).status).toBe(200);
   expect((await get(app, key)).error.code).toBe('rate_limit_exceeded');
 }
 
-/** Sends that many refused requests and returns the codes they were refused with, each once. */
+/** Sends this number of refused requests and returns their distinct error codes. */
 async function insist(app: TestApp, { key }: Tenant, count: number): Promise<string[]> {
   const answers: Answer[] = [];
   for (let sent = 0; sent < count; sent++) answers.push(await get(app, key));

@@ -12,7 +12,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const send = (options: CallOptions) => app.call('POST', '/pets', options);
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-/** A valid animal padded with white space to that many bytes. */
+/** A valid animal, padded with whitespace to this number of bytes. */
 const bodyOf = (bytes: number) => newPet().padEnd(bytes, ' ');
 
 /** The same bytes in chunks, without a Content-Length. */

@@ -1,5 +1,6 @@
 /**
- * Behaviour of categories that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover.
+ * Behavior of categories that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do
+ * not cover.
  */
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';

@@ -52,7 +52,7 @@ describe('an ETag', () => {
   });
 });
 
-/** Each operation with `If-Match`, with a new resource, its address and a change. */
+/** Each operation with `If-Match`: creates a resource and returns its target and a change. */
 const changes: Record<string, () => Promise<{ at: string; method: string; target: string; body?: string }>> =
   {
     updatePet: async () => {

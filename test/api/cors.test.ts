@@ -9,7 +9,7 @@ afterAll(() => Promise.all([app[Symbol.asyncDispose](), closed[Symbol.asyncDispo
 
 const ask = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'authorization' };
 
-/** The headers whose absence hides an answer from a page. */
+/** CORS headers, without which a page cannot read an answer. */
 const corsNames = (headers: Headers) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 

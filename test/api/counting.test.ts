@@ -1,4 +1,4 @@
-/** Counted requests, and the limits they count against (contract, sections 5 and 6). */
+/** Counted requests and their limits (contract, sections 5 and 6). */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
@@ -8,7 +8,7 @@ import { newPet } from '../support/pets.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Requests remaining for an account after another one with the key. */
+/** Sends a request with the key. Returns the remaining requests of its account. */
 async function left(key: string): Promise<number> {
   return (await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining');
 }

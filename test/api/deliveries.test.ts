@@ -1,4 +1,4 @@
-/** Deliveries of webhooks as the service stores and lists them. */
+/** Stored and listed deliveries of webhooks. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';

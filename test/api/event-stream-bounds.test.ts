@@ -64,7 +64,7 @@ async function addLarge({ app: { admin } }: TestApp, count: number): Promise<voi
   );
 }
 
-/** A connection that reads the head of a stream and no more. */
+/** A connection that reads only the head of a stream. */
 async function unread(of: TestApp, query: string) {
   const { hostname, port } = new URL(of.url);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -1,4 +1,4 @@
-/** Requests of the feed that wait for an event, and what ends them early. */
+/** Requests of the feed that wait for an event, and the reasons why they end early. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keyLosses, keyLossNames, losingKey } from '../support/key-losses.ts';
@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const wait = (of: TestApp, key: string, query = '') =>
   of.call('GET', `/events?after=0&wait=30${query}`, { key });
 
-/** Resolves once the request waits. */
+/** Resolves when the request is waiting. */
 async function waiting(of: TestApp, key: string, query = '') {
   const listeners = async () => (await of.app.watch.traffic.traffic())[0]?.eventListeners ?? 0;
   const before = await listeners();
@@ -40,7 +40,7 @@ describe('a request that waits', () => {
     await own.call('POST', '/pets', { body: newPet() });
     const response = await answer;
     expect([response.status, response.json]).toMatchObject([200, [{ type: 'pet.created' }]]);
-    // Of two: it is counted once.
+    // One of two remains, because the request is counted once.
     expect(response.number('X-RateLimit-Remaining')).toBe(1);
   });
 });

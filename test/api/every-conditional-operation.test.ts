@@ -43,7 +43,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
   },
 );
 
-/** The resource that a change is made to: its path, without the step of an order or a webhook. */
+/** The entity tag of the changed resource. Its path lacks the transition of an order or a webhook. */
 async function etagOf({ target }: Sample): Promise<string> {
   const answer = await app.call('GET', target.replace(/(\d)\/[\w-]+$/, '$1'));
   expect(answer.status).toBe(200);

@@ -1,4 +1,4 @@
-/** A 400 lists every mistake of a request, also when the body cannot be read. */
+/** A 400 lists every mistake of a request, even if the body cannot be read. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';

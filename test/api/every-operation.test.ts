@@ -20,7 +20,7 @@ afterAll(async () => {
   for (const started of [app, withoutKeys, withCallersAlone]) await started[Symbol.asyncDispose]();
 });
 
-/** One credential of every kind that is not valid. */
+/** An invalid credential of every kind. */
 async function invalidCredentials(of: TestApp): Promise<Record<string, string>> {
   const revoked = await of.tenant('free');
   const expired = await of.app.admin.keys.create(revoked.account.id, 'expired', 1_000);
@@ -99,7 +99,7 @@ for (const operation of allOperations) {
   });
 }
 
-/** A request of an operation, and a key that the service has never seen. */
+/** A request of an operation with a key that the service has never seen. */
 interface Prepared {
   readonly sample: Sample;
   readonly key: string;
@@ -204,7 +204,7 @@ describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
   });
 });
 
-/** Headers without those that depend on the time and on earlier requests of the account and of the connection. */
+/** Headers that do not depend on the time or on earlier requests of the account and of the connection. */
 function stable(headers: Headers): Record<string, string> {
   return Object.fromEntries(
     [...headers].filter(([name]) => !/^(connection|date|ratelimit|x-ratelimit-remaining)$/.test(name)),

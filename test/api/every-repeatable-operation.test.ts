@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` of every operation that takes one, in concurrent requests. The walk of test/storage/every-operation.test.ts
- * repeats requests one after the other.
+ * `Idempotency-Key` of every operation that supports it, in concurrent requests. The walk of
+ * test/storage/every-operation.test.ts repeats requests one after the other.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRepeatable } from '../../src/contract/operations.ts';

@@ -14,7 +14,7 @@ describe('an answer is kept for 24 hours', () => {
     [86_400, [null, 'true']],
     [86_400.001, [null, null]],
   ])('to the millisecond: %d s later', async (seconds, expected) => {
-    // One runs in a batch, the other alone.
+    // Creations of animals run in a batch, those of orders separately.
     for (const path of ['/pets', '/orders']) {
       const own = await buyerOf(app);
       const body = path === '/pets' ? newPet() : `{"petId":${await own.addPet()}}`;

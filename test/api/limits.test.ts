@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const get = (key: string) => app.call('GET', '/pets', { key });
 
-/** The answers to that many requests, one after the other. */
+/** Sends this number of requests one after the other, and returns the answers. */
 async function burst(key: string, count: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let sent = 0; sent < count; sent++) answers.push(await get(key));

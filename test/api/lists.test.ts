@@ -9,7 +9,7 @@ import type { ErrorAnswer } from '../support/call.ts';
 import { addPets, faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';
 
 const app = await startTestApp();
-// 111 animals: more than the largest page, and no multiple of the default one.
+// 111 animals: more than the largest page, and not a multiple of the default page size.
 const pets: Pet[] = [];
 for (let n = 0; n < 111; n++) {
   const body = newPet(`Animal ${n}`, String(n % 4), petStatuses[n % 3]);
@@ -44,7 +44,7 @@ describe('pages', () => {
   test('contain every animal that exists throughout exactly once, while others are added and deleted', async () => {
     await using fresh = await startTestApp();
     const before = await addPets(fresh, 40, 'sold', 'pending');
-    // After every page, remove the animal at the cursor and one after it.
+    // After every page, removes the animal at the cursor and the next one.
     const removed = new Set<bigint>();
     const seen = await walk(fresh, '/pets?limit=3&status=sold', async (page) => {
       for (const id of [page.at(-1)?.id ?? 0n, (page.at(-1)?.id ?? 0n) + 4n]) {

@@ -1,4 +1,7 @@
-/** Behaviour of orders that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover. */
+/**
+ * Behavior of orders that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not
+ * cover.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { buyerOf } from '../support/orders.ts';
@@ -74,7 +77,7 @@ test('the error of a transition lists the allowed transitions', async () => {
   expect(await messageAfter('cancel')).toEndWith('Allowed: none.');
 });
 
-// All transitions share one schema, so that one test is enough.
+// All transitions share one schema, so one test is enough.
 describe('the optional body of a transition', () => {
   test.each([
     ['is absent, with a media type', { headers: { 'Content-Type': 'application/json' } }],
@@ -83,13 +86,13 @@ describe('the optional body of a transition', () => {
       { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },
     ],
     ['is an empty text', { body: '' }],
-    ['is an empty object with white space', { body: ' {\n} ' }],
+    ['is an empty object with whitespace', { body: ' {\n} ' }],
   ])('%s: 200', async (_, options) => {
     const { id } = await buyer.order();
     expect((await buyer.step(id, 'approve', options)).status).toBe(200);
   });
 
-  test('white space alone is invalid_json', async () => {
+  test('whitespace alone is invalid_json', async () => {
     const answer = await buyer.step((await buyer.order()).id, 'approve', { body: ' ' });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', []]);
   });

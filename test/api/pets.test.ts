@@ -1,4 +1,7 @@
-/** Behaviour of animals that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover. */
+/**
+ * Behavior of animals that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not
+ * cover.
+ */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';

@@ -1,4 +1,7 @@
-/** The scopes of a key, over every operation of the contract. every-operation.test.ts tries each with its scope alone. */
+/**
+ * The scopes of a key, for every operation of the contract. every-operation.test.ts tries each operation with only its
+ * scope.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { allOperations } from '../../src/contract/operations.ts';
@@ -13,7 +16,7 @@ import { sampleOf, send } from '../support/requests.ts';
 
 const app = await startTestApp();
 const owner = await buyerOf(app);
-/** A key for each scope, which has all others. */
+/** For each scope, a key with all other scopes. */
 const allBut = new Map<Scope, Buyer>();
 const none = await buyerOf(app, []);
 for (const scope of allScopes) {

@@ -1,5 +1,6 @@
 /**
- * Behaviour of webhooks that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover.
+ * Behavior of webhooks that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not
+ * cover.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -130,7 +131,7 @@ describe('the URL', () => {
   test.each([
     ['without a scheme', 'shop.example', 'must be an https URL'],
     ['of another scheme', 'ftp://shop.example/', 'must be an https URL'],
-    ['with white space', 'https://shop.example/a b', 'must be an https URL'],
+    ['with whitespace', 'https://shop.example/a b', 'must be an https URL'],
     ['with the port 0', 'https://shop.example:0/', 'must be an https URL'],
     ['of 2,049 characters', 'https://shop.example/'.padEnd(2_049, 'x'), 'at most 2048 characters'],
     ['with a password', 'https://anna:secret@shop.example/', 'user name or password'],

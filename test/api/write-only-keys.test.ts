@@ -17,17 +17,17 @@ beforeAll(async () => {
 });
 
 type Row = (typeof allOperations)[number];
-/** The webhooks of an account are read with the scope that changes them. */
+/** The webhooks of an account are read and changed with the same scope. */
 const changes = allOperations.filter((operation) => !isRead(operation) && operation.needs === undefined);
 
 const secret = 'Confidential';
-/** The steps that an order needs before the operation. */
+/** Transitions that an order needs before the operation. */
 const before: Readonly<Record<string, readonly OrderStep[]>> = {
   deliverOrder: ['approve'],
   returnOrder: ['approve', 'deliver'],
 };
 
-/** A change of resources that show a text which only their owner has sent. */
+/** A change of resources that contain a secret text of their owner. */
 async function changeOf(row: Row) {
   const { path, operationId } = row;
   const { id: petId } = (await owner.call('POST', '/pets', { body: newPet(secret) })).json as { id: bigint };

@@ -33,14 +33,14 @@ const shop = await sharedWorkplace();
 await shop.json('keys', 'create', '--plan', 'free', '--name', 'shop');
 await shop.output('backup', 'made.backup');
 
-/** A place with a store that has an account. */
+/** A working folder with a store that has an account. */
 async function newShop(): Promise<Workplace> {
   const place = await backedUpShop();
   rmSync(place.path('made.backup'));
   return place;
 }
 
-/** The same with a backup of it. */
+/** Like `newShop`, with a backup of the store. */
 async function backedUpShop(): Promise<Workplace> {
   const place = await newWorkplace({ store: false });
   cpSync(shop.folder, place.folder, { recursive: true });

@@ -36,12 +36,12 @@ test('a new key is accepted and a revoked key is rejected from the next request 
 });
 
 test('a ban is listed with its key, account, end and level, and a lift applies to the next request', async () => {
-  // The day, for a minute may pass on a slow machine.
+  // Limits the day as well, because a minute may pass on a slow machine.
   const quota = ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '1'];
   const { id, accountId, key } = await newKey(...quota);
   expect(await statusOf(key)).toBe(200);
   expect((await call(key)).error.code).toBe('daily_quota_exceeded');
-  // Requests within a second of the first 429 count as in flight. After that, one strike is enough here.
+  // Requests within a second of the first 429 count as in flight. After that, one strike is sufficient here.
   let banned = await call(key);
   await until(async () => {
     banned = await call(key);
@@ -111,7 +111,7 @@ test('the service answers every create request during an import, and no animal i
   });
   importing.stdin.write(`name,categoryId,status\n${rows.slice(0, count / 2).join('')}`);
   await importing.stdin.flush();
-  // In the middle of it for sure: it waits for the rest of its input.
+  // The command is in progress, because it waits for the rest of its input.
   await until(async () => (await call(key, 'GET', '/pets?limit=1&status=pending')).text !== '[]');
   await create();
   importing.stdin.write(rows.slice(count / 2).join(''));

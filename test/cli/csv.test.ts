@@ -9,7 +9,7 @@ import { NdjsonReader } from '../../src/operations/files/ndjson.ts';
 import type { InputRecord, RecordReader } from '../../src/operations/files/records.ts';
 import { always as alwaysFor, anyInt64 } from '../support/property.ts';
 
-/** Few cases, because each is read several times. */
+/** Uses few cases, because each is read several times. */
 const always: typeof alwaysFor = (cases, property) => alwaysFor(cases, property, 300);
 
 /** Records and their results, read in chunks of any size. */

@@ -16,7 +16,7 @@ import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
-/** Commands of operations whose rows do not define one, or the reason why there is none. */
+/** Commands of operations whose rows do not define one, or the reason why there is no command. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
   createSession: 'Users who can open the store need no session.',
   getSession: 'Users who can open the store need no session.',
@@ -63,7 +63,7 @@ const doors: readonly (readonly [AdminOperationId, string])[] = [
   ),
 ];
 
-/** Every command that does something, with the words that call it. */
+/** Every command that performs an action, with its words. */
 function commandsOf(command: Command, words: readonly string[] = []): string[] {
   return command.commands.flatMap((child) => {
     const path = [...words, child.name()];
@@ -84,7 +84,7 @@ test('an operation has either derived commands or handwritten ones', () => {
 
 type Change = readonly [command: string, args: readonly string[], recorded: readonly string[]];
 
-/** Changes in their order: the command, and the operations in the audit log. */
+/** Changes in order, each with its command and its operations in the audit log. */
 const writtenChanges: readonly Change[] = [
   [
     'accounts create',
@@ -127,7 +127,7 @@ const place = await sharedWorkplace();
 
 const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
 
-/** Commands that are not written above, with the first example of their help. */
+/** Commands that are not listed above, with the first example of their help. */
 const otherChanges = await Promise.all(
   derived
     .filter(
@@ -142,17 +142,17 @@ const otherChanges = await Promise.all(
 );
 
 const changes = [...writtenChanges, ...otherChanges];
-/** The result of each change, and the entries of the log that it left. */
+/** The result of each change, with its entries in the audit log. */
 const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
 
-/** A webhook with a delivery, to which nothing may be sent. */
+/** A webhook with a delivery. Its address is not allowed. */
 async function addBlockedWebhook(): Promise<void> {
   const { databaseUrl } = readConfig(settingsIn(place.folder));
   await addWebhook(databaseUrl, { accountId: 1, url: 'https://127.0.0.1/' });
   await addDeliveries(databaseUrl, [failedDelivery(1n, 1n, Date.now())]);
 }
 
-/** The result of a command that ends with exit code 1, because nothing may be sent to that webhook. */
+/** The result of a command that fails because the address of that webhook is not allowed. */
 async function blocked(words: readonly string[]): Promise<unknown> {
   const { exitCode, stdout } = await place.run([...words, '--json']);
   expect(exitCode).toBe(1);

@@ -1,4 +1,4 @@
-/** Events on the command line, beside a service that records them. */
+/** Events on the command line, while a service records them. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { commandLine, newWorkplace } from '../support/cli.ts';
 import { start } from '../support/process.ts';
@@ -46,7 +46,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     await using all = follow('--after', '0', '--json');
     await using orders = follow('--type', 'order.*');
     await all.said('pets.imported');
-    // The one without --after begins with the next event: until it has begun, there are more.
+    // The command without --after begins with the next event, so events are added until it has begun.
     await run('categories', 'set', '7', 'Dogs');
     for (let pet = 1; orders.stdout() === '' && pet < 1_000; pet++) {
       const { id } = JSON.parse(await run('orders', 'place', '1', '--json')) as { id: number };

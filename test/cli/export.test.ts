@@ -12,7 +12,7 @@ import { lockOutReaders } from '../support/lock.ts';
 import { dataFileIn, operatorOf, settingsIn } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** Names that formats are known to lose something of. */
+/** Names that some formats cannot represent. */
 const names = [
   'Ólafur',
   '\\',
@@ -119,7 +119,7 @@ test('--escape-formulas prevents spreadsheets from running names, and without it
   const dangerous = ['=cmd|calc', '+1', '-1', '@SUM(A1)', '\t=1'];
   const harmless = ['Ozzy', "'=1", 'a=b'];
   const rows = [...dangerous, ...harmless].map((name) => `{"name":${JSON.stringify(name)},"categoryId":1}\n`);
-  // A tab is a control character, which no name has.
+  // A tab is a control character, which names cannot contain.
   await other.write('names.ndjson', rows.join(''));
   expect(await other.json<ImportReport>('import', 'names.ndjson')).toMatchObject({ added: 7, rejected: 1 });
   await other.json('export', 'escaped.csv', '--escape-formulas');
@@ -163,7 +163,7 @@ test('an interrupted export leaves no file', async () => {
   await using place = await filledWorkplace();
   let child: Child;
   {
-    // It waits for the store, having begun its file, until it has been interrupted.
+    // The command has begun its file and waits for the store until it is interrupted.
     using _held = lockOutReaders(dataFileIn(place.folder));
     child = place.start(['export', 'broken.csv']);
     await until(async () => (await place.files()).some((name) => name.includes('partial')));

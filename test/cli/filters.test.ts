@@ -1,4 +1,4 @@
-/** Import and export of some of the animals, and with their ids. */
+/** Import and export of selected animals, and with their ids. */
 import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';

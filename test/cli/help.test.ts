@@ -7,7 +7,7 @@ import { newWorkplace, sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace({ store: false });
 
-/** All commands, with the words that call them. */
+/** All commands with their words. */
 function commandsOf(
   command: Command,
   words: readonly string[] = [],
@@ -36,7 +36,9 @@ describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
         expect(option.description).not.toBe('');
       }
       expect(stdout).toContain(
-        name === 'sandbox' ? 'It reads no settings' : 'Settings are read from the environment',
+        name === 'sandbox'
+          ? 'ignores DATABASE_URL and all other settings'
+          : 'Settings are read from the environment',
       );
       const examples = [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, example = '']) => example);
       expect(examples.length).toBeGreaterThan(0);

@@ -21,7 +21,7 @@ async function filledWorkplace(): Promise<Workplace> {
   return place;
 }
 
-/** Resolves when at least that many animals are committed. */
+/** Resolves when at least this number of animals is committed. */
 async function committed(place: Workplace, count: number, child?: Child): Promise<void> {
   await using admin = await operatorOf(place.folder);
   await until(async () => {
@@ -41,7 +41,7 @@ test('a killed import resumes after its last committed line', async () => {
   const data = dataFileIn(place.folder);
   const args = ['import', 'pets.csv', '--rejects', 'rejects.csv', '--force'];
   for (const row of [3_750, 8_750]) {
-    // The group with this row never ends, as the sum runs over pairs of pairs of all rows.
+    // The group with this row never ends, because the sum runs over a huge join.
     const endless = 'SELECT sum(a.id * b.id * c.id * d.id) FROM pets a, pets b, pets c, pets d';
     change(data, `CREATE TRIGGER hold AFTER INSERT ON pets WHEN NEW.name = 'n${row}' BEGIN ${endless}; END`);
     const child = place.start(args);
@@ -73,7 +73,7 @@ test('a killed import resumes after its last committed line', async () => {
 test('SIGINT lets the current group finish, and the message explains how to resume', async () => {
   await using place = await filledWorkplace();
   const importing = place.run(['import', 'pets.csv', '--json']);
-  // The import runs in this process: each of its groups needs a tick of the event loop, which runs this first.
+  // The import runs in this process. Each of its groups needs an event-loop tick, in which this runs first.
   await committed(place, 1);
   process.emit('SIGINT');
   const broken = await importing;
@@ -99,7 +99,7 @@ test('SIGINT lets the current group finish, and the message explains how to resu
 
 test('an interrupted import of standard input names the line for --from-line', async () => {
   await using place = await newWorkplace();
-  // Its input stops before the end and stays open, so the import is running when the signal arrives.
+  // The input stays open before its end, so the import is running when the signal arrives.
   const child = place.start(['import', '-', '--format', 'csv']);
   child.stdin.write(content.slice(0, content.lastIndexOf('\n', content.length * 0.8) + 1));
   await child.stdin.flush();

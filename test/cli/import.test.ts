@@ -125,7 +125,7 @@ describe('CSV', () => {
   ])(
     'a header row with %s is rejected with an error that names it, and nothing is added',
     async (what, content, messages) => {
-      // In a new store, because another test may have imported the same bytes.
+      // Uses a new store, because another test may have imported the same bytes.
       await using place = await newWorkplace();
       const { exitCode, stdout, stderr } = await place.run([
         'import',

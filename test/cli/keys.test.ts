@@ -41,7 +41,7 @@ test('keys create warns that the key of a closed account is inactive until the a
   const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'pro');
   await place.json('accounts', 'close', String(accountId));
   const { stdout } = await place.run(['keys', 'create', '--account', String(accountId)]);
-  expect(stdout).toContain(`Account ${accountId} is closed: the key works once it is reopened.`);
+  expect(stdout).toContain(`Account ${accountId} is closed. The key will work when the account is reopened.`);
 });
 
 test('the key is printed once with an explanation, and the list shows only its last four characters', async () => {
@@ -196,7 +196,7 @@ describe('--scopes', () => {
     expect((await create()).scopes).toEqual(['pets:read', 'pets:create']);
     const { stdout } = await place.run(['keys', 'create', '--plan', 'free']);
     expect(stdout).toMatch(
-      /\nScopes: pets:read, pets:create\.\nIt may only read and add animals\. .*--scopes, or run:\n {2}animal-store keys set-scopes \d+ pets:read,orders:write \(or: all\)\n$/,
+      /\nScopes: pets:read, pets:create\.\nIt can only read and add animals\. .*--scopes, or run:\n {2}animal-store keys set-scopes \d+ pets:read,orders:write \(or: all\)\n$/,
     );
   });
 

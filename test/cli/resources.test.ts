@@ -1,4 +1,4 @@
-/** Commands that follow from the rows of the admin API. */
+/** Commands derived from the rows of the admin API. */
 import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import { programOf } from '../../src/cli/program.ts';

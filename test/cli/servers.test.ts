@@ -1,4 +1,4 @@
-/** Commands on PostgreSQL and Redis: copies of a served store, and servers that lack something. */
+/** Commands on PostgreSQL and Redis: copies of a served store, and incomplete servers. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
@@ -65,7 +65,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
     const other = new URL(schema.url);
     other.username = 'absent_role';
     const role = await list(settingsOf(other.href));
-    // A server that asks for passwords does not report a missing role.
+    // A server that requires passwords does not report a missing role.
     if (role.stderr.includes('does not exist'))
       expect(role.stderr).toContain(`createuser ${server} --pwprompt absent_role\n`);
   });

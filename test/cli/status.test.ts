@@ -33,10 +33,10 @@ test('status begins with the concerns, the worst first, and exits with 0', async
   expect(stdout).toContain(lost);
   const whats = async (key: Buffer) => {
     const { concerns } = JSON.parse((await status(key, '--json')).stdout) as { concerns: Concern[] };
-    // Others depend on the machine, such as its free space.
+    // Ignores other concerns, which depend on the machine, such as its free space.
     return concerns.map(({ what }) => what).filter((what) => /SECRETS_KEY|Instance/.test(what));
   };
   expect(await whats(keyOf(2))).toEqual([expect.stringContaining('SECRETS_KEY'), lost]);
-  // The command changes nothing, as another one with the wrong key would notice.
+  // The command changes nothing; otherwise, another command with the wrong key would report it.
   expect(await whats(keyOf(1))).toEqual([lost]);
 });

@@ -72,7 +72,7 @@ test('rejected rows and exports never overwrite a file of a store, not even with
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   await using service = await place.serve();
   const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits'];
-  // The service still stores its counts, at the end in the log and in the file of limits.
+  // The service still stores its counts in the log and in the limit file.
   const state = () => ({
     ...digests(place.folder),
     'store.db-wal': beginningOf(place.path('store.db-wal')),

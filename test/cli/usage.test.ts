@@ -1,4 +1,4 @@
-/** Commands that show usage: requests by key, remaining limits and the state of the store. */
+/** Commands that show requests by key, remaining limits and the state of the store. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';

@@ -1,4 +1,4 @@
-/** A program that has installed the client's package: under strict compilers, and wherever the package runs. */
+/** A program with the installed client package, under strict compilers and in every supported runtime. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ const seen = [
 ];
 
 describe('the program, compiled', () => {
-  /** Serves a page that is not the service's. */
+  /** Serves a page from another origin than the service. */
   const page = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',

@@ -1,4 +1,4 @@
-/** The client's package as npm gets it, and an empty project that has installed it. */
+/** The client package as published to npm, and an empty project with the package installed. */
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export const programs = join(tests, 'programs');
 /** Tools and a second Node.js, with a separate lock file. */
 export const tools = join(tests, 'node_modules');
 
-/** Runs a command to its end. Of this machine's environment, npm inherits only PATH. Errors are shown on failure. */
+/** Runs a command. npm inherits only PATH from the environment. Prints the output of failed commands. */
 export async function run(command: readonly string[], cwd: string) {
   const environment = {
     HOME: tmpdir(),

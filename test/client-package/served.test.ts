@@ -1,4 +1,4 @@
-/** The client's package as downloaded from the service, installed with only its address and a key. */
+/** The client package, downloaded from the service and used with only its URL and a key. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

@@ -61,7 +61,7 @@ describe('64 programs with one Free key and separate clients', () => {
       await time.until(Promise.all(Array.from({ length: 64 }, program)));
       expect(codes).not.toContain('api_key_banned');
       expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThanOrEqual(64 * 8);
-      // They met the limit many times.
+      // They reached the limit many times.
       expect(time.now()).toBeGreaterThan(8 * 60_000);
     });
   }

@@ -28,7 +28,7 @@ test('each operation has a method that sends all its parameters and headers', as
       const names = [...searchParams.keys(), ...new Headers(init.headers).keys()].map((name) =>
         name.toLowerCase(),
       );
-      // The options were taken for an id.
+      // The options were interpreted as an id.
       if (!operation.includes('[object'))
         sent.set(operation, new Set([...(sent.get(operation) ?? []), ...names]));
       return fetch(address, init);
@@ -83,7 +83,7 @@ function operations(): {
       queried: parameters.filter((each) => each.in === 'query').map((each) => each.name),
       parameters: parameters
         .map((each) => (each.$ref ? components.parameters[each.$ref.split('/').at(-1) ?? ''] : each))
-        // The service makes an id of each request. A read has no cached answer to compare with.
+        // Ignores the request id, which the service assigns, and the header of conditional reads.
         .filter((each) => each.in !== 'path' && each.name !== 'X-Request-Id')
         .filter((each) => !(method === 'get' && each.name === 'If-None-Match'))
         .map((each) => each.name.toLowerCase()),
@@ -91,7 +91,7 @@ function operations(): {
   );
 }
 
-// Compiles only while each code of the contract is one of a class, and narrows to it.
+// Compiles only if each error code of the contract has a class and narrows to it.
 const classOf = (error: AnimalStoreError): string => {
   switch (error.code) {
     case 'api_key_banned':
@@ -143,7 +143,7 @@ const classOf = (error: AnimalStoreError): string => {
   }
 };
 
-// Compiles only while ErrorCode has each code of the contract.
+// Compiles only if ErrorCode has each code of the contract.
 const codes = Object.keys(
   clientErrors,
 ) satisfies string[] as (keyof typeof clientErrors)[] satisfies ErrorCode[];

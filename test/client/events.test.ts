@@ -92,7 +92,7 @@ describe('following', () => {
     const isWaiting = nextWait();
     const error = rejectionOf(take(1, { after, types, onPosition, signal: ending.signal }));
     await isWaiting;
-    // The wait is over when its seconds have passed, at the service as well.
+    // The wait ends after its seconds, at the service as well.
     await until(() => {
       app.clock.advance(30);
       return positions.length > 0;
@@ -213,7 +213,7 @@ describe('following waits', () => {
   });
 });
 
-// Compiles only while `type` narrows `data`.
+// Compiles only if `type` narrows `data`.
 export function nameOf(event: Event): string | undefined {
   return event.type === 'pet.updated' || event.type === 'category.deleted' ? event.data.name : undefined;
 }

@@ -4,7 +4,7 @@ import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
-// Links contain another address than the one clients use.
+// Links contain a different address than the one that clients use.
 const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
 afterAll(() => app[Symbol.asyncDispose]());
 const urls: string[] = [];

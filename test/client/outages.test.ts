@@ -54,7 +54,7 @@ function errorOf(status: number, code: string, message: string, headers: Record<
   });
 }
 
-/** A client whose requests fail from its `begin` on, for that many seconds. */
+/** A client whose requests fail for this many seconds, starting with `begin`. */
 function clientIn(failure: Failure, seconds: number, options: Partial<AnimalStoreOptions> = {}) {
   const time = new VirtualTime(app.clock);
   const sentAt: number[] = [];
@@ -76,7 +76,7 @@ function clientIn(failure: Failure, seconds: number, options: Partial<AnimalStor
   return { time, store, sentAt, begin };
 }
 
-/** The same after the client has reached the service once. */
+/** Like `clientIn`, after the client has reached the service once. */
 async function reachedClient(failure: Failure, seconds: number, options?: Partial<AnimalStoreOptions>) {
   const client = clientIn(failure, seconds, options);
   await client.time.until(client.store.rateLimit.get());
@@ -88,7 +88,7 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
 let nextCategory = 1_000n;
 
 describe('a restart of 10 s', () => {
-  /** 16 workers of the failure that is hardest to survive, and few of the others, to save time. */
+  /** 16 workers for the most difficult failure, and few for the others, to save time. */
   const counts = Object.entries(failures).map(
     ([name, failure]) => [name, name === 'lost responses' ? 16 : 4, failure] as const,
   );

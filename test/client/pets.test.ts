@@ -1,4 +1,4 @@
-/** Methods that send several requests or read a part of a resource. */
+/** Methods that send several requests or read part of a resource. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { AnimalStore, type Pet, PreconditionError, ServerError } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';

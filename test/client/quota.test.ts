@@ -10,7 +10,7 @@ test('if responses arrive out of order, the one with less remaining applies', ()
   const quota = new Quota();
   quota.update(limits(10), 0, 100);
   quota.update(limits(7), 200, 300);
-  // Sent before the last one was heard, and answered after it.
+  // Sent before the last response arrived, and answered after it.
   quota.update(limits(8), 200, 310);
   expect(quota.left(400)).toBe(7);
   quota.update(limits(9), 320, 400);

@@ -1,4 +1,4 @@
-/** Runs the examples of the client's README as a reader would. */
+/** Runs the examples of the client's README. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startTestApp } from '../support/app.ts';

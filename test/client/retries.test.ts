@@ -98,7 +98,7 @@ describe('without a response', () => {
     expect(await rejectionOf(clientOf({ maxWaitSeconds: 0 }).inventory.get())).toMatchObject({ attempts: 1 });
   });
 
-  test('a request is retried after its time-out', async () => {
+  test('a request is retried after its timeout', async () => {
     const attempts: number[] = [];
     proxy.hold();
     const store = clientOf({

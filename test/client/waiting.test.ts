@@ -1,4 +1,4 @@
-/** Limits, waiting and bans, at the real service in virtual time. */
+/** Limits, waiting and bans, with the real service in virtual time. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   type AnimalStoreOptions,
@@ -156,7 +156,7 @@ describe('waiting', () => {
     await time.until(store.inventory.get());
     const second = store.inventory.get();
     const third = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
-    // The third request would have to wait another minute. The last one, sent with the second, need not.
+    // The third request would have to wait another minute. The last one, sent together with the second, need not wait.
     void second.then(() => ending.abort());
     await time.until(third);
     expect(await time.until(last ?? third)).toHaveProperty('available');

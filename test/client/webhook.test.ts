@@ -1,4 +1,4 @@
-/** Verifying webhooks, against the library of the standard. */
+/** Verification of webhooks, compared with the Standard Webhooks library. */
 import { expect, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
 import { ArgumentError, type RawHeaders, verifyWebhook, WebhookError } from '../../client/src/index.ts';

@@ -28,7 +28,7 @@ interface Place {
   readonly apiUrl: string;
 }
 
-/** Typical steps of an operator. The store, the workers or the proxy could break each of them. */
+/** Typical steps of an operator. The store, the workers or the proxy could break any of them. */
 async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByLabel('Token').press('Enter');

@@ -1,4 +1,4 @@
-/** Two operators who edit the same thing: the second is warned. */
+/** Two operators edit the same object, and the second gets a warning. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { consoleOfTests, testInBrowser } from './given.ts';

@@ -3,7 +3,7 @@ import { describe, expect } from 'bun:test';
 import { until } from '../support/wait.ts';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
-/** So few that a test is soon banned. */
+/** Few strikes, so that a test can cause a ban quickly. */
 const given = consoleOfTests({ BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' });
 
 describe('coming in', () => {

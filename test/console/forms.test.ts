@@ -1,4 +1,4 @@
-/** Checks, defaults and kept values of forms. */
+/** Validation, defaults and preserved values of forms. */
 import { expect } from 'bun:test';
 import { dayMs } from '../../src/domain/clock.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';

@@ -24,11 +24,11 @@ testInBrowser('66,042 animals are imported, also when the import is stopped and 
     await page.getByRole('button', { name: 'Import 66,042 rows' }).click();
   };
   {
-    // So that the import is not over before it is stopped.
+    // Slows the import down, so that it can be stopped.
     await using _slow = slowWriters(storePath);
     await begin();
     await page.getByRole('progressbar', { name: 'Read' }).waitFor();
-    // Another page does not hide it, and other operators see it.
+    // The import remains visible on other pages and to other operators.
     await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
     await page.getByRole('heading', { name: 'Orders' }).waitFor();
     await page.getByRole('link', { name: 'Animals' }).first().click();

@@ -1,4 +1,4 @@
-/** Keys that have the same name, because one was rotated to the other. */
+/** Keys with the same name, because one replaced the other in a rotation. */
 import { expect } from 'bun:test';
 import { consoleOfTests, testInBrowser } from './given.ts';
 

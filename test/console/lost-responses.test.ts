@@ -5,7 +5,7 @@ import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-/** Loses the response to the next request for this address, by a broken connection or a 502. */
+/** Drops the response to the next request for this path, with a broken connection or a 502. */
 async function loseOne(page: Page, address: string, end: 'broken' | '502'): Promise<void> {
   await page.route(
     address,
@@ -31,7 +31,7 @@ for (const end of ['broken', '502'] as const) {
       const submit = page.getByRole('dialog').getByRole('button', { name: 'Issue key' });
       await submit.click();
       await page.getByText('the outcome is unknown').waitFor();
-      // The list behind the dialog has the present state.
+      // The list behind the dialog is current.
       await page.getByRole('table', { name: 'Keys' }).getByText('till').waitFor();
       await submit.click();
       const key = await page.getByRole('dialog').locator('.secret code').innerText();

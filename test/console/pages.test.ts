@@ -19,14 +19,16 @@ type Theme = (typeof themes)[number];
 
 const axe = await Bun.file(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)).text();
 
-/** Runs a script if inserted as HTML, sends a request if inserted as an address, and reverses the text after it. */
+/**
+ * A name that runs a script if inserted as HTML, sends a request if inserted as a URL, and reverses the text after it.
+ */
 const harmful = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&\u202egnp.\u2066\u200b\u2028`;
 const shownHarmful = named(harmful);
 
 interface Stocked {
   readonly console: TestConsole;
   readonly token: string;
-  /** Address of each page of the console with data on it, by heading. */
+  /** Address of each console page with data, by heading. */
   readonly places: ReadonlyMap<string, string>;
 }
 
@@ -87,7 +89,10 @@ async function makeStock(): Promise<Stocked> {
   };
 }
 
-/** Writes that the key called a deprecated operation, and that an instance with a harmful name is gone: that is a concern. */
+/**
+ * Records that the key called a deprecated operation, and that an instance with a harmful name has disappeared, which
+ * is a concern.
+ */
 async function recordUsage({ app }: TestConsole, owner: { keyId: number; accountId: number }): Promise<void> {
   const now = Date.now();
   const hour = now - (now % 3_600_000);
@@ -110,9 +115,9 @@ interface AxeResults {
   }[];
 }
 
-/** Accessibility violations. The themes differ only in colours, so in the dark theme only those are checked. */
+/** Accessibility violations. The themes differ only in colors, so only colors are checked in the dark theme. */
 async function violationsOn(page: Page, theme: Theme): Promise<string[]> {
-  // Not as an element, for the policy of the pages would refuse it.
+  // Not as an element, because the content security policy would block it.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
   const rules = theme === 'dark' ? ", runOnly: ['color-contrast']" : '';
   const results = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations']${rules} })`);

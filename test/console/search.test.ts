@@ -1,4 +1,4 @@
-/** The search of every page. */
+/** The search on every page. */
 import { expect } from 'bun:test';
 import { consoleOfTests, focused, testInBrowser } from './given.ts';
 

@@ -1,11 +1,11 @@
-/** Sessions of the console: access to their secrets, and behaviour when they end. */
+/** Sessions of the console: access to their secrets, and behavior when they end. */
 import { afterAll, describe, expect } from 'bun:test';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
 describe('a session', () => {
-  /** Another user's web server on this machine, with what browsers send it. */
+  /** Another user's web server on this machine, with the requests of browsers. */
   const received: string[] = [];
   const neighbour = Bun.serve({
     hostname: '127.0.0.1',

@@ -77,7 +77,7 @@ const breaks: readonly (readonly [sentence: string, pointer: string, value?: unk
   ],
 ];
 
-/** A copy of the document with the value at the JSON Pointer, or with nothing there. */
+/** A copy of the document with the value at the JSON Pointer replaced, or removed if undefined. */
 function changedAt(document: Document, pointer: string, value: unknown): Document {
   const copy = structuredClone(document);
   const keys = pointer.slice(1).split('/').map(unescaped);

@@ -96,7 +96,7 @@ class Comparison {
     return [...succeedsAnew.map((status) => `has a new success ${status}`), ...kept];
   }
 
-  /** The response of a stable operation to former requests is fixed. Other responses may gain members. */
+  /** The response of a stable operation to existing requests is fixed. Other responses may gain members. */
   #oneResponseBreaks(old: Response, now: Response, isFixed: boolean): string[] {
     const isDemoted = old['x-stability'] === undefined && now['x-stability'] !== undefined;
     const headers = Object.entries(old.headers ?? {}).flatMap(([name, declared]) => {

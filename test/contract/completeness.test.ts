@@ -1,4 +1,7 @@
-/** Requirements of every operation besides its row and its function. test/robustness checks for generators of its requests. */
+/**
+ * Requirements of every operation in addition to its row and its function. test/robustness checks for generators of its
+ * requests.
+ */
 import { describe, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -21,7 +21,7 @@ const anyFilters = fc
   )
   .map((query) => filtersText('/pets', query));
 
-/** The error code of a refused cursor. Undefined if it is accepted. */
+/** The error code of a rejected cursor. Undefined if it is accepted. */
 function refusal(text: string, filters = ''): unknown {
   try {
     readCursor(text, filters, int64Min);

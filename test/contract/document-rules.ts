@@ -10,7 +10,7 @@ export async function redoclyProblems(source: string): Promise<unknown[]> {
   return problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }));
 }
 
-/** The examples that do not fit their schemas. */
+/** Examples that do not match their schemas. */
 export function misfitsIn(document: object): Example[] {
   const ajv = addFormats(new Ajv({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'document', ...document });
@@ -19,7 +19,7 @@ export function misfitsIn(document: object): Example[] {
 
 /** An example in a document. */
 export interface Example {
-  /** JSON Pointer of the schema it must fit, as a URI fragment. */
+  /** JSON Pointer of the example's schema, as a URI fragment. */
   readonly schema: string;
   readonly value: unknown;
 }

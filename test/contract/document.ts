@@ -1,4 +1,4 @@
-/** An OpenAPI document as the tests read it. */
+/** The parts of an OpenAPI document that the tests read. */
 
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation | undefined>>>>;

@@ -1,4 +1,4 @@
-/** The guides as the service serves them. */
+/** The guides, served by the service. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const page = (path: string) => fetch(app.url + path, { headers: { Accept: 'text/html' } });
 
-/** Every page that the overview leads to, with its text. */
+/** Every page linked in the overview, with its text. */
 async function allPages(): Promise<Map<string, string>> {
   const pages = new Map<string, string>();
   const open = ['/docs/guides'];

@@ -1,7 +1,7 @@
 /** Finds changes of a JSON Schema that break clients, for requests or for responses. */
 import { resolvedIn, type Schema } from './document.ts';
 
-/** `fixed`: may change in neither direction. */
+/** `fixed` schemas may change in neither direction. */
 export type Direction = 'request' | 'response' | 'fixed';
 
 export interface Located {
@@ -9,7 +9,7 @@ export interface Located {
   readonly schema: Schema;
 }
 
-/** Raising a lower bound allows less, as does lowering an upper one. */
+/** Keywords of lower bounds. Raising a lower bound allows less, like lowering an upper bound. */
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const;
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
 /** Keywords without an order. Any change of these breaks clients. */
@@ -56,7 +56,7 @@ function typeBreaks(was: Schema, is: Schema): string[] {
   ];
 }
 
-/** New words may come in what clients receive: they treat an unknown code by its status. */
+/** Clients may receive new values, because they handle an unknown code by its status. */
 function enumBreaks(direction: Direction, was: Schema, is: Schema): string[] {
   if (direction === 'response') return was.enum && !is.enum ? ['is no enumeration any more'] : [];
   if (was.enum === undefined) return is.enum ? ['is an enumeration now'] : [];

@@ -1,4 +1,4 @@
-/** The committed OpenAPI documents, and the same as a service serves them, with its addresses. */
+/** The committed OpenAPI documents, and the documents served by a service, with its URL. */
 import { openapiText } from '../../src/app/openapi.ts';
 
 const folder = new URL('../../contract/', import.meta.url);

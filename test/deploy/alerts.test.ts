@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 
-// Its package has the whole of Prometheus, which CI does not install for this.
+// Its package contains all of Prometheus, which CI does not install for this test.
 const testRules = testWith({ name: 'promtool', package: 'prometheus', optional: true }, [
   'promtool',
   '--version',

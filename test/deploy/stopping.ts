@@ -1,2 +1,5 @@
-/** From the signal to the end of the process at most: docs/operating.md promises it, and test/process/stop.test.ts holds it. */
+/**
+ * Maximum seconds from the signal to the end of the process, as documented in docs/operating.md and tested in
+ * test/process/stop.test.ts.
+ */
 export const longestStopSeconds = 10;

@@ -13,7 +13,7 @@ const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
 /** Maximum exposure that systemd may report, out of 100. The unit only needs access to clients and databases. */
 const exposure = 15;
 
-/** Analyzes the unit, with a program that every machine has in place of the service. */
+/** Analyzes the unit, with a program that exists on every machine instead of the service. */
 async function analyze(...words: readonly string[]): Promise<{ exitCode: number; output: string }> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'animal-store.service');
@@ -32,7 +32,7 @@ testUnit('the unit restricts the access of the service to the machine', async ()
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Overall exposure level')]);
 });
 
-testUnit('the stop time-out of systemd is longer than a stop', () => {
+testUnit('the stop timeout of systemd is longer than a stop', () => {
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
   expect(seconds).toBeGreaterThan(longestStopSeconds);
 });

@@ -1,4 +1,4 @@
-/** The documents a reader is sent to, and the headings in them. */
+/** Links between documents and to their headings. */
 import { expect, test } from 'bun:test';
 import { join, relative, resolve } from 'node:path';
 import { root } from '../support/process.ts';
@@ -22,7 +22,7 @@ const read = (path: string) => Bun.file(join(root, path)).text();
 const proseOf = (markdown: string) =>
   markdown.replace(/^```[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '');
 
-/** The targets of links and images, also of those written in HTML. */
+/** The targets of links and images, including those in HTML. */
 function linksIn(markdown: string): string[] {
   const found = proseOf(markdown)
     .replace(/`[^`\n]*`/g, '')
@@ -30,7 +30,7 @@ function linksIn(markdown: string): string[] {
   return [...found].map(([, target, attribute]) => target ?? attribute ?? '');
 }
 
-/** The fragments of a document's headings, as GitHub makes them: the second of a name ends in `-1`. */
+/** The fragments of a document's headings, in GitHub's form: a repeated name ends in `-1`. */
 function fragmentsOf(markdown: string): Set<string> {
   const seen = new Map<string, number>();
   const fragments = [...proseOf(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
@@ -46,7 +46,7 @@ function fragmentsOf(markdown: string): Set<string> {
   return new Set(fragments);
 }
 
-/** The problem of a link in a document. Undefined if its target exists. */
+/** The problem with a link in a document. Undefined if its target exists. */
 async function brokenLink(document: string, target: string): Promise<string | undefined> {
   if (/^[a-z]+:/.test(target)) return undefined;
   const [path = '', fragment] = target.split('#');

@@ -6,7 +6,7 @@ const expected = Object.entries(plans).map(([name, { perMinute, perDay }]) =>
   [name, perMinute, perDay].join(' '),
 );
 
-/** The rows of the tables of plans in a document, as `expected` has them. */
+/** The rows of the plan tables in a document, in the form of `expected`. */
 function plansIn(text: string): string[] {
   const tables = text.matchAll(/^\| *Plan *\|.*\n\|[-| :]+\|\n((?:\|.*\n)+)/gim);
   return [...tables].flatMap(([, rows = '']) =>

@@ -7,13 +7,13 @@ import { testWith } from '../support/requirements.ts';
 
 const step = /```sh\n([\s\S]*?)```\n(?:```\n([\s\S]*?)```\n)?/g;
 
-/** Text with … for what may differ. */
+/** Text in which … stands for variable parts. */
 function pattern(expected: string): RegExp {
   const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);
 }
 
-/** The documents with a tour, and how many steps of each a reader does before the first request. */
+/** The documents with a tour, and the number of setup steps before the first request. */
 const tours: readonly [document: string, settings: number][] = [
   ['README.md', 1],
   ['docs/guides/animals.md', 0],
@@ -26,7 +26,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
   async (document, settings) => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
-    // npx needs a home it can write to, and not every user has one.
+    // npx needs a writable home folder, which not every user has.
     const environment = { ...settingsIn(folder.path), HOME: folder.path, KEY: service.firstKey ?? '' };
     const text = await Bun.file(join(root, document)).text();
     const tour = text.slice(text.indexOf('<!-- tour'), text.indexOf('<!-- /tour'));

@@ -74,7 +74,7 @@ test('a date that is set after a suspension counts as elapsed time, not as a clo
   const { clock } = machine;
   machine.suspend(hour);
   machine.step(-10 * hour);
-  // The system reports sleep to within a second or so. Too low a value ends no window early.
+  // The system reports suspensions to about a second. Too low a value does not end a window early.
   expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);
   expect(clock.steady()).toBeLessThanOrEqual(start + hour);
 });
@@ -88,7 +88,7 @@ test('a pause between two readings is not a clock change', () => {
   expect(clock.steady()).toBe(start + 2_000);
 });
 
-/** The steps that processes of one service have in common. */
+/** Steps shared by the processes of a service. */
 function commonSteps(): DateSteps & { count: number; aheadMs: number } {
   return {
     count: 0,

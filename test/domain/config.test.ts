@@ -81,7 +81,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('ignores an empty setting, and white space around a value', () => {
+  test('ignores an empty setting, and whitespace around a value', () => {
     const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, ' ']));
     expect(readConfig(empty)).toEqual(readConfig({}));
     expect(readConfig({ PORT: ' 8080 ' }).port).toBe(8_080);

@@ -86,7 +86,7 @@ describe('contradictory settings are rejected:', () => {
     ],
     [
       { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b?sslmode=bogus' },
-      'DATABASE_REPLICA_URLS must have an sslmode of PostgreSQL: disable, allow, prefer, require, verify-ca, verify-full (got',
+      'DATABASE_REPLICA_URLS must have a valid sslmode: disable, allow, prefer, require, verify-ca, verify-full (got',
     ],
     [
       {

@@ -77,14 +77,14 @@ describe('an integer of int64', () => {
   });
 });
 
-/** Any JSON value whose numbers are small integers, with members a parser might trip over. */
+/** Any JSON value whose numbers are small integers, with members that a parser might handle incorrectly. */
 const anyJson = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value, wholeNumbers)));
 
 function wholeNumbers(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.trunc(value % 1_000) : value;
 }
 
-/** A value as the standard parser gives it, its numbers as the exact parser gives them. */
+/** Converts a value of the standard parser, so that its numbers equal those of the exact parser. */
 function exact(value: unknown): unknown {
   if (typeof value === 'number') return BigInt(value);
   if (Array.isArray(value)) return value.map(exact);

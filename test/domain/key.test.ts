@@ -65,7 +65,7 @@ describe('a key', () => {
   });
 
   test('uses every character with equal probability', () => {
-    // 248 to 255 would favour the first eight characters.
+    // Bytes from 248 to 255 would favor the first eight characters.
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     let calls = 0;
     const key = makeKey((count) => bytes.subarray(248 - calls, 248 - calls++ + count));

@@ -25,7 +25,7 @@ describe('unchanged state', () => {
     const { usage } = decided(admitted.usage, noPenalty);
     const refused = decided(usage, noPenalty);
     expect(refused.usage).toBe(usage);
-    // Within the grace of a second it is no strike.
+    // Within the grace period of a second, it is not a strike.
     const again = decided(usage, refused.penalty, startMs + 999);
     expect([again.usage === usage, again.penalty === refused.penalty]).toEqual([true, true]);
     const bannedKey = { ...noPenalty, bannedUntil: second + 10 };

@@ -1,6 +1,6 @@
 /**
- * The rules of contract section 6 in a second, slow and plain form: it keeps no counts and derives everything from
- * the log of requests. The clock never steps back here.
+ * A second, simple and slow implementation of the rules in contract section 6. It keeps no counts and derives
+ * everything from the log of requests. The clock never steps back here.
  */
 import type { BanRules, LimitRefusal } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
@@ -52,7 +52,7 @@ export class LimitModel {
     return answer;
   }
 
-  /** The window that follows from the log. */
+  /** The window, derived from the log. */
   window(seconds: number, limit: number, nowMs: number): ExpectedWindow {
     let opened = Number.NEGATIVE_INFINITY;
     let count = 0;

@@ -20,7 +20,7 @@ import { always } from '../support/property.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
-/** The rules with the state of one account and its keys, as a store has it. */
+/** The rules, with the state of one account and its keys like in a store. */
 class Account {
   usage = unused;
   readonly penalties = new Map<number, KeyPenalty>();
@@ -39,7 +39,7 @@ class Account {
   }
 }
 
-// Quotas, bans and pauses are small beside each other, so that a few hundred requests meet every rule.
+// Quotas, bans and pauses are small, so that a few hundred requests trigger every rule.
 const anyQuota = fc.record({
   perMinute: fc.integer({ min: 1, max: 6 }),
   perDay: fc.integer({ min: 1, max: 40 }),

@@ -46,7 +46,7 @@ describe('a masked URL', () => {
       (secret: string) => `jdbc:postgresql://h/db?password=${secret}`,
       (secret: string) => `host=h password='${secret}'`,
     ];
-    // Letters that no other part of the forms has.
+    // Letters that occur in no other part of the URLs.
     const secret = fc.string({
       unit: fc.constantFrom('Q', 'Z', 'X', '/', ':', '@', '?', '#', '%', ' '),
       minLength: 6,

@@ -17,13 +17,13 @@ function isName(name: unknown): boolean {
   return !points.some(isControl) && !points.some(isSurrogate) && !points.every(isSpace);
 }
 
-/** White space as defined by ECMAScript, which the contract's pattern excludes with \S. */
+/** Whitespace as defined by ECMAScript, which the contract's pattern excludes with \S. */
 const spaces = new Set([
   ...[9, 10, 11, 12, 13, 32, 160, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff],
   ...Array.from({ length: 11 }, (_, index) => 0x2000 + index),
 ]);
 
-/** A member's value as JSON text, and whether it is right there. */
+/** A member's value as JSON, and whether it is valid for that member. */
 interface Written {
   readonly text: string;
   readonly right: boolean;
@@ -67,7 +67,7 @@ function wrong(...texts: string[]): fc.Arbitrary<Written> {
   return fc.constantFrom(...texts).map((text) => ({ text, right: false }));
 }
 
-/** A body of members that are there or not, right or wrong, in any order. */
+/** A body with valid, invalid and missing members in any order. */
 const anyBody = fc
   .record({
     name: fc.option(anyName, { freq: 8 }),

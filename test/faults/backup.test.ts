@@ -7,12 +7,12 @@ import { ample, dataFileIn, issueKey, settingsIn, start, startService } from '..
 import { Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
-/** Runs a command on the store in a folder. It has to succeed, if it is not killed. */
+/** Runs a command on the store in a folder. The command must succeed unless it is killed. */
 function command(folder: string, ...words: string[]) {
   return start([...commandLine, ...words], { environment: settingsIn(folder), cwd: folder });
 }
 
-// restore.test.ts kills the command, and the process that makes the file, at each of their calls.
+// restore.test.ts kills the command, and the process that makes the file, at each system call.
 test.each([false, true])(
   'a backup under load contains every animal acknowledged before it began (the service is killed: %p)',
   async (isKilled) => {

@@ -11,7 +11,7 @@ import { start } from '../support/process.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 
-// Bans outlast the tests. A PostgreSQL that does not answer is noticed after the timeout.
+// Bans are longer than the tests. An unresponsive PostgreSQL is noticed after the timeout.
 const environment = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '86400', POSTGRES_TIMEOUT_MS: '5000' };
 const cluster = await startCluster({ instances: 1, environment });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
@@ -19,7 +19,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 const list = '/pets?limit=100';
 
 describe.skipIf(cluster === undefined)('an instance', () => {
-  // Skipped without servers.
+  // Without servers, these tests are skipped.
   const { instances, operator, issueKey, postgres, redis, startInstance } =
     cluster ?? ({} as NonNullable<typeof cluster>);
   const near = instances?.[0];
@@ -40,7 +40,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   const nearTo = (key: string) => clientOf(near?.url ?? '', key);
   const shows = (client: ReturnType<typeof clientOf>, name: string) =>
     until(async () => (await client.get(list)).text.includes(`"${name}"`));
-  /** Until a key is banned there and PostgreSQL has the ban, from which instances without Redis read it. */
+  /** True if a key is banned and PostgreSQL has the ban, where instances without Redis read it. */
   const isBanned = async (client: ReturnType<typeof clientOf>, keyId: number) => {
     await until(async () => (await client.get(list)).text.includes('api_key_banned'));
     await using sql = new SQL(postgres.url, { max: 1 });
@@ -125,7 +125,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.says(troubles.postgres);
     expect((await there.get(list)).status).toBe(200);
     await operator.keys.revoke(keyId);
-    // The cached key is stale, and PostgreSQL cannot say whether it is still valid.
+    // The cached key is stale, and PostgreSQL cannot be asked.
     await answers(there, 503);
     await far.toPostgres.heal();
     await answers(there, 401);
@@ -151,7 +151,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using far = await distant({ POSTGRES_POOL_SIZE: '1' });
     const { key } = await issueKey();
     const clients = [nearTo(key), clientOf(far.url, key)];
-    // Prepares the statement, so that PostgreSQL runs it without another round trip.
+    // Prepares the statement, so that a later execution takes a single round trip.
     expect((await clientOf(far.url, key).add('the one before')).status).toBe(201);
     for (const client of clients) await client.get(list);
     far.toPostgres.holdAnswersTo('of unknown fate');
@@ -200,7 +200,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   });
 
   test('/readyz names the servers that do not respond, and sends them no query', async () => {
-    // A query would wait longer than this test.
+    // A query would take longer than this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
     far.toPostgres.hold();
     far.toRedis.hold();

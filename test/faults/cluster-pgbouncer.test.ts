@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined || servers === undefined)('behind PgBouncer', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const { instances, issueKey, postgres } = cluster ?? ({} as NonNullable<typeof cluster>);
   const { makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
   const bouncer = before ?? ({} as OwnServer);

@@ -1,4 +1,7 @@
-/** PostgreSQL runs but refuses: 503 with the reason, nothing acknowledged is lost, and the service recovers. */
+/**
+ * PostgreSQL runs but rejects connections or writes: requests get 503 with the reason, no acknowledged change is lost,
+ * and the service recovers.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -9,7 +12,7 @@ import { ShopDatabase } from './refusals.ts';
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({
   instances: 2,
-  // Long enough that a slow machine is not mistaken for unavailable servers.
+  // Long timeouts, because a slow machine would otherwise look like unavailable servers.
   environment: { POSTGRES_TIMEOUT_MS: '10000', REDIS_TIMEOUT_MS: '5000' },
   makeDatabase: async (postgres) => {
     database = await ShopDatabase.make(postgres);
@@ -19,7 +22,7 @@ const cluster = await startCluster({
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
-  // Skipped without one.
+  // Without servers, these tests are skipped.
   const { instances, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
   const becomes = (status: string) =>
     until(() =>
@@ -52,7 +55,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       await until(() => refused.length > 0);
       await end();
       await becomes('ready');
-      // The state that /readyz knows is up to a second old, so a request may still use a former session.
+      // The state in /readyz is up to a second old, so a request may still use an old session.
       for (const client of clients)
         await until(async () => (await client.add(`after ${name}`)).status === 201);
       const replies = [...(await adding.stop()), ...(await reading.stop())];

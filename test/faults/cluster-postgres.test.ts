@@ -15,7 +15,7 @@ const cluster = await startCluster({
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('PostgreSQL', () => {
-  // Skipped without one.
+  // Without servers, these tests are skipped.
   const { instances, issueKey, postgres, operator, startInstance } =
     cluster ?? ({} as NonNullable<typeof cluster>);
   const ready = () =>
@@ -26,7 +26,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
       ),
     );
 
-  /** Retries a read until it succeeds, because a busy machine may exceed the short statement time-out. */
+  /** Retries a read until it succeeds, because a busy machine may exceed the short statement timeout. */
   const untilServed = async <Result>(read: () => Promise<Result>): Promise<Result> => {
     const results: Result[] = [];
     await until(async () => {
@@ -81,7 +81,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     await postgres.thaw();
     expect([during.status, during.text]).toEqual([200, before.text]);
     expect(other.status).toBe(503);
-    // A 503 costs nothing.
+    // A 503 is not counted.
     expect(other.remaining).toBe(during.remaining);
     await ready();
   });

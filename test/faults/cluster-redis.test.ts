@@ -6,12 +6,12 @@ import { startCluster } from '../support/cluster.ts';
 import { areAll, load, readiness } from '../support/load.ts';
 import { until } from '../support/wait.ts';
 
-// Short enough to notice a frozen Redis soon, and too long for a busy machine to exceed.
+// Short enough to notice a frozen Redis quickly, and long enough for a busy machine.
 const cluster = await startCluster({ instances: 2, environment: { REDIS_TIMEOUT_MS: '3000' } });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('Redis', () => {
-  // Skipped without one.
+  // Without servers, these tests are skipped.
   const { instances, issueKey, redis } = cluster ?? ({} as NonNullable<typeof cluster>);
   const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
   const urls = () => instances.map(({ url }) => url);
@@ -51,8 +51,8 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       for (const client of clients) expect(await take(client, 10)).toBe(10);
       await begin();
       await degraded();
-      // Of the twenty requests, the first instance knows ten and the second twenty. Snapshots in PostgreSQL may show each the
-      // other's count.
+      // Of the twenty requests, the first instance has counted ten and the second all. Through snapshots in PostgreSQL,
+      // each may also have the count of the other.
       const first = await take(clients[0] as Client, 50);
       expect(first).toBeGreaterThanOrEqual(limit - 20);
       expect(first).toBeLessThanOrEqual(limit - 10);

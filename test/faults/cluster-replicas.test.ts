@@ -19,7 +19,7 @@ const cluster = hasServers ? await startCluster({ instances: 0 }) : undefined;
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('read replicas', () => {
-  // Skipped without one.
+  // Without servers, these tests are skipped.
   const shop = cluster ?? ({} as Cluster);
 
   async function replica(primary = shop.postgres): Promise<OwnServer> {
@@ -77,7 +77,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
         const [writer, reader] = (number + round) % 2 === 0 ? instances : [instances[1], instances[0]];
         const added = await writer.client.add(`${number} ${round}`);
         const id = idOf(added);
-        // The same page as that of other animals that are added now.
+        // The page also contains animals that are added now.
         const shared = `/pets?minId=${id - (id % 16)}&limit=50`;
         for (const target of [shared, uncached(BigInt(id)), shared]) {
           expect((await reader.client.get(target)).text).toContain(added.text);

@@ -1,4 +1,4 @@
-/** Several instances as separate processes. Each honours changes that another acknowledged. */
+/** Several instances as separate processes. Each applies changes that another has acknowledged. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -12,7 +12,7 @@ const cluster = await startCluster({
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('three instances', () => {
-  // Skipped without one.
+  // Without servers, these tests are skipped.
   const { instances, operator, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
   const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
   const statuses = (clients: Client[]) =>
@@ -60,7 +60,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     await operator.keys.revoke(revoked.keyId);
     expect(await statuses(clientsOf(revoked.key))).toEqual([401, 401, 401]);
 
-    // Limits are those of the day, as a minute may end during the test.
+    // Uses limits per day, because a minute may end during the test.
     const changed = await issueKey({ perMinute: 3, perDay: 3 });
     expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
     expect(await statuses(clientsOf(changed.key))).toEqual([429, 429, 429]);

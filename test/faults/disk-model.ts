@@ -2,7 +2,7 @@
 import { type Event, folderItself } from './recording.ts';
 import { sectorsOf } from './sectors.ts';
 
-/** Fate of unsynced data at a power loss. */
+/** Outcome for unsynced data at a power failure. */
 export type Loss = 'all lost' | 'none lost' | 'some lost' | 'torn';
 export const losses: readonly Loss[] = ['all lost', 'none lost', 'some lost', 'torn'];
 
@@ -41,10 +41,10 @@ type Naming = {
 export class Disk {
   readonly #names = new Map<string, Contents>();
   readonly #syncedNames = new Map<string, Contents>();
-  /** Files made and removed since the folder was last synced. */
+  /** Files created and removed since the folder was last synced. */
   #namings: Naming[] = [];
 
-  /** A disk on which these files lie, synced. */
+  /** A disk with these files, already synced. */
   constructor(files: ReadonlyMap<string, Buffer>) {
     for (const [path, bytes] of files) {
       const contents = new Contents(Buffer.from(bytes));
@@ -98,7 +98,7 @@ function applyNaming(names: Map<string, Contents>, { path, contents, from }: Nam
   else names.set(path, contents);
 }
 
-/** The bytes with the changes, as a copy. */
+/** A copy of the bytes with the changes. */
 function applied(bytes: Buffer, changes: readonly Change[]): Buffer {
   const endOf = (change: Change) =>
     change.kind === 'truncate' ? change.size : change.offset + change.data.length;
@@ -118,7 +118,7 @@ function applied(bytes: Buffer, changes: readonly Change[]): Buffer {
   return result.subarray(0, size);
 }
 
-/** A change as the disk may do it. */
+/** The parts of a change that a disk may write separately. */
 function partsOf(change: Change): Change[] {
   return change.kind === 'truncate'
     ? [change]

@@ -30,7 +30,7 @@ import {
 } from './disk.ts';
 
 const testLimited = testWith(...fileSizeLimits);
-// In addition to a limit on the file's size: the system's error for a full disk.
+// In addition to tests with a file-size limit, tests the system's error for a full disk.
 const testSmallDisk = testWith(...smallDisks);
 
 function namesOf(round: number): string[] {
@@ -129,7 +129,7 @@ testLimited(
       const { status, text } = await clientOf(service.url, key).get('/pets');
       expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
     }
-    // The first penalty of a key also needs room, but its answer does not.
+    // The first penalty of a key also needs space, but its answer does not.
     const statuses: number[] = [];
     for (let request = 0; request < 6; request++) statuses.push((await first.get('/pets')).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);

@@ -10,16 +10,16 @@ import { storedAnimals } from './stored.ts';
 export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
 
 /**
- * From now on no file of the process may grow beyond this many bytes: writes there fail with EFBIG. SQLite words
- * it as it words EROFS and EIO, for to it they are the same: a write that the system refuses.
+ * Limits the size of files of the process to this many bytes. Larger writes fail with EFBIG. SQLite reports the same
+ * error for EROFS and EIO.
  */
 export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
-  // The soft limit alone, which its owner may raise again.
+  // Sets only the soft limit, which its owner can raise again.
   const { exitCode, stderr } = Bun.spawnSync(['prlimit', '--pid', String(pid), `--fsize=${bytes}:`]);
   if (exitCode !== 0) throw new Error(`prlimit failed: ${stderr}`);
 }
 
-/** A command line that runs a program with a small disk in place of the folder. */
+/** A command that runs a program with a small disk mounted at the folder. */
 export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readonly string[]): string[] {
   const script = `mount -t tmpfs -o size=4m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
@@ -53,7 +53,7 @@ export function expectUnavailable(reply: Reply, remainingBefore = reply.remainin
   expect(remaining).toBe(remainingBefore);
 }
 
-/** Adds animals at once and returns the names by outcome. */
+/** Adds animals concurrently and returns their names by outcome. */
 export async function addAll(
   client: Client,
   names: readonly string[],

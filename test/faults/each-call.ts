@@ -14,7 +14,7 @@ export interface EachCall {
   /** Folder in the state before the command. */
   readonly folder: string;
   readonly words: readonly string[];
-  /** Files of the folder that are watched, and the folder itself. */
+  /** Watched files of the folder, and the folder itself. */
   readonly files: readonly string[];
   /** Checks the folder after the command has ended or was killed. */
   readonly check: (folder: string, killedAt: string) => Promise<void>;
@@ -36,7 +36,7 @@ export async function killAtEachCall({ folder, words, files, check }: EachCall):
 
 interface Point {
   readonly name: string;
-  /** Index of the call among those of the same name. */
+  /** Index of the call among calls of the same name. */
   readonly number: number;
   readonly text: string;
 }
@@ -58,7 +58,7 @@ function pointsOf(lines: readonly string[]): Point[] {
 
 const isSync = (call: Point | undefined) => call?.name === 'fsync' || call?.name === 'fdatasync';
 
-/** The name of the call, and its file if that is in the trace. */
+/** The name of the call, and its file if the trace contains it. */
 function kindOf(call: Point | undefined): string {
   return `${call?.name} ${/<[^>]*>/.exec(call?.text ?? '')?.[0]}`;
 }

@@ -1,4 +1,4 @@
-/** Counts requests of new accounts until the file is full, then those of the accounts in it. Prints the outcome. */
+/** Counts requests of new accounts until the file is full, then requests of existing accounts. Prints the outcome. */
 import { readdirSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { plans } from '../../src/domain/plan.ts';

@@ -9,7 +9,7 @@ import type { Acknowledged } from './stored.ts';
 const writers = 8;
 export const callersPerAccount = 3;
 
-/** Clients that add animals under unique names until the service is gone. */
+/** Clients that add animals with unique names until the service is killed. */
 export class Writers {
   readonly acknowledged: Acknowledged[] = [];
   readonly #sent = new Set<string>();
@@ -29,7 +29,7 @@ export class Writers {
     return this.#sent.has(name);
   }
 
-  /** Resolves when that many animals have been acknowledged, or the service is gone. */
+  /** Resolves when this number of animals has been acknowledged, or the service is killed. */
   async reached(count: number): Promise<void> {
     await until(() => this.acknowledged.length >= count || this.#isOver);
   }
@@ -56,10 +56,10 @@ export class Writers {
   }
 }
 
-/** An account whose limit is used up across a kill, counted by its clients. */
+/** An account whose clients exhaust its limit across a kill and count its requests. */
 export class LimitedAccount {
   readonly name: string;
-  /** The limit that binds. */
+  /** The binding limit. */
   readonly limit: number;
   readonly #key: string;
   /** Admitted requests by the window they were counted in (its Reset). */
@@ -73,7 +73,7 @@ export class LimitedAccount {
     this.#key = key;
   }
 
-  /** Fresh accounts of every kind: bound by the minute or by the day. */
+  /** New accounts of every kind: limited by the minute or by the day. */
   static async make(folder: string): Promise<LimitedAccount[]> {
     const custom: Quota = { perMinute: 550, perDay: 550 };
     const kinds: [string, PlanName, number, Quota?][] = [
@@ -89,7 +89,7 @@ export class LimitedAccount {
   }
 
   /**
-   * Sends requests until the limit is reached or the service has ended. `pace` receives the share of the limit used so far and
+   * Sends requests until the limit is exhausted or the service has ended. `pace` receives the share of the limit used so far and
    * resolves when the next request may follow. By default there is no delay.
    */
   async spend(url: string, pace: (share: number) => Promise<void> = async () => undefined): Promise<void> {
@@ -108,7 +108,10 @@ export class LimitedAccount {
     await Promise.all(Array.from({ length: callersPerAccount }, caller));
   }
 
-  /** Requests charged that were never answered. Throws if a window admitted more than the limit, or lost any other request. */
+  /**
+   * Number of requests that were counted but never answered. Throws if a window admitted more than the limit, or lost
+   * another request.
+   */
   chargedUnused(): number {
     for (const [reset, admitted] of this.#admitted) {
       if (admitted > this.limit) {

@@ -9,7 +9,7 @@ import { checkStored, storedAnimals } from './stored.ts';
 
 /** Number of acknowledged animals before each kill. The limited accounts spread their requests over them. */
 export const acknowledgedAtKill = { least: 40, most: 400 } as const;
-/** Animals of each round that are also read over HTTP. All are checked in the file. */
+/** Number of animals of each round that are also read over HTTP. All animals are checked in the file. */
 const askedFor = 20;
 
 export interface KillOptions {
@@ -24,7 +24,7 @@ export interface KillOptions {
 
 export interface KillFigures {
   acknowledged: number;
-  /** Sent but not acknowledged when the service was killed, and how many of them were stored. */
+  /** Number of animals sent but not acknowledged when the service was killed, and number of those stored. */
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;

@@ -14,7 +14,7 @@ export const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
 export interface LimitBench extends AsyncDisposable {
   readonly clock: FakeClock;
   open(timeouts?: { redisTimeoutMs?: number; statementTimeoutMs?: number }): Promise<LimitInstance>;
-  /** Deletes everything of this store in Redis. */
+  /** Deletes all data of this store in Redis. */
   empty(): Promise<void>;
   /** A connection to the database of the store. */
   readonly sql: SQL;
@@ -64,7 +64,7 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
 
 const seenVersions = new WeakMap<Storage, number>();
 
-/** The verdict on one request of a caller that is held, read again as long as that was under an older version. */
+/** Counts a request of a cached caller. Reads the caller again while its version is outdated. */
 export async function take(store: Storage, who = caller) {
   let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Processes that count requests of one account in one mapped file, one of which is killed. */
+/** Processes count requests of one account in one mapped file, and one process is killed. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/domain/clock.ts';
 import { callerOf, dataFile, limitFile, openAlone } from '../storage/limit-kit.ts';
@@ -56,7 +56,7 @@ test('a killed process leaves exact counts, and no lock that blocks the others',
     const { day } = countsIn(limitFile(folder.path), 1);
     expect(day).toBeGreaterThanOrEqual(own + least);
     expect(day).toBeLessThanOrEqual(own + most);
-    // From here on it is known which requests in between were counted.
+    // From here on, the number of counted requests is known.
     [least, most] = [day - own, day - own];
     expect(serving.limits.take(caller).day.remaining).toBe(1e9 - day - 1);
     own++;

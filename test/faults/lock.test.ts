@@ -18,7 +18,7 @@ test('a lock held by another process delays create requests, but no reads', asyn
     answered.push(name);
     return { name, ...reply };
   });
-  // A read that waited for the lock would not return before it is released.
+  // A read that waits for the lock would only return after its release.
   for (let read = 0; read < 2; read++) expect((await client.get('/pets')).status).toBe(200);
   expect(answered).toEqual([]);
   held.release();

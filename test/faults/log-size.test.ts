@@ -5,7 +5,10 @@ import { temporaryFolder } from '../support/folder.ts';
 import { load } from '../support/load.ts';
 import { ample, dataFileIn, issueKey, startService } from '../support/process.ts';
 
-/** Each creation alone adds some 17 KB to the write-ahead log: nearly twice the bound in all. */
+/**
+ * A single creation adds about 17 KB to the write-ahead log, so all together exceed the limit by nearly a factor of
+ * two.
+ */
 const creations = 1_000;
 const mostBytes = 10_000_000;
 

@@ -24,13 +24,13 @@ export interface PowerOptions {
 }
 
 export interface PowerFigures {
-  /** Power failures. */
+  /** Number of power failures. */
   cuts: number;
   states: number;
   acknowledged: number;
-  /** Animals found before they were acknowledged. */
+  /** Number of animals found that were not acknowledged yet. */
   unacknowledged: number;
-  /** States in which limits could not be read, and so counted as used up. */
+  /** Number of states in which limits could not be read, and therefore counted as exhausted. */
   strict: number;
   /** Maximum number of counted requests that were lost. */
   mostUncounted: number;
@@ -48,9 +48,9 @@ async function storeWithKey(folder: string): Promise<string> {
 }
 
 export interface AnimalRecording extends Recording {
-  /** Animals that were sent: no other may be found. */
+  /** Names of sent animals. No other animals may be found. */
   readonly sent: ReadonlySet<string>;
-  /** Of the account that sent them. */
+  /** Quota of the account that sent them. */
   readonly quota: Quota;
 }
 
@@ -72,7 +72,7 @@ export async function recordAnimals(animals: number, seed: number): Promise<Anim
         const burst = random() < 0.05 ? Math.min(largestBurst, animals - sent.size) : 1;
         await Promise.all(Array.from({ length: burst }, () => client.add(nextName())));
         limits.look(sent.size);
-        // A short run would be over before the first time.
+        // A short run would end before the first sync.
         if (!isSynced && sent.size >= animals / 2) {
           await limits.synced();
           isSynced = true;
@@ -88,11 +88,13 @@ interface Expected {
   readonly acknowledged: readonly Acknowledged[];
   readonly sent: ReadonlySet<string>;
   readonly quota: Quota;
-  /** Requests that were counted when limits were last synced, and when they were last read. */
+  /** Numbers of counted requests at the last sync of limits, and at their last read. */
   readonly counted: { readonly synced: number; readonly seen: number };
 }
 
-/** Replays a recording and checks that many states, spread over all its calls. Throws at the first broken one. */
+/**
+ * Replays a recording and checks this number of states, spread over all its calls. Throws at the first broken state.
+ */
 export async function powerLosses(
   { initial, events, sent, quota }: AnimalRecording,
   { states, seed, progress }: PowerOptions,
@@ -133,7 +135,7 @@ export async function powerLosses(
   return figures;
 }
 
-/** Opens the files as the service does after the power is back. */
+/** Opens the files like the service after a power failure. */
 async function checked(
   files: ReadonlyMap<string, Buffer>,
   expected: Expected,
@@ -141,12 +143,12 @@ async function checked(
 ): Promise<void> {
   await using folder = await temporaryFolder();
   for (const [path, bytes] of files) {
-    // The index of the write-ahead log is memory, and memory is gone.
+    // The index of the write-ahead log is in memory and therefore lost.
     if (!path.endsWith('-shm')) writeFileSync(join(folder.path, path), bytes);
   }
   await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
-    // The windows of the recording are open yet.
+    // The windows of the recording are still open.
     clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,

@@ -21,17 +21,17 @@ export type Event =
       readonly kind: 'mapped';
       readonly path: string;
       readonly sectors: readonly Sector[];
-      /** Requests answered until then. */
+      /** Number of requests answered so far. */
       readonly answered: number;
     }
   /** A 201 response with the acknowledged animal. */
   | { readonly kind: 'answer'; readonly pet: Acknowledged };
 
-/** The folder itself, which has to be synced for names in it to last. */
+/** The folder itself, which must be synced to make the names in it durable. */
 export const folderItself = '';
 
 const calls = 'openat,unlink,rename,pwrite64,write,writev,fsync,fdatasync,ftruncate,sendto,sendmsg';
-/** More than any call writes. */
+/** Longer than any write of a single call. */
 const longestText = 16_777_216;
 
 export interface Recording {
@@ -89,7 +89,7 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   ]);
   const looks = new LimitLooks(limitFileIn(folder.path));
   await load(service.url, prepared ?? service.firstKey ?? '', looks);
-  // strace passes no signal on: the service is its only child.
+  // strace does not forward signals. The service is its only child.
   const [child] = childrenOf(service.pid);
   if (child === undefined) throw new Error('The traced service is gone.');
   process.kill(child, 'SIGTERM');
@@ -109,7 +109,7 @@ interface Timed<What> {
 }
 
 /**
- * Actions in an order that can be relied on. A change or sync is effective when its call has ended, but a response may reach its
+ * Actions in a reliable order. A change or sync is effective when its call has ended, but a response may reach its
  * client as soon as its call has begun.
  */
 function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: string): Event[] {
@@ -125,7 +125,7 @@ function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: 
   for (const { at, what } of done) {
     const { event, call } = what;
     if (event.kind !== 'answer') {
-      // Data written to the file during a sync may not be synced, so that such a sync is ignored.
+      // Data written to the file during a sync may not be synced, so such a sync is ignored.
       if (event.kind === 'sync' && (changedAt.get(event.path) ?? -1) > call.begunAt) continue;
       changedAt.set(event.path, at);
     }
@@ -147,7 +147,7 @@ function isSending(name: string): boolean {
   return name.startsWith('send') || name === 'writev';
 }
 
-/** A call that succeeded, if it is one that counts here. */
+/** The event of a successful call; undefined for irrelevant calls. */
 function eventOf({ name, text, result }: TracedCall, folder: string): Event | undefined {
   if (result < 0) return undefined;
   if (isSending(name)) return answerOf(text);
@@ -170,7 +170,7 @@ function eventOf({ name, text, result }: TracedCall, folder: string): Event | un
       return { kind: 'write', path, offset: Number(offset), data: bytesOf(data) };
     }
     default:
-      // Fail for calls that the model cannot replay.
+      // Fails for calls that the model cannot replay.
       throw new Error(`The store is written with ${name}, which is not understood: ${text.slice(0, 200)}`);
   }
 }

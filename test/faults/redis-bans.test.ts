@@ -1,4 +1,4 @@
-/** No ban is lost while any instance or server knows it, and a lifted ban ends everywhere. */
+/** No ban is lost while any instance or server has it, and a lifted ban ends everywhere. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { WriteUncertain } from '../../src/storage/storage.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
@@ -9,7 +9,7 @@ import { ban, caller, type LimitBench, type LimitInstance, limitBench, take } fr
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Less than the 10 s after which counts are saved. */
+/** Less than the interval of 10 s at which counts are saved. */
 const soonMs = 5_000;
 
 const isBanned = async ({ store }: LimitInstance) => (await take(store)).refusal === 'api_key_banned';
@@ -31,7 +31,7 @@ async function lockBans({ sql }: LimitBench): Promise<AsyncDisposable> {
   };
 }
 
-/** Cuts it off from Redis, so that it learns of no ban there. */
+/** Disconnects an instance from Redis, so that it receives no bans. */
 async function cutOff({ redis, notices }: LimitInstance): Promise<void> {
   await redis.cut();
   await until(() => notices.some((text) => text.startsWith('degraded: Redis')));
@@ -48,7 +48,7 @@ async function kill({ redis, postgres }: LimitInstance): Promise<void> {
 }
 
 describe.skipIf(servers === undefined)('a ban', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const open = async () => {
     const bench = await limitBench(there);
@@ -77,7 +77,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
       await using _locked = await lockBans(bench);
       await cutOff(other);
       await ban(one, bench.clock);
-      // It cannot put the ban back before the save.
+      // The instance cannot restore the ban before the save.
       await cutOff(one);
       await bench.empty();
       await reconnect(other);
@@ -149,7 +149,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
 });
 
 describe.skipIf(servers === undefined)('lifting a ban', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   /** A banned key, and two instances. */
   const banned = async () => {
@@ -165,7 +165,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await using _ = bench;
     await cutOff(one);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
-    // The command waited as long as the others may take.
+    // The command waited for the maximum time that other instances may need.
     expect(await isAdmitted(other)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
     await reconnect(one);
@@ -189,7 +189,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => one.notices.length > 0 && other.notices.length > 0);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
-    // It cannot know.
+    // The disconnected instance still has the ban.
     expect(await isBanned(other)).toBe(true);
     await reconnect(one);
     await until(() => isAdmitted(other), soonMs);

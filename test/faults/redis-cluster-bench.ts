@@ -52,12 +52,12 @@ export async function clusterBench(servers: TestServers, redisUrl: string): Prom
 
 const tags = shardTags();
 
-/** The slot that has the keys of an account. */
+/** The slot of an account's keys. */
 export function slotOfAccount(accountId: number): number {
   return slotOf(`{${tags[accountId % tags.length]}}`);
 }
 
-/** Two of each shard. */
+/** Two account ids per shard. */
 export const accountIds: readonly number[] = Array.from({ length: 2 * tags.length }, (_, index) => index + 1);
 
 export function callerOf(accountId: number, quota = { perMinute: 5, perDay: 100 }) {
@@ -70,7 +70,7 @@ export const isPartly = ({ store }: Instance) => store.health().includes(trouble
 export const both = ({ one, other }: ClusterBench, holds: (instance: Instance) => boolean) =>
   until(() => holds(one) && holds(other));
 
-/** Remaining requests of an account, once both instances agree: each first passes on what it counted itself. */
+/** Remaining requests of an account when both instances agree. Each first reports its local counts. */
 export async function remaining({ one, other }: ClusterBench, accountId: number): Promise<number> {
   let left: readonly number[] = [];
   await until(async () => {

@@ -1,4 +1,4 @@
-/** Limits on Redis Cluster: the rules are those of any other store, on every node. */
+/** Limits on Redis Cluster follow the rules of any other store, on every node. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { troubles } from '../../src/domain/trouble.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const there = { ...servers, redisUrl: cluster?.url ?? '' } as NonNullable<typeof servers>;
   const nodes = cluster?.primaries ?? [];
 
@@ -42,7 +42,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     const limiter = { limits: store.limits, clock, rules: strictRules };
     const tally = await compareWithLaw(limiter, { sequences: 20, length: 60, seed: 14, serverClocks: 24 });
     expect(tally.api_key_banned).toBeDefined();
-    // Not decided locally.
+    // The request was not decided locally.
     for (const trouble of [troubles.redis, troubles.redisPart]) expect(store.health()).not.toContain(trouble);
   });
 
@@ -82,7 +82,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     }
   });
 
-  test('one change is one new version, although several shards report it', async () => {
+  test('a change that several shards report raises the version once', async () => {
     await using bench = await open();
     const versions = async () => {
       for (const id of accountIds) await take(bench.other.store, callerOf(id));

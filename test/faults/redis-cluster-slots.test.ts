@@ -1,4 +1,4 @@
-/** Slots of a Redis Cluster move between nodes: no request fails, and each is counted. */
+/** Slots of a Redis Cluster move between nodes. No request fails, and each is counted. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { newPet } from '../storage/samples.ts';
 import { type RedisCluster, type RedisNode, redisCluster } from '../support/redis-cluster.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = cluster ?? ({} as RedisCluster);
   const [from, to] = (cluster?.primaries ?? []) as [RedisNode, RedisNode];

@@ -1,4 +1,4 @@
-/** Nodes of a Redis Cluster stop and are replaced: requests are still answered, and counted exactly where that is possible. */
+/** Nodes of a Redis Cluster stop and are replaced. Requests are still answered, and counted exactly if possible. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type RedisCluster, type RedisNode, redisCluster } from '../support/redis-cluster.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined)('Redis Cluster', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = cluster ?? ({} as RedisCluster);
   const open = () => clusterBench(there, own.url);
@@ -50,7 +50,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await both(bench, isPartly);
     expect(bench.one.notices.join()).toContain(`degraded: Redis node 127.0.0.1:${node.port} unavailable`);
     for (const id of ids) await takeBoth(id);
-    // Each instance knows of three requests of that account: two in Redis and its local one.
+    // Each instance has counted three requests of that account: two in Redis and one locally.
     const lefts = await Promise.all(
       [bench.one, bench.other].map(async ({ store }) => {
         return (await store.limits.standing(callerOf(there, ample))).verdict.day.remaining;
@@ -62,7 +62,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
     await both(bench, isWhole);
     await takeBoth(there);
-    // The node lost its counts. The result is short by at most what one instance knew before.
+    // The node lost its counts. The result is short by at most the previous count of one instance.
     const left = await remaining(bench, there);
     expect(left).toBeGreaterThanOrEqual(ample.perDay - 6);
     expect(left).toBeLessThanOrEqual(ample.perDay - 5);
@@ -75,7 +75,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     const [id] = (await accountsOf(node)) as [number];
     const caller = callerOf(id);
     await ban(bench.one, bench.clock, caller);
-    // It does not forget the ban.
+    // The ban is not lost.
     await node.freeze();
     await both(bench, isPartly);
     expect(await bench.other.store.limits.lift(caller.keyId)).toBe(true);
@@ -127,7 +127,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
   });
 
-  test('an instance starts while the first host of REDIS_URL is away, and while all of them are', async () => {
+  test('an instance starts while the first host of REDIS_URL, or every host, is unreachable', async () => {
     await using bench = await open();
     const [first, second, third] = own.primaries.map(({ port }) => `127.0.0.1:${port}`);
     {

@@ -15,7 +15,7 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 describe.skipIf(servers === undefined)('limits and bans', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const bench = () => limitBench(there);
 
@@ -111,7 +111,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).remaining).toBe(41);
   });
 
-  test('a request that reaches Redis after its time-out is charged once', async () => {
+  test('a request that reaches Redis after its timeout is charged once', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
@@ -120,7 +120,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
     expect((await take(instance.store)).remaining).toBe(41);
-    // Nor does another instance find more of it.
+    // Another instance does not find more remaining requests either.
     await using other = await place.open();
     expect((await take(other.store)).remaining).toBe(40);
   });
@@ -130,7 +130,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
     const asked: ReturnType<typeof take>[] = [];
-    // Each event-loop tick takes longer than Redis may be silent, and asks it again.
+    // Each event-loop tick takes longer than the timeout of Redis, and sends another query.
     for (let tick = 0; tick < 6; tick++) {
       const until = performance.now() + 300;
       while (performance.now() < until);

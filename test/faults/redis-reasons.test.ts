@@ -1,4 +1,4 @@
-/** Operators learn why Redis does not work, in words they can act on. */
+/** Notices explain to operators why Redis does not work and what to do. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
@@ -23,7 +23,7 @@ afterAll(async () => {
 const caller = callerWith();
 
 describe.skipIf(redis === undefined)('a notice says why Redis does not work:', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = redis ?? ({} as OwnServer);
 
@@ -64,7 +64,7 @@ describe.skipIf(redis === undefined)('a notice says why Redis does not work:', (
 
   test('it became a replica', async () => {
     expect(await notice(own.url, () => command('REPLICAOF', '127.0.0.1', '1'))).toContain('READONLY');
-    // Nor is a replica taken for a Redis that works, when the service starts.
+    // At the start, a replica is not accepted as a working Redis either.
     expect(await notice(own.url)).toContain('READONLY');
     await command('REPLICAOF', 'NO', 'ONE');
   });

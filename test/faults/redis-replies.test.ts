@@ -1,4 +1,4 @@
-/** A reply of Redis that no script gives is a failure of Redis, not a decision about a request. */
+/** An unexpected reply of Redis is treated as a failure of Redis, not as a decision about a request. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -17,7 +17,7 @@ const replies: Readonly<Record<string, string>> = {
 };
 
 describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   for (const [name, reply] of Object.entries(replies)) {

@@ -1,7 +1,7 @@
 import { SQL } from 'bun';
 import type { OwnServer } from '../support/servers.ts';
 
-/** A way in which PostgreSQL refuses the service, though it runs. */
+/** A way in which a running PostgreSQL rejects the service. */
 export interface Refusal {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
@@ -57,7 +57,7 @@ export class ShopDatabase {
       ...this.#ofLogin(),
       'it permits no reading': this.#ofPermission('SELECT'),
       'it permits no writing': this.#ofPermission('INSERT'),
-      // As after a failover: the server writes again, and the sessions that are open do not.
+      // As after a failover: the server accepts writes again, but open sessions are read-only.
       'its sessions are read-only': {
         begin: () => this.#readOnly('on').then(() => this.#endSessions()),
         end: () => this.#readOnly('off'),

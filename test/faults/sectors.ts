@@ -17,7 +17,7 @@ export function changedSectors(before: Buffer, after: Buffer): Sector[] {
   return changed;
 }
 
-/** A write as the disk may do it: cut where sectors meet. */
+/** A write as the disk may perform it, split at sector boundaries. */
 export function sectorsOf({ offset, data }: Sector): Sector[] {
   const parts: Sector[] = [];
   for (let from = offset; from < offset + data.length; ) {

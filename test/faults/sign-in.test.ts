@@ -1,4 +1,4 @@
-/** Operators while the store cannot be written. */
+/** Sign-ins of operators while the store cannot be written. */
 import { expect } from 'bun:test';
 import { headersOf, sendAdmin, sessionOf, type TestSession } from '../support/admin.ts';
 import { commandLine } from '../support/cli.ts';
@@ -45,7 +45,7 @@ testSmallDisk('a full disk keeps no operator out, and is named where a change is
   expect([refused.status, refused.code]).toEqual([503, 'service_unavailable']);
   expect(refused.text).toContain('database or disk is full');
 
-  // Signing out works as well, of a session that is stored and of one that is not.
+  // Signing out works as well, for a stored session and for one that is not stored.
   for (const each of [stored, session]) {
     expect((await ask(each, 'DELETE', '/session')).status).toBe(204);
     expect((await ask(each, 'GET', '/session')).status).toBe(401);

@@ -8,7 +8,9 @@ export interface Acknowledged {
   readonly name: string;
 }
 
-/** The ids of the animals above an id, by name. Throws unless the file is sound and has each animal whole and once. */
+/**
+ * Ids of the animals above an id, by name. Throws unless the file is intact and has each animal completely and once.
+ */
 export function storedAnimals(path: string, afterId = 0): Map<string, number> {
   using database = new Database(path, { readonly: true });
   const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
@@ -26,7 +28,7 @@ export function storedAnimals(path: string, afterId = 0): Map<string, number> {
   return ids;
 }
 
-/** Throws unless each acknowledged animal is stored under its id, and each stored one was sent. */
+/** Throws unless each acknowledged animal is stored under its id, and each stored animal was sent. */
 export function checkStored(
   stored: ReadonlyMap<string, number>,
   acknowledged: Iterable<Acknowledged>,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 
-/** Some systems let only root attach to a process that is no child (ptrace_scope of Yama). */
+/** On some systems, only root can attach to a process that is not a child (ptrace_scope of Yama). */
 const mayAttach =
   '[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]';
 
@@ -17,11 +17,11 @@ export type Thread = 'answering' | 'writing';
 export const threads: readonly Thread[] = ['answering', 'writing'];
 
 export interface TraceOptions {
-  /** Defaults to the answering one. */
+  /** Defaults to the answering thread. */
   readonly thread?: Thread;
   /** Restricts the trace to calls that touch these files. Defaults to all. */
   readonly paths?: readonly string[];
-  /** A fault, as strace writes it: `fsync:error=EIO:when=2`. */
+  /** A fault in strace's syntax: `fsync:error=EIO:when=2`. */
   readonly inject?: string;
   /** Restricts the trace to these calls. Defaults to all. Fewer calls are faster. */
   readonly calls?: string;
@@ -29,7 +29,7 @@ export interface TraceOptions {
 
 /** A trace of one thread. Other threads are not affected. */
 export interface Trace extends AsyncDisposable {
-  /** Lets go of the process, if it still lives, and returns the lines of the trace. */
+  /** Detaches from the process, if it is still running, and returns the lines of the trace. */
   end(): Promise<string[]>;
 }
 
@@ -76,7 +76,7 @@ async function attached(stderr: ReadableStream<Uint8Array>): Promise<void> {
   if (!/ attached/.test(text)) throw new Error(`strace did not attach: ${text}`);
 }
 
-/** The id of a thread. The main thread has that of the process. The writer has a name. */
+/** The id of a thread. The id of the main thread is that of the process. The writer thread is found by its name. */
 function threadOf(pid: number, thread: Thread): number {
   if (thread === 'answering') return pid;
   const tasks = `/proc/${pid}/task`;
@@ -88,7 +88,7 @@ function threadOf(pid: number, thread: Thread): number {
 /** A call of a traced process that has ended. */
 export interface TracedCall {
   readonly name: string;
-  /** Its arguments, as strace writes them. */
+  /** The arguments of the call, as strace prints them. */
   readonly text: string;
   readonly result: number;
   /** Positions of start and end in the trace. Calls of other threads may lie between them. */
@@ -126,13 +126,13 @@ export function wasInjected(lines: readonly string[]): boolean {
   return lines.some((line) => line.includes('(INJECTED') || line.includes('+++ killed by'));
 }
 
-/** Holds every sync of the data file before it begins, until the trace ends. */
+/** Delays every sync of the data file until the trace ends. */
 export function holdSyncs(pid: number): Promise<Trace> {
   const syncs = 'fsync,fdatasync';
   return trace(pid, {
     thread: 'writing',
     calls: syncs,
-    // Microseconds: longer than any test.
+    // In microseconds. Longer than any test.
     inject: `${syncs}:delay_enter=1000000000`,
   });
 }

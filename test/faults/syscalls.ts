@@ -1,4 +1,4 @@
-/** Creations with a fault at one of their system calls. Every answer must be true and the file must stay intact. */
+/** Creations with a fault at one of their system calls. Every answer must be correct, and the file must stay intact. */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
@@ -97,7 +97,7 @@ export class Disturbed implements AsyncDisposable {
     }
   }
 
-  /** The calls of a thread in undisturbed creations, on these files or on everything. */
+  /** The calls of a thread in undisturbed creations, on these files or on all. */
   async callsOf(thread: Thread, paths: readonly string[], adds = 1): Promise<Call[]> {
     await this.#newCaller(adds > 1);
     await using tracing = await trace(this.#service.pid, { thread, paths });
@@ -188,17 +188,17 @@ export class Disturbed implements AsyncDisposable {
   }
 }
 
-/** Adds this many animals, one after the other, to come by a checkpoint of the write-ahead log for sure. */
+/** Number of animals added one after the other, which always triggers a checkpoint of the write-ahead log. */
 const addsPerCheckpoint = 400;
 
 export interface SyscallOptions {
-  /** Every n-th call only, and every sync. */
+  /** Tests only every n-th call, and every sync. */
   readonly every: number;
   readonly checkpoints: boolean;
   readonly progress?: (line: string) => void;
 }
 
-/** Goes through the calls of a creation, fault by fault. Throws at the first promise that is broken. */
+/** Injects a fault into each call of a creation. Throws at the first broken guarantee. */
 export async function syscallFaults({
   every,
   checkpoints,

@@ -1,4 +1,4 @@
-/** Usage is counted once, also when the answer to a commit is lost. */
+/** Usage is counted once, even if the answer to a commit is lost. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { openStore } from '../../src/app/store.ts';
@@ -18,10 +18,10 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 const caller = callerWith({});
 
 describe.skipIf(servers === undefined)('a usage report whose commit was not answered', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A recorder on a store behind a proxy, and the sums that the store has. */
+  /** A recorder on a store behind a proxy, and the recorded sums. */
   async function recording() {
     await using made = new AsyncDisposableStack();
     const schema = made.use(await there.makeSchema());

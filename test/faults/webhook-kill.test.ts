@@ -1,4 +1,4 @@
-/** Processes that send events are killed in the middle of it: every event still reaches its receiver. */
+/** Processes are killed while they send events. Every event still reaches its receiver. */
 import { afterAll, test } from 'bun:test';
 import { scopes } from '../../src/domain/scope.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -29,7 +29,7 @@ async function post({ url }: Service, key: string, target: string, body: string)
 test('kill -9 loses no delivery', async () => {
   let isSlow = true;
   await using receiver = await startReceiver((socket, request) => {
-    // Some of each round are in flight when the process dies.
+    // Some requests of each round are in flight when the process is killed.
     if (!isSlow || !/"id":\d*[05],"type"/.test(request)) socket.write(response('204 No Content'));
   });
   let key = '';

@@ -12,7 +12,7 @@ import { holdSyncs, tracing } from './strace.ts';
 
 const testTraced = testWith(...tracing);
 
-/** Creations that were sent and are not answered yet: each waits for the sync of its commit. */
+/** Creations in flight. Each waits for the sync of its commit. */
 interface Pending {
   readonly answered: string[];
   readonly replies: Promise<Reply[]>;
@@ -55,7 +55,7 @@ testTraced(
     expect(await statusOf(client.add(''))).toBe(400);
     expect(await statusOf(stranger.get('/pets'))).toBe(401);
     expect([await statusOf(limited.get('/pets')), await statusOf(limited.get('/pets'))]).toEqual([200, 429]);
-    // Nothing is cached for a key that is used for the first time.
+    // Nothing is cached for a new key.
     expect(await statusOf(later.get('/pets'))).toBe(200);
     expect(await readiness(service.url)).toEqual({ status: 'ready' });
     expect(answered).toEqual([]);
@@ -90,7 +90,7 @@ testTraced(
       expect([reply.status, reply.text]).toEqual([200, expect.stringContaining('there before')]);
 
     await held.end();
-    // No other write is sent: those that hung show the recovery.
+    // No other write is sent, because the pending writes show the recovery.
     await untilReady(service.url);
     await until(async () => (await allNames(client)).length === 3);
     expect((await client.add('healed')).status).toBe(201);
@@ -121,13 +121,13 @@ testTraced('a service stops on SIGTERM while its disk hangs in a commit', async 
   const held = await holdSyncs(service.pid);
   await using _held = held;
   const { replies } = await addPending(client, folder.path, ['one']);
-  // 503 with an unknown outcome, or cut off at the deadline of the stop.
+  // Either 503 with an unknown outcome, or disconnected at the deadline of the shutdown.
   const statuses = replies.then(
     (all) => all.map(({ status }) => status),
     () => [503],
   );
   service.signal('SIGTERM');
-  // All threads but the held one have ended: "Z" is a process that has ended and is still traced.
+  // All threads except the delayed one have ended. "Z" is a process that has ended but is still traced.
   await until(() => /\) Z /.test(readFileSync(`/proc/${service.pid}/stat`, 'latin1')));
   await held.end();
   expect(await service.exited).toBe(0);
@@ -169,7 +169,7 @@ for (const [end, reason] of [
     expect(service.stderr()).toMatch(reason);
 
     await using again = await startService(folder.path);
-    // Creations that were not answered may be stored as well, whole and with ids that no others have.
+    // Creations without an answer may be stored as well, completely and with unique ids.
     const found = await allNames(clientOf(again.url, await issueKey(folder.path, 'enterprise', ample)));
     for (const name of found)
       if (sent.has(name) && !stored.has(name)) stored.set(name, found.indexOf(name) + 1);

@@ -11,7 +11,7 @@ const folder = import.meta.dir;
 const generated = join(folder, 'programs/generated');
 const document = join(root, 'contract/openapi.json');
 
-/** The command that writes each client. Bun runs those that need a newer Node.js than this project asks for. */
+/** The command of each generator. Bun runs the generators that need a newer Node.js than this project. */
 const generators = {
   'openapi-typescript': ['openapi-typescript', document, '-o', join(generated, 'openapi-typescript.d.ts')],
   'hey-api': ['openapi-ts', '-i', document, '-o', join(generated, 'hey-api'), '-c', '@hey-api/client-fetch'],

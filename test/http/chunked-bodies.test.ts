@@ -34,7 +34,7 @@ const heads = [
   ['a page, and no need of a body', head('GET /livez')],
 ] as const;
 
-/** A creation, complete but for its last chunk. */
+/** A creation without its last chunk. */
 function newPetRequest(name: string) {
   const pet = newPet(name);
   const length = Buffer.byteLength(pet).toString(16);

@@ -1,4 +1,6 @@
-/** Responses that count against no plan are bounded on each connection, because pipelining makes them cheap to ask for. */
+/**
+ * Responses that count against no plan are limited on each connection, because pipelining makes them cheap to request.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { freeResponsesPerMinute } from '../../src/http/listener/free-budget.ts';
 import { Connection } from '../process/connection.ts';

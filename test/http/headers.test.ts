@@ -17,7 +17,7 @@ const ofAll = [
 const ofCallers = [...ofAll, ...limits, 'ratelimit', 'ratelimit-policy'];
 const deprecated = ['deprecation', 'sunset', 'link'];
 
-/** Every kind of answer, and the names of the headers it has. */
+/** Every kind of answer, with the names of its headers. */
 const kinds = [
   { kind: 'a page', send: () => app.call('GET', '/pets'), names: [...ofCallers, 'link', 'etag'] },
   { kind: 'an animal', send: () => app.call('GET', '/pets/1'), names: [...ofCallers, ...deprecated, 'etag'] },

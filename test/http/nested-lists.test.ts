@@ -1,4 +1,4 @@
-/** Lists below a resource. Those of the contract belong to accounts, and are not cached. */
+/** Lists below a resource. Such lists of the contract belong to accounts, and are not cached. */
 import { expect, test } from 'bun:test';
 import { type Operation, operations } from '../../src/contract/operations.ts';
 import { versionsFrom } from '../../src/domain/resources.ts';

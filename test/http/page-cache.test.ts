@@ -11,7 +11,7 @@ await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
 let made = 0;
-/** The operations of the app, which count how often one is asked to do something. */
+/** The operations of the app, with a count of their calls. */
 class CountingOperations extends ClientOperations {
   override perform(
     ...request: Parameters<ClientOperations['perform']>
@@ -23,7 +23,7 @@ class CountingOperations extends ClientOperations {
 const operations = new CountingOperations(clientParts(app));
 const context: RequestContext = { ...requestContextOf(app), operations };
 
-/** Requests a page as the server does. Returns the number of pages built for it. */
+/** Requests a page like the server. Returns the number of pages built for the request. */
 async function makes(url: string): Promise<number> {
   const before = made;
   const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });

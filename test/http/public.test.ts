@@ -19,7 +19,7 @@ test('an address gets a limited number of responses per minute without a key, th
     message: expect.stringContaining('unauthenticated requests from this address'),
     status: 429,
   });
-  // Setting the date makes the minute neither longer nor shorter.
+  // Setting the date does not change the length of the minute.
   for (const seconds of [-3_600, 7_200, -3_600]) {
     app.clock.step(seconds);
     expect((await get(page)).headers.get('retry-after')).toBe('40');

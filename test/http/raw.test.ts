@@ -23,14 +23,17 @@ const json = 'Content-Type: application/json\r\n';
 const post = (id: string, body = newPet()) =>
   request('POST /v1/pets', id, `${json}Content-Length: ${body.length}\r\n`, body);
 
-/** Ends an exchange, so that no test waits for silence. */
+/** Ends an exchange, so that no test waits for a timeout. */
 const last = request('GET /v1/pets/0', 'last', 'Connection: close\r\n');
 
 const idsOf = (responses: readonly RawResponse[]) =>
   responses.map(({ headers }) => headers.get('x-request-id'));
 const statusesOf = (responses: readonly RawResponse[]) => responses.map(({ status }) => status);
 
-/** Sends a malformed request with another after it and one hidden in it. Checks the rules for all of them. */
+/**
+ * Sends a malformed request, followed by another one, with a third hidden in its body. Checks the rules for all of
+ * them.
+ */
 async function attack(...pieces: string[]): Promise<RawResponse[]> {
   const responses = await exchange(app.url, ...pieces, last);
   expect(responses.length).toBeLessThanOrEqual(2);

@@ -31,7 +31,7 @@ describe('a service whose limit state is overwritten', () => {
   const noise = () => Buffer.alloc(64_000, 0xa5);
 
   test.each([
-    // A copy of the file with which another start of the service counted.
+    // A copy of the file of another start of the service.
     ['by a copy', (file: LimitFile) => Atomics.add(file.i32, header.firstOwner, 1_000_000)],
     ['by noise', (file: LimitFile) => writeSync(file.fd, noise(), 0, noise().length, 0)],
   ])('%s responds 503 on /readyz and to requests until a restart', async (_how, overwrite) => {

@@ -1,4 +1,4 @@
-/** Every response has a request id for operators, including errors and paths outside of the version. */
+/** Every response has a request id for operators, including errors and paths outside the version. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
@@ -47,7 +47,7 @@ describe.each(paths)('%s', (path) => {
   });
 });
 
-/** An internal error in the Error body, with the request id that it is logged under. */
+/** Expects an internal error in the Error body, with its request id in the log. */
 async function expectLogged(response: Response, lines: readonly Readonly<Record<string, unknown>>[]) {
   expect(response.status).toBe(500);
   expect(response.headers.get('content-type')).toBe('application/json');

@@ -1,4 +1,4 @@
-/** The request log: all requests if enabled, and changes of keys in any case. */
+/** The request log: all requests if enabled, and always changes of keys. */
 import { describe, expect, test } from 'bun:test';
 import { requestLogOf } from '../../src/http/logs/request-log.ts';
 import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
@@ -19,7 +19,7 @@ async function appWith(settings: Record<string, string>) {
   };
 }
 
-/** A request of every kind, each named by its request id. */
+/** Sends a request of every kind, identified by its request id. */
 async function callInEveryWay(app: TestApp): Promise<void> {
   const named = (id: string) => ({ headers: { 'X-Request-Id': id } });
   const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });

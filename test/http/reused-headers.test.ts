@@ -14,7 +14,7 @@ const routes: readonly (HeaderFields | undefined)[] = [
   undefined,
   { Deprecation: '@1', Sunset: 'then', Link: '</successor>' },
 ];
-/** Response headers. Some override those of a route, and some objects are reused, like those of cached pages. */
+/** Response headers. Some override headers of a route, and some objects are reused, as for cached pages. */
 const owns: readonly (() => HeaderFields)[] = [
   () => ({}),
   () => ({ ETag: '"a"', Link: '</next>' }),
@@ -23,7 +23,7 @@ const owns: readonly (() => HeaderFields)[] = [
   ...[{ ETag: '"kept"' }, { ETag: '"kept too"', Location: '/v1/pets/1' }].map((kept) => () => kept),
 ];
 
-/** A response's parts, and the headers that it has to have. */
+/** The parts of a response, and its expected headers. */
 function anyCase(chance: Chance, index: number) {
   const status = chance.pick([200, 201, 204, 304, 404, 429]);
   const isEmpty = status === 204 || status === 304;

@@ -1,4 +1,4 @@
-/** Accounts, keys and bans as operators use them, and the refusals. */
+/** Operations of operators on accounts, keys and bans, and their refusals. */
 import { afterAll, expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';

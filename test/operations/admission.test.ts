@@ -57,7 +57,7 @@ test('admission responds with service_unavailable, not invalid_api_key, while ca
   await expect(admittedAfter(5)).rejects.toMatchObject({ code: 'service_unavailable' });
 });
 
-/** The real keys, with a count of look-ups. */
+/** The real keys, with a count of lookups. */
 function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
@@ -99,7 +99,7 @@ for (const [name, makePlace] of Object.entries(places)) {
         const admitted = await admission.admit({ kind: 'key', key: sent }, () => '192.0.2.1');
         return admitted.caller === undefined ? admitted.refusal : 'admitted';
       };
-      // The first key seen loads the list of keys.
+      // The first key loads the list of keys.
       expect(await admit(key)).toBe('admitted');
       await nextTurn();
       const kept = opened.move();

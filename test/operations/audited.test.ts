@@ -149,7 +149,7 @@ test('lifting a ban is reported as successful even if the result cannot be recor
 test("limits derived from a plan are those of the account's plan at the time of the write", async () => {
   const { id } = await accounts.create('moving', 'enterprise', { perMinute: 10, perDay: 100 });
   let reads = 0;
-  /** Changes the limits behind the first read. */
+  /** Changes the limits after the first read. */
   const find: typeof storage.accounts.find = async (accountId) => {
     const read = await storage.accounts.find(accountId);
     if (reads++ === 0)

@@ -1,4 +1,4 @@
-/** When the service makes backups, on a real store and by a clock that the test moves. */
+/** The schedule of backups, with a real store and a clock controlled by the test. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -201,7 +201,7 @@ describe('createBackup', () => {
       code: 'backup_in_progress',
     });
     await first;
-    // Of the same second, and so of the same name.
+    // A backup in the same second would have the same name.
     expect(await rejectionOf(operations.create(actor, 'manual'))).toMatchObject({
       code: 'backup_in_progress',
     });

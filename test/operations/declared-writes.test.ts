@@ -1,4 +1,4 @@
-/** The resources of a unit of work that runs another one. */
+/** Declared resources of a unit of work that runs another unit. */
 import { expect, test } from 'bun:test';
 import { units } from '../../src/operations/units.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';

@@ -1,4 +1,4 @@
-/** Pages of events while others are recorded. */
+/** Pages of events while new events are recorded. */
 import { describe, expect } from 'bun:test';
 import { allEvents } from '../../src/operations/admin/events.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';

@@ -1,4 +1,4 @@
-/** The reader of new events that waiting requests and streams of a process share, on a real store. */
+/** The shared reader of new events for the waiting requests and streams of a process, on a real store. */
 import { afterAll, expect, test } from 'bun:test';
 import type { StoreEvent } from '../../src/contract/events.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -119,7 +119,7 @@ test('a change that may make deliveries due triggers a check without a new event
   events.tail.listen(after, { until: Number.POSITIVE_INFINITY, isOwn: true, take, end: () => undefined });
   const reader = new Recorder();
   events.tail.listen(after, reader);
-  // Metrics count those of clients and operators.
+  // Metrics count only listeners of clients and operators.
   expect(events.tail.listeners).toBe(1);
   const { key } = await app.tenant('pro');
   const made = await app.call('POST', '/webhooks', { key, body: '{"url":"https://shop.example/"}' });

@@ -40,7 +40,7 @@ function recording({ store, clock }: Bench) {
     useAll: () => {
       for (let keyId = 1; keyId <= keys; keyId++) use(keyId);
     },
-    /** Requests of all keys, of all minutes, and of all latencies, as stored. */
+    /** Stored numbers of requests by key, by minute and by latency. */
     stored: async () => {
       const range = { since: 0, until: clock.now() + 86_400_000 };
       const periods = await store.usage.periods({ accountId: 1 }, 'hour', range);
@@ -56,7 +56,7 @@ function recording({ store, clock }: Bench) {
   };
 }
 
-/** The stored sums of a number of requests. */
+/** The expected stored sums for a number of requests. */
 const all = (requests: number) => ({ ofKeys: requests, ofMinutes: requests, ofLatencies: requests });
 
 describe('usage', () => {

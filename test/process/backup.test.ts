@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => sampleFolder[Symbol.asyncDispose]());
 
-/** A folder with a copy of the sample store, and with a backup of it. */
+/** A folder with a copy of the sample store and a backup of it. */
 async function sampleCopy(): Promise<TemporaryFolder> {
   const folder = await temporaryFolder();
   cpSync(sampleFolder.path, folder.path, { recursive: true });

@@ -12,7 +12,7 @@ export const bareRoots = [
 /** The only folder that the service can write to. */
 export const dataFolder = '/data';
 
-/** Puts the root into an empty folder, and returns the command line that runs the program in it. */
+/** Creates the root in an empty folder. Returns the command that runs the program in it. */
 export async function bareRoot(
   folder: string,
   program: string,
@@ -50,7 +50,7 @@ export async function bareRoot(
   ];
 }
 
-/** The shared libraries that a program names, with what loads them. */
+/** The shared libraries of a program, including the loader. */
 function librariesOf(program: string): string[] {
   const { stdout } = Bun.spawnSync(['ldd', program]);
   return [...stdout.toString().matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path);

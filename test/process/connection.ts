@@ -8,7 +8,7 @@ export interface RawReply {
   readonly closes: boolean;
 }
 
-/** One TCP connection with plain HTTP/1.1. It never retries or reconnects, so that dropped requests are visible. */
+/** One TCP connection with plain HTTP/1.1. It never retries or reconnects, so dropped requests are visible. */
 export class Connection implements Disposable {
   readonly #socket: Socket;
   #received = '';
@@ -56,7 +56,7 @@ export class Connection implements Disposable {
     return this.reply();
   }
 
-  /** The next answer. Rejects when the connection ends before it is there in full. */
+  /** The next answer. Rejects if the connection ends before the answer is complete. */
   async reply(): Promise<RawReply> {
     for (;;) {
       const reply = this.#take();
@@ -90,7 +90,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** The head of a POST that announces a body of this length, and the beginning of the body. */
+/** The head of a POST with the length of this body, and the beginning of the body. */
 export function beginPost(key: string, body: string, sentLength: number): string {
   return [
     'POST /v1/pets HTTP/1.1',

@@ -67,11 +67,12 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     using idle = new DisposableStack();
     const closed: Promise<unknown>[] = [];
     for (let count = 0; count < 30; count++) {
-      // The listener is replaced at the bound: a connection that it has not accepted yet is refused or reset.
+      // At the maximum number of connections, the listener is replaced. A connection that it has not accepted yet is
+      // refused or reset.
       const connection = await Connection.open(service.url).catch(() => undefined);
       if (connection === undefined) continue;
       idle.use(connection).write(live);
-      // The second answer never comes: the connection ends before it.
+      // The connection ends before the second answer.
       const replies = connection.reply().then(() => connection.reply());
       closed.push(replies.catch(() => 'closed'));
     }
@@ -105,7 +106,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
   },
 );
 
-/** The status of an upload. Undefined if this machine did not send it before the service's time-out. */
+/** The status of an upload. Undefined if this machine was too slow to send it before the service's timeout. */
 async function statusBesideCrowd(url: string, begin: string, rest: string, crowd: number) {
   using upload = await Connection.open(url);
   const beganAt = performance.now();

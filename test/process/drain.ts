@@ -15,7 +15,7 @@ export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promi
 
 export interface Drained extends AsyncDisposable {
   readonly service: Service;
-  /** Of an account that no test exhausts. */
+  /** Key of an account with an ample quota. */
   readonly key: string;
 }
 
@@ -32,13 +32,13 @@ export const ownService: BeginDrained = async (settings) => {
 export interface DrainFigures {
   /** Requests answered after the signal. */
   readonly answered: number;
-  /** Number of clients whose connection was closed by an answer. All should be. */
+  /** Number of clients whose connection was closed with an answer, which should be all. */
   readonly closed: number;
   readonly failures: readonly string[];
   readonly exitCode: number;
 }
 
-/** Stops the service while keep-alive clients are between two requests, and returns their observations. */
+/** Stops the service while keep-alive clients are idle between two requests. Returns their observations. */
 export async function drainUnder({
   clients,
   signal,

@@ -1,4 +1,6 @@
-/** Connections to distinct workers. The system distributes them, so that connections are opened until each worker has one. */
+/**
+ * Connections to distinct workers. The system distributes connections, so more are opened until each worker has one.
+ */
 import { serveWorker } from '../../src/cli/processes.ts';
 import type { Service } from '../support/process.ts';
 import { childrenOf, commandOf } from '../support/process-tree.ts';
@@ -23,7 +25,7 @@ export class EachWorker implements Disposable {
     this.connections = connections;
   }
 
-  /** The key is used once or more for each worker. */
+  /** The key is used at least once for each worker. */
   static async meet({ url }: Pick<Service, 'url'>, key: string, workers: number): Promise<EachWorker> {
     const met = new Map<string, Connection>();
     await until(async () => {

@@ -1,4 +1,4 @@
-/** Streams of events of whole processes: workers, instances, stops, and what closes connections. */
+/** Event streams of whole processes: workers, instances, stops, and closed connections. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { AdminServices } from '../../src/app/app.ts';
@@ -45,7 +45,7 @@ workersTest('every worker streams the commits of all workers', async ({ operator
   const key = await readerKey(operator);
   await using stack = new AsyncDisposableStack();
   const met = new Map<string, EventSource>();
-  // The system distributes connections, so that several attempts may be needed.
+  // The system distributes connections, so several attempts may be needed.
   await until(async () => {
     const source = await EventSource.open(service.url, { key });
     if (met.has(workerOf(source))) await source[Symbol.asyncDispose]();
@@ -99,7 +99,7 @@ test('a stream is never closed as idle by IDLE_TIMEOUT_SECONDS', async () => {
   await using own = await serving({ IDLE_TIMEOUT_SECONDS: '1' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
-  // Twice the idle time-out of connections.
+  // Twice the idle timeout of connections.
   for (let round = 0; round < 2; round++) {
     using idle = await Connection.open(service.url);
     idle.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -117,7 +117,7 @@ test('a stream survives many new connections when MAX_CONNECTIONS is reached', a
   await using source = await EventSource.open(service.url, { key });
   using crowd = new DisposableStack();
   let closed = 0;
-  // Connections with half a head are closed when the bound is met a second time.
+  // Connections with half a head are closed when the maximum is reached for the second time.
   await until(async () => {
     const connection = await Connection.open(service.url).catch(() => undefined);
     if (connection === undefined) return false;
@@ -159,7 +159,7 @@ test.skipIf(process.platform !== 'linux')(
       await using source = await EventSource.open(service.url, { key, query: '?after=0' });
       await until(() => source.events.length === 3_000);
     };
-    // Memory used by a reader of all events is not immediately returned to the system.
+    // The runtime does not immediately return the memory of a reader of all events to the system.
     await readAll();
     const readers = 8;
     const before = rssOf(service);

@@ -36,7 +36,7 @@ async function stop(service: Service): Promise<void> {
   expect(await service.exited).toBe(0);
 }
 
-/** The addresses of the page's script and style. */
+/** The URLs of the page's script and style sheet. */
 async function assetsOf(page: string): Promise<string[]> {
   const html = await (await fetch(page)).text();
   return [...html.matchAll(/ (?:src|href)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, path = '']) => path);

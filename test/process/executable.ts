@@ -30,7 +30,7 @@ export async function buildExecutable(): Promise<Executable> {
   return { path, said: building.stdout(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** An empty folder of another user, if this user may switch. PATH leads to no programs. */
+/** An empty folder of another user, if this user may switch users. PATH contains no programs. */
 export class EmptyPlace implements AsyncDisposable {
   readonly folder: string;
   readonly #executable: string;

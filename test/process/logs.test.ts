@@ -25,7 +25,7 @@ test('a failure is logged with its route instead of its URL, which may contain a
   const failures = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request failed');
   expect(failures.map(({ route }) => route)).toEqual(['/v1/pets', '/v1/pets/:petId', undefined]);
   for (const { level, code, err } of failures) {
-    // 50 is an error in pino's count.
+    // 50 is pino's level for errors.
     expect([level, code]).toEqual([50, 'internal_error']);
     expect(err.message).toContain('no such table: keys');
   }

@@ -1,4 +1,4 @@
-/** The copy that examples/mirror.ts keeps, while others write and the program is killed. */
+/** The copy that examples/mirror.ts maintains, while others write and the program is killed. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -93,8 +93,8 @@ async function importAnimals({ settings }: Place, name: string): Promise<void> {
 }
 
 /**
- * At which of its requests each run of the program is killed: while it reads all lists, between events, and while it reads animals that
- * were imported.
+ * The request at which each run of the program is killed: while it reads all lists, between events, and while it reads
+ * imported animals.
  */
 const runs = [
   { kind: 'list', killedAt: 1 },

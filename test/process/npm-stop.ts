@@ -3,8 +3,8 @@ import { startService } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 
 /**
- * Two ways in which one stop request reaches the service twice. A terminal signals every process of the group, and a supervisor
- * every process it started. In both cases, npm also forwards its signal.
+ * Two ways in which one stop request reaches the service twice. A terminal signals every process of the group, and a
+ * supervisor signals every process that it started. In both cases, npm also forwards its signal.
  */
 export const doubledStops = {
   'Ctrl-C to the process group of npm start': ({ npm }) => process.kill(-npm, 'SIGINT'),
@@ -17,8 +17,8 @@ export const doubledStops = {
 export type DoubledStop = keyof typeof doubledStops;
 
 /**
- * On a busy machine npm may forward the signal more than a second later, and the service then takes it for a second one. If that happens
- * to every other stop, 40 in a row happen once in 10^12 runs.
+ * On a busy machine, npm may forward the signal more than a second later, and the service treats it as a second signal.
+ * If this happens with every other stop, it happens 40 times in a row once in 10^12 runs.
  */
 const mostTries = 40;
 
@@ -34,7 +34,7 @@ export async function stopNpm(how: DoubledStop): Promise<void> {
 
 async function logOfStop(how: DoubledStop): Promise<string> {
   await using folder = await temporaryFolder();
-  // A separate process group, as a terminal gives to every command.
+  // A separate process group, like that of a command in a terminal.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
   const [service] = childrenOf(npm.pid);

@@ -14,7 +14,7 @@ const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, 
 
 npmTest('npm start forwards SIGTERM, so that the service drains and npm ends', async () => {
   await using folder = await temporaryFolder();
-  // A separate process group, so that a service that npm left behind does not outlive the test.
+  // A separate process group, so that a leftover service does not outlive the test.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
   const [service = 0] = childrenOf(npm.pid);

@@ -12,7 +12,7 @@ export interface ReconnectingFigures {
 
 type Outcome = 'answered' | 'refused' | { readonly failure: string };
 
-/** One request on a new connection, which the client closes as soon as it has the answer. */
+/** One request on a new connection, which the client closes after the answer. */
 function requestOf(url: string, key: string): Promise<Outcome> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -38,8 +38,8 @@ function requestOf(url: string, key: string): Promise<Outcome> {
 }
 
 /**
- * Stops the service under clients that open a connection for each request, so that at any time some are in the
- * system's queue. They continue until they are refused.
+ * Stops the service under clients that open a connection for each request, so that the system's queue always has some.
+ * The clients continue until they are refused.
  */
 export async function stopUnderReconnecting(
   clients: number,

@@ -1,4 +1,4 @@
-/** The commands for backup and restore, run as the operators' page prints them. */
+/** Runs the commands for backup and restore from the operators' guide. */
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { finished, root, settingsIn, startService } from '../support/process.ts';
 
-/** The blocks of a section of docs/backup.md, with the program of this checkout. */
+/** The code blocks of a section of docs/backup.md, changed to run the program of this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {
   const page = await Bun.file(join(root, 'docs/backup.md')).text();
   const [, section = ''] = page.split(`\n## ${heading}\n`);
@@ -53,7 +53,7 @@ test('the commands back up a running service and restore its animals, keys and c
   expect(JSON.parse((await client.get('/pets')).text)).toMatchObject([{ id: 1, name: 'Before' }]);
   const { day } = JSON.parse((await client.get('/rate-limit')).text);
   expect(day.limit - day.remaining).toBe(2);
-  // A reader of the former store has read its second event, whose id is never reused.
+  // A reader of the replaced store has read its second event, whose id is never reused.
   expect((await client.add('Later')).status).toBe(201);
   expect((await client.get('/events?after=2')).status).toBe(410);
 });

@@ -1,4 +1,4 @@
-/** The programs in the guides, run as a reader would run them. */
+/** Runs the programs in the guides like a reader. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const project = await temporaryFolder();
 beforeAll(() => installClient(project.path));
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** Runs a program in a new folder with the address and the key that readers set. Returns its output. */
+/** Runs a program in a new folder with an address and a key. Returns its output. */
 async function outputOf(
   file: string,
   text: string,
@@ -72,7 +72,7 @@ for (const { name, file, command, testIt } of samples) {
     const before = await count();
     const output = await outputOf(file, blockBelow(`sample: ${name}`, await guide('quickstart')), command);
     expect(await count()).toBe(before + 1);
-    // Once when added and once in the list. The client's sample shows only the list.
+    // Shown once when added and once in the list. The sample of the client shows only the list.
     const least = name === 'client' ? 1 : 2;
     expect(output.match(/Ozzy/g)?.length).toBeGreaterThanOrEqual(least);
   });

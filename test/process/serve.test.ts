@@ -60,7 +60,7 @@ describe('when the process that started it is gone', () => {
     const { shell, url, pid } = started;
     shell.signal('SIGTERM');
     await until(() => !isAlive(shell.pid));
-    // Once a service started later by npx has noticed, this one would have noticed as well.
+    // When a service started later by npx has noticed, this one has noticed as well.
     await using otherPlace = await newWorkplace();
     await using ofNpx = await startedByShell(otherPlace, 'exec');
     ofNpx.shell.signal('SIGTERM');
@@ -75,7 +75,7 @@ test('signals within a second count as one, and a later one stops the service im
   await using place = await newWorkplace();
   let exitCode: number | undefined = 0;
   let tookMs = 0;
-  // A drain that ended before this process could send the next signal exits with 0, and proves nothing.
+  // If the drain ended before this process sent the next signal, the exit code is 0 and proves nothing.
   while (exitCode === 0) {
     exitCode = undefined;
     await using service = await place.serve({ DRAIN_SECONDS: '5' });

@@ -33,7 +33,7 @@ test('without a terminal the first key is not logged, but written to a file that
 
 test('if the first key cannot be written, a command that issues another one is printed instead of the key', async () => {
   await using folder = await temporaryFolder();
-  // A folder in place of the file.
+  // A folder with the name of the file.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
   await using service = await startService(folder.path);
   expect(service.stdout()).toContain('could not write its first API key');
@@ -89,7 +89,7 @@ test.each(['1', '2'])('SIGUSR1 and SIGUSR2 do not stop a service with WORKERS=%s
     process.kill(pid, 'SIGUSR1');
     process.kill(pid, 'SIGUSR2');
   }
-  // Signals are delivered before the requests that follow, and SIGTERM would find no process.
+  // The signal is delivered before later requests. SIGTERM would have ended the process.
   expect((await fetch(`${service.url}/livez`)).status).toBe(200);
   service.signal('SIGTERM');
   expect(await service.exited).toBe(0);

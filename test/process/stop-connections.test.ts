@@ -7,7 +7,7 @@ import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 import { embeddedTests } from './worker-stores.ts';
 
-/** Few clients and the longest drain, for slow machines. */
+/** Uses few clients and the longest drain, for slow machines. */
 async function stopUnderFew(begin?: BeginDrained): Promise<void> {
   const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5, begin);
   expect({ refused, failures, exitCode }).toEqual({ refused: 8, failures: [], exitCode: 0 });
@@ -23,7 +23,7 @@ embeddedTests(filtering)(
 test('a stop waits for requests in flight, but not for connections without a request or with an incomplete head', async () => {
   await using quietFolder = await temporaryFolder();
   await using busyFolder = await temporaryFolder();
-  // Within the drain, as the system passes on a connection without a byte after about a second.
+  // Within the drain, because the system passes on a connection without data after about a second.
   await using quiet = await startService(quietFolder.path, { DRAIN_SECONDS: '3' });
   await using busy = await startService(busyFolder.path, { DRAIN_SECONDS: '3' });
   using silent = await Connection.open(quiet.url);

@@ -45,7 +45,8 @@ describe('draining', () => {
     await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
     await service.logged(stopping);
-    // Longer than the grace period of requests that are not waited for. The rest of the 10 s is for slow machines.
+    // Longer than the grace period of requests that the service does not wait for. The rest of the 10 s is for slow
+    // machines.
     await Bun.sleep(3_000);
     slow.write(body.slice(10));
     expect((await slow.reply()).status).toBe(201);
@@ -61,7 +62,7 @@ describe('stopping', () => {
     let key: string;
     {
       await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-      // As tight for the day as for the minute, which may end during the test.
+      // The limits per day and per minute are equal, because the minute may end during the test.
       key = await issueKey(folder.path, 'enterprise', { perMinute: 500, perDay: 500 });
       const client = clientOf(service.url, key);
       for (let request = 0; request < 6; request++) await client.get('/pets');

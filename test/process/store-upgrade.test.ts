@@ -13,7 +13,9 @@ import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
 
-/** State that a newer version must not change: data, format and tables. The service itself writes usage to the log. */
+/**
+ * State that a newer version must not change: data, format and tables. (The running service writes usage to the log.)
+ */
 function stateOf(folder: string) {
   const data = dataFileIn(folder);
   return [
@@ -70,7 +72,7 @@ test('a newer command upgrades a store that is not being served, even if several
   await using _two = openLater(path, false);
   expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterMigrations.length }]);
   expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
-  // This version is the older one now.
+  // This version is now the older one.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 
@@ -100,7 +102,7 @@ test('a service whose data file is upgraded by another process answers 503, repo
   const client = clientOf(service.url, service.firstKey ?? '');
   expect((await client.add('Ozzy')).status).toBe(201);
   {
-    // Like a version that does not check whether the store is in use.
+    // Acts like a version that does not check whether the store is in use.
     using other = new Database(dataFileIn(folder.path));
     other.run(
       `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${known + 1}; COMMIT`,

@@ -1,4 +1,4 @@
-/** The receivers in examples/webhooks, with deliveries as the service sends them. */
+/** The receivers in examples/webhooks, with deliveries of the service. */
 import { afterAll, beforeAll, describe, expect } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
     await running.said(/port (\d+)\./);
     const url = `http://127.0.0.1:${/port (\d+)\./.exec(running.stdout())?.[1]}`;
     const kept = () => running.stdout().trimEnd().split('\n').slice(1);
-    /** The recorded events, once there are `count`. */
+    /** Resolves with the recorded events when there are `count`. */
     const events = async (count: number) => {
       await until(() => kept().length >= count);
       return kept().sort();

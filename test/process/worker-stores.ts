@@ -18,7 +18,7 @@ import type { BeginDrained } from './drain.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A store with an operator, where services with two workers can be started, or as many as the settings say. */
+/** A store with an operator. Services on it have two workers unless the settings specify another number. */
 export interface WorkerStores extends AsyncDisposable {
   readonly operator: AdminServices;
   /** `command` defaults to the serving command. */

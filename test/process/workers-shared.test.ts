@@ -1,4 +1,4 @@
-/** Workers on the embedded store. A change by one worker or an operator applies to the next request of all. */
+/** Workers on the embedded store. A change by one worker or an operator applies to the next request of every worker. */
 import { expect } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { until } from '../support/wait.ts';
@@ -62,7 +62,7 @@ embeddedTest('a ban earned on one worker applies on all until it is lifted', asy
     BAN_FIRST_SECONDS: '86400',
   });
   using each = await EachWorker.meet(service, (await stores.issueKey()).key, workers);
-  // Limits are those of the day, as a minute may end during the test.
+  // Uses limits per day, because a minute may end during the test.
   const { key, keyId } = await stores.issueKey({ perMinute: 1, perDay: 1 });
   const [one] = each.connections;
   const ask = async () => (await one?.get('/v1/pets', key))?.body;

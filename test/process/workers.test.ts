@@ -59,7 +59,7 @@ workersTest(
 );
 
 embeddedTest('a port in use by another program is reported once, with exit code 1', async (stores) => {
-  // Even one that would share it.
+  // Even a process that would share the port.
   using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
   await using service = stores.begin({ PORT: String(taken.port) });
   expect(await service.exited).toBe(1);
@@ -71,8 +71,8 @@ embeddedTest(
   'of two services started at once on one port, one serves and the other reports that it is in use',
   async (stores) => {
     let refused: string[] = [];
-    // Both are refused where another process has the port. With 100 of the 20,000 ports taken, all of five tries meet one
-    // with a probability of 3e-12.
+    // Both are refused where another process has the port. If 100 of the 20,000 ports are in use, five attempts in a
+    // row fail with a probability of 3e-12.
     for (let attempt = 0; attempt < 5 && refused.length !== 1; attempt++) {
       const PORT = String(likelyFreePort());
       const both = await Promise.allSettled([1, 2].map(() => stores.startInstance({ PORT })));

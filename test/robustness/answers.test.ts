@@ -1,4 +1,4 @@
-/** Refusals stay small, however often a request repeats its mistake. */
+/** Refusals stay small, even if a request repeats its mistake often. */
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 
@@ -15,13 +15,13 @@ test.each(['a=&', '=&', 'limit=1&'])(
   },
 );
 
-/** Different names, as many as a request has room for. */
+/** Different names, up to the maximum size of a request. */
 const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
 
 const unknown = JSON.stringify(Object.fromEntries(names(1_500).map((name) => [name, 1])));
 const twice = `{${names(700).map((name) => `"${name}":1,"${name}":1`)}}`;
 
-// Of the bodies, `name` and `categoryId` are missing as well.
+// The bodies also lack `name` and `categoryId`.
 test.each([
   ['query', 2_300, 'GET', names(2_300).join('&'), {}],
   ['body', 1_502, 'POST', '', { body: unknown }],

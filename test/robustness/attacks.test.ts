@@ -1,4 +1,4 @@
-/** The tests of `npm run stress` about attackers, with small counts. */
+/** The attack tests of `npm run stress`, with small counts. */
 import { expect, test } from 'bun:test';
 import { fileSizeLimits } from '../faults/disk.ts';
 import { hostileJson } from '../stress/hostile-json.ts';

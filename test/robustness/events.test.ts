@@ -1,4 +1,4 @@
-/** The proof of events of `npm run stress`, with small counts. */
+/** The event test of `npm run stress`, with small counts. */
 import { test } from 'bun:test';
 import { everyEvent } from '../stress/events.ts';
 import { shopKinds } from '../stress/shop-places.ts';

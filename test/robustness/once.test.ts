@@ -1,9 +1,9 @@
-/** The tests of `npm run stress` about writes that are repeated, with small counts. */
+/** The tests of repeated writes of `npm run stress`, with small counts. */
 import { expect, test } from 'bun:test';
 import { eachOnce } from '../stress/once.ts';
 import { shopKinds } from '../stress/shop-places.ts';
 
-/** The same cases in every run; `npm run stress` takes others. */
+/** The same cases in every run; `npm run stress` uses different ones. */
 const seed = 20_301_205;
 const progress = () => undefined;
 

@@ -1,9 +1,12 @@
-/** The random walks of `npm run stress`, with small counts. That of one client is test/storage/every-operation.test.ts. */
+/**
+ * The random walks of `npm run stress`, with small counts. test/storage/every-operation.test.ts has the walk of a
+ * single client.
+ */
 import { test } from 'bun:test';
 import { walkOn } from '../stress/walk.ts';
 
 const seed = 20_301_205;
-/** Fewer clients make more steps each. */
+/** With fewer clients, each makes more steps. */
 const clients = 16;
 const progress = () => undefined;
 

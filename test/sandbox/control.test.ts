@@ -174,7 +174,7 @@ describe('mistakes get the errors of the API', () => {
   test.each<[string, string, unknown, number, string, RegExp]>([
     ['GET', '/nothing', undefined, 404, 'route_not_found', /GET \/sandbox lists/],
     ['PUT', '/faults', {}, 405, 'method_not_allowed', /method/],
-    ['POST', '/faults', {}, 400, 'invalid_body', /faults must be a text/],
+    ['POST', '/faults', {}, 400, 'invalid_body', /faults must be a string/],
     ['POST', '/accounts', { scopes: ['pets:eat'] }, 400, 'invalid_body', /must be one of "pets:read"/],
     ['DELETE', '/stores/999', undefined, 404, 'route_not_found', /no store 999/],
     ['GET', '/stores/1', undefined, 405, 'method_not_allowed', /method/],

@@ -38,8 +38,8 @@ test.each(Object.entries(faultNames))('the example of %s can be parsed', (_name,
 
 describe('an invalid fault is rejected with the mistake and a remedy', () => {
   test.each<[string, RegExp]>([
-    ['', /names no effect\. Add one of status/],
-    ['rate=0.5', /names no effect/],
+    ['', /has no effect\. Add one of status/],
+    ['rate=0.5', /has no effect/],
     ['nonsense', /"nonsense" is not a fault\. Faults are status=503, /],
     ['statsu=503', /"statsu=503" is not a fault/],
     ['__proto__=1', /"__proto__=1" is not a fault/],
@@ -47,8 +47,8 @@ describe('an invalid fault is rejected with the mistake and a remedy', () => {
     ['status=503; Status=500', /"status" is given more than once/],
     ['status=409; operation=listPets', /listPets never responds with 409\. Its errors are /],
     ['code=pet_reserved; operation=createPet', /createPet never responds with pet_reserved/],
-    ['slow-body=1s; operation=deletePet', /The success of deletePet has no body/],
-    ['reply=half-body; operation=deletePet', /The success of deletePet has no body/],
+    ['slow-body=1s; operation=deletePet', /A successful deletePet has no response body/],
+    ['reply=half-body; operation=deletePet', /A successful deletePet has no response body/],
     ['reply=html', /"reply" must be one of html-502, /],
     ['reply=html-502; cut=after', /"cut" and "reply" exclude each other/],
     ['status=503, delay=1s', /"status" must be an error status of the API: 400, /],
@@ -57,8 +57,8 @@ describe('an invalid fault is rejected with the mistake and a remedy', () => {
     ['code=pet_reserved; status=503', /pet_reserved belongs to status 409/],
     ['status=503; cut=after', /"status" and "cut" exclude each other/],
     ['ban=1s; remaining=2', /"ban" and "remaining" exclude each other/],
-    ['status=404; retry-after=3', /Only 429 and 503 have a Retry-After/],
-    ['status=429; retry-after=61', /over within 60 s\. Add code=daily_quota_exceeded/],
+    ['status=404; retry-after=3', /Only 429 and 503 have Retry-After/],
+    ['status=429; retry-after=61', /resets within 60 s\. Add code=daily_quota_exceeded/],
     ['cut=between', /"cut" must be before or after/],
     ['cut=after; slow-body=1s', /"slow-body" needs an answer/],
     ['delay=5', /"delay" must be a duration of at most 600s/],
@@ -93,7 +93,7 @@ describe('a rate', () => {
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('applies to a fraction of the requests, the same ones after every start', () => {
+  test('applies to a fraction of the requests, and to the same requests after every start', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);

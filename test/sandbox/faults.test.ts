@@ -221,7 +221,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('in the same header of several requests share their count', async () => {
+  test('share their count if several requests have the same header', async () => {
     const user = await sandbox.account();
     const statuses = [];
     for (let n = 0; n < 3; n++)

@@ -11,7 +11,7 @@ let keys: readonly [string, string];
 beforeAll(async () => {
   sandbox = await startTestSandbox({ corsOrigins: origin });
   service = await startTestApp({ CORS_ORIGINS: origin });
-  // Of the day, as a minute may end during the test.
+  // Limits per day, because a minute may end during the test.
   const quota = { perMinute: 100, perDay: 100 };
   const account = await sandbox.account({ plan: 'enterprise', ...quota });
   keys = [account.key, (await service.tenant('enterprise', quota)).key];
@@ -96,7 +96,7 @@ async function answersOf(url: string, key: string, pieces: readonly string[]) {
   const answers = await exchange(url, ...sent);
   return answers.map(({ status, headers, body }) => ({
     status,
-    // Their order depends on the requests before, because headers are kept from answer to answer.
+    // Their order depends on earlier requests, because header objects are reused.
     headers: [...headers].map(([name, value]) => (passing.has(name) ? [name] : [name, value])).sort(),
     body,
   }));

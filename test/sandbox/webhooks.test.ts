@@ -1,4 +1,4 @@
-/** Webhooks of a sandbox, as a receiver on loopback meets them that verifies with the standard's library. */
+/** Webhooks of a sandbox, sent to a receiver on loopback that verifies them with the Standard Webhooks library. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { StoreEntry } from '../../src/sandbox/stores.ts';
@@ -205,7 +205,7 @@ describe('faults of webhooks', () => {
   test('are rejected in X-Sandbox', async () => {
     const user = await newAccount();
     const answer = await user.call('GET', '/pets', { fault: 'webhook=duplicate' });
-    expect(answer.error.message).toContain('Faults of webhooks are set with POST /sandbox/faults.');
+    expect(answer.error.message).toContain('Faults of webhooks can be set only with POST /sandbox/faults.');
   });
 });
 

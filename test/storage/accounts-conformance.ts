@@ -40,7 +40,7 @@ function selected(all: readonly Account[], { name, isClosed }: AccountFilter): A
   return fits.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)) || one.id - other.id);
 }
 
-/** Names of all kinds. Some are equal, some differ only in case. */
+/** Various names. Some are equal, some differ only in case. */
 const names = [
   'Shop',
   'shop',

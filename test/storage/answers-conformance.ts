@@ -66,7 +66,7 @@ export function answersConform(check: StoreTest): void {
         old.slice(old.length - (left[index] ?? 0)),
       );
     }
-    // More answers are deleted than added, so that the table shrinks.
+    // More answers are deleted than added, so the table shrinks.
     expect(left[0]).toBeLessThan(old.length - 1);
     expect(left[3]).toBe(0);
     for (let index = 0; index < 4; index++) expect(await found(shop, 1, `new ${index}`)).toBeDefined();

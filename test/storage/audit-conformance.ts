@@ -57,7 +57,7 @@ export function auditConforms(check: StoreTest): void {
       const { store } = bench;
       const actors = ['operator:anna', 'operator:bob', 'cli:root'];
       const objects = ['account:1', 'account:11', 'key:1'];
-      // Several in one millisecond, and some after the clock was set back.
+      // Several entries in one millisecond, and some after the clock was set back.
       const times = [0, 5, 5, 5, 9, 3, 3, 20, 20, 8, 30, 31];
       for (const [index, at] of times.entries()) {
         const [actor = '', object = ''] = [actors[index % 3], objects[Math.floor(index / 2) % 3]];
@@ -98,7 +98,7 @@ export function auditConforms(check: StoreTest): void {
     // Changes without effect are not recorded.
     await store.write('audited', { ...change, input: { id, name: 'new' } });
     const failing = { ...change, input: { id, name: null as unknown as string, limits: { plan: 'none' } } };
-    // The log takes no entry without an actor.
+    // The log rejects entries without an actor.
     const nobody = { ...change, actor: null as unknown as string, input: { id, name: 'nobody' } };
     for (const refused of [failing, nobody]) {
       const [failed] = await Promise.allSettled([store.write('audited', refused)]);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** A copy of the backup, to be spoilt. */
+/** A copy of the backup, to be damaged. */
 function copy(name: string): string {
   const path = join(folder.path, name);
   copyFileSync(backup, path);
@@ -72,7 +72,7 @@ describe('a backup', () => {
     copyFileSync(backup, data);
     change(data, `PRAGMA application_id = ${0x416e5374}`);
     const bytes = readFileSync(data);
-    // All but the first pages, which have the schema.
+    // Overwrites all pages except the first ones, which have the schema.
     bytes.fill(0xa5, bytes.length / 2);
     writeFileSync(data, bytes);
     expect(() => backUp(own.path, join(own.path, 'made.backup'))).toThrow(/damaged/);
@@ -86,7 +86,7 @@ describe('damage is detected:', () => {
     const random = randomFrom(7);
     for (let round = 0; round < 100; round++) {
       const bytes = Buffer.from(sound);
-      // The first rounds damage the header, which SQLite mostly trusts.
+      // The first rounds damage the header, most of which SQLite does not check.
       const at = Math.floor(random() * (round < 50 ? 100 : bytes.length));
       bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8));
       writeFileSync(path, bytes);

@@ -11,7 +11,7 @@ type TestServers = NonNullable<Awaited<ReturnType<typeof testServers>>>;
 
 export const now = 1_800_000_000_000;
 
-/** With the units of the service, and those of a test. */
+/** Opens instances with the units of the service and those of a test. */
 export async function openCatalogue<All extends Units>(
   makeSchema: TestServers['makeSchema'],
   registry: All,

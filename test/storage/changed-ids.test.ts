@@ -1,4 +1,4 @@
-/** Cached pages on PostgreSQL. A change discards the pages that could show it, and no others. */
+/** Cached pages on PostgreSQL. A change discards only the pages that could show it. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { NewPet, Pet, PetStatus } from '../../src/contract/pets.ts';
 import type { IdSpan } from '../../src/domain/changed-ids.ts';
@@ -35,7 +35,7 @@ const catalogue = {
 } as const satisfies Units;
 
 describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   /** A store whose animals have ids in several ranges, and a process's record of its changes. */

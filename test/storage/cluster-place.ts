@@ -6,7 +6,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import type { MakePlace } from './place.ts';
 
-/** Longer time-outs than a service has, for machines that run many tests at once. */
+/** Longer timeouts than the defaults, for machines that run many tests at once. */
 export const patient: Omit<ClusterSettings, 'redisUrl' | 'redisPrefix'> = {
   redisTimeoutMs: 5_000,
   poolSize: 4,
@@ -41,7 +41,7 @@ export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
 
 type Schema = Awaited<ReturnType<TestServers['makeSchema']>>;
 
-/** Schemas that are emptied and used again, since the migrations take longer than most tests. */
+/** Schemas that are emptied and reused, because the migrations take longer than most tests. */
 class ReusedSchemas implements AsyncDisposable {
   readonly #servers: TestServers;
   readonly #free: Schema[] = [];
@@ -73,7 +73,7 @@ async function makeEmpty(url: string): Promise<void> {
     WHERE schemaname = current_schema()
       AND tablename NOT IN ('animal_store_format', 'counters', 'inventory', 'store')`;
   if (tables.length === 0) return;
-  // In one statement, because references are checked at its end.
+  // A single statement, because references are checked at its end.
   const deletions = tables.map(({ name }, index) => `deletion${index} AS (DELETE FROM ${name})`);
   await sql.unsafe(`
     WITH ${deletions} SELECT;

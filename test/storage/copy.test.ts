@@ -1,4 +1,4 @@
-/** `animal-store copy`: a store moves to another engine and back with everything it holds. */
+/** `animal-store copy` moves a complete store to another engine and back. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app/app.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
 let stores = 0;
 const sqliteUrl = async () => `sqlite:${join(folder.path, `${stores++}.db`)}`;
 
-/** Makes the address of an empty store, by engine. */
+/** Creates an empty store and returns its URL, by engine. */
 const targets: Record<string, () => Promise<string>> = { SQLite: sqliteUrl };
 if (servers !== undefined) targets.PostgreSQL = async () => (await servers.makeSchema()).url;
 
@@ -36,7 +36,7 @@ function open(url: string, serving = false): Promise<Store> {
   return openStore({ url, clock: new FakeClock(), rules: strictRules, serving, create: true, cluster });
 }
 
-/** More animals than a copy reads at once. */
+/** More animals than one batch of a copy. */
 const animals = 2_500;
 const order = { params: {}, preconditions: {}, now: 1_790_000_000_000 };
 
@@ -58,7 +58,7 @@ async function filled(): Promise<string> {
 const from = await filled();
 const range = { since: 0, until: Number.MAX_SAFE_INTEGER };
 
-/** All reads of a store. Sessions and instances are not copied. */
+/** All reads of a store, except of sessions and instances, which are not copied. */
 const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
   pets: {
     list: [
@@ -92,7 +92,7 @@ const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
 const contents = (store: Store) =>
   Promise.all(answers.map(async ({ name, call }) => [name, await call(store)]));
 
-/** Copies a store in batches of at most this many rows, and compares. */
+/** Copies a store in batches of at most this many rows, and compares both stores. */
 async function copy(
   from: string,
   to: string,
@@ -153,13 +153,13 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
 
   test('fails if the target is written to during the copy, with an error that names it and the remedy', async () => {
     const to = await makeTarget();
-    // Opened before the copy begins: later it would be refused.
+    // Opened before the copy begins, because an unfinished target cannot be opened.
     await using target = await open(to);
     await using copying = await openCopy(from, to);
     const copied = copying.copy();
-    // The first rows are in the target when it reports more than none.
+    // The target has rows when the copy reports more than 0.
     while (((await copied.next()).value ?? 1) === 0);
-    // Its id is above all that are copied, and so no conflict.
+    // The new id is above all copied ids, so it causes no conflict.
     await target.write('createPet', { now: 0, body: newPet('somebody else') });
     for await (const _ of copied);
     const verified = Array.fromAsync(copying.verify());

@@ -5,7 +5,7 @@ interface Entry extends Pending {
   readonly id: number;
 }
 
-/** A queue of entries that are due at their id, and the ids of those that were rejected. */
+/** A queue of entries that are due at the time of their id, and the ids of rejected entries. */
 function queueOf(most: number, ...ids: number[]) {
   const rejected: number[] = [];
   const queue = new DeadlineQueue<Entry>({ maxEntries: most, overload: (size) => new Error(`${size} wait`) });

@@ -1,4 +1,4 @@
-/** Every table that a description is enough for keeps its rows, finds and lists them, on every engine. */
+/** Every fully described table stores, finds and lists its rows on every engine. */
 import { expect } from 'bun:test';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { resources } from '../../src/domain/resources.ts';
@@ -15,7 +15,7 @@ type Rows = EntityReads<Table<Row, Row, Row>>;
 type EntityName = keyof typeof entities;
 
 const count = 40;
-/** Rows that others may refer to. */
+/** Number of rows that other rows may refer to. */
 const referred = 3;
 
 const onTable = { writes: resources };
@@ -45,7 +45,10 @@ const entityUnits = {
   },
 } as const satisfies Units;
 
-/** A value of a column. There are few different ones, so that rows share them, except for text, which may have to be unique. */
+/**
+ * A value of a column. There are few distinct values, so that rows share them; but text is distinct, because it may
+ * have to be unique.
+ */
 function columnValue(
   { type, values, read, is }: Column,
   isReference: boolean,
@@ -69,7 +72,7 @@ function columnValue(
 function rowOf({ columns, key, isCounted, references }: Table, at: number, random: () => number): Row {
   const names = Object.keys(columns).filter((name) => !(isCounted && key.includes(name)));
   const made = names.map((name) => {
-    // Keys that clients choose ascend, in another order than the rows are added.
+    // Keys chosen by clients are not in the order of insertion.
     if (key.includes(name) && columns[name]?.type === 'integer')
       return [name, BigInt((at * 7) % count) - 20n];
     return [name, columnValue(columns[name] as Column, name in references, at, random)];
@@ -77,7 +80,7 @@ function rowOf({ columns, key, isCounted, references }: Table, at: number, rando
   return Object.fromEntries(made);
 }
 
-/** The columns of a row that reads return, without secrets. */
+/** The readable columns of a row, without secrets. */
 function readOf({ columns }: Table, row: Row): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => columns[name]?.is !== 'secret'));
 }
@@ -96,7 +99,7 @@ async function filled(name: string, table: Table, { store, besideWith }: Bench) 
   for (let at = 0; at < count; at++) {
     const row = rowOf(table, at, random);
     const made = await write('addRow', [name, row]);
-    // A unique index has the values of another row.
+    // Another row has the same values in a unique index.
     if (made === undefined) continue;
     expect(made).toEqual({ ...readOf(table, row), ...(table.isCounted && { id: made.id }) });
     added.push(made);
@@ -163,7 +166,7 @@ export function entitiesConform(check: StoreTest): void {
   }
 }
 
-/** A filter for each combination of values that some row has, with whether a row fits it. */
+/** A filter for each combination of existing values, with a function that tells whether a row matches. */
 function filtersBy(names: readonly string[], rows: readonly Row[]) {
   const filters = new Map(
     rows.flatMap((row) => {

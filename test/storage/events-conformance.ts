@@ -14,7 +14,7 @@ const category = (categoryId: bigint, name: string) => ({ ...write, params: { ca
 const all = async ({ events }: Pick<Storage, 'events'>) => events.list(0n, 1_000);
 const typesOf = (events: readonly StoreEvent[]) => events.map(({ type }) => type);
 
-/** Adds an event, and fails if it is to. */
+/** Adds an event, and fails if requested. */
 const noting = {
   note: {
     writes: [],
@@ -106,7 +106,7 @@ export function eventsConform(check: StoreTest): void {
     const [seen = [], also] = await Promise.all([read(store), read(await beside()), ...written]);
     expect(seen.map(({ id }) => Number(id))).toEqual(seen.map((_, index) => index + 1));
     expect(also).toEqual(seen);
-    // Events of one writer keep its order.
+    // Events of one writer keep their order.
     const ids = seen.map(({ data }) => Number(/^\{"id":(\d+)/.exec(data)?.[1]));
     for (const index of writers.keys()) {
       const own = ids.filter((id) => Math.floor(id / count) === index);

@@ -10,6 +10,6 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 test('every operation returns each of its responses as the model expects, on every store', async () => {
-  // With other seeds it takes 5,000 to 30,000 requests, until the rarest way is met.
+  // Other seeds need 5,000 to 30,000 requests until the rarest outcome occurs.
   await walkAlike(servers, { seed: 20_301_210, steps: 500, mostSteps: 50_000, progress: () => {} });
 });

@@ -11,7 +11,7 @@ import { shopUnits, walk } from './shop-units.ts';
 const categories = [int64Min, -1n, 0n, 7n, int64Max];
 const count = 45;
 
-/** Animals of every status and category, in an order that neither has. */
+/** Animals of every status and category, in mixed order. */
 function catalogue(): NewPet[] {
   const random = randomFrom(20_301_207);
   const among = <Value>(values: readonly Value[]) =>
@@ -21,7 +21,7 @@ function catalogue(): NewPet[] {
   );
 }
 
-/** Every filter there is, with values that many, few and no animals have. */
+/** Every filter, with values that many, few and no animals have. */
 function filters(): PetFilter[] {
   const ids = [undefined, [7n], [44n, 3n, 30n, 3n, 999n, 12n, 21n, -1n, int64Max, 13n, 14n], [500n]];
   return [undefined, ...petStatuses].flatMap((status) =>

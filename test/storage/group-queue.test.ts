@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
 import { GroupQueue } from '../../src/storage/group-queue.ts';
 import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 
-/** The outcome of each write: its result or the reason of its rejection. */
+/** The outcome of each write: its result or the reason for its rejection. */
 async function outcomes(writes: readonly Promise<number>[]): Promise<(number | string)[]> {
   const settled = await Promise.allSettled(writes);
   return settled.map((one) => {
@@ -23,11 +23,11 @@ test('the timeout of a write starts at its arrival, and expired writes are not s
   const left: number[] = [];
   const queue = new GroupQueue<number, number>(1_000, (_, dueAt) => {
     left.push(dueAt - now);
-    // Behind a lock.
+    // Waits for a lock until the deadline.
     now = dueAt;
     throw new StorageUnavailable('the lock was not granted');
   });
-  // More than fit into one group: all arrive at the same time, and so are due with the first.
+  // More writes than fit into one group. All arrive at the same time and have the same deadline.
   const writes = Array.from({ length: 3_500 }, (_, index) => queue.add(index));
   expect(new Set(await outcomes(writes))).toEqual(new Set(['unavailable']));
   expect(left).toEqual([1_000]);
@@ -82,7 +82,7 @@ test('a group whose outcome is unknown is not retried', async () => {
   expect(await outcomes(writes)).toEqual(['unavailable', 'unavailable']);
 });
 
-/** A queue whose commits take these times, repeating the last one. Records the start of each. */
+/** A queue whose commits take these times; later commits take the last one. Records the start of each. */
 function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   const begun: number[] = [];
   const queue = new GroupQueue<number, number>(timeoutMs, (items, dueAt) => {
@@ -98,7 +98,7 @@ function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
 test('writes that waited for a single stall are committed', async () => {
   const { queue, begun } = timedQueue(2_000, [5, 5, 1_300, 5]);
   for (const one of [1, 2]) expect(await queue.add(one)).toBe(one);
-  // More than one group: the second is committed 700 ms before its end.
+  // More than one group. The second is committed 700 ms before the deadline.
   const writes = Array.from({ length: 1_012 }, (_, index) => queue.add(index));
   expect(await outcomes(writes)).toEqual(writes.map((_, index) => index));
   expect(begun).toEqual([0, 5, 10, 1_310]);
@@ -108,7 +108,7 @@ test('no group that would time out is started on a slow server', async () => {
   const { queue, begun } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) expect(await queue.add(one)).toBe(one);
   const writes = Array.from({ length: 3_000 }, (_, index) => queue.add(index));
-  // The third group would have 200 ms left.
+  // The third group would have only 200 ms left.
   const expected = writes.map((_, index) => (index < 2_000 ? index : 'unavailable'));
   expect(await outcomes(writes)).toEqual(expected);
   expect(begun).toEqual([0, 900, 1_800, 2_700, 3_600]);

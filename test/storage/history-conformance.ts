@@ -1,4 +1,4 @@
-/** Requests and latency over time, as every engine keeps them. */
+/** Requests and latency over time, on every engine. */
 import { expect } from 'bun:test';
 import type { Store } from '../../src/operations/units.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';

@@ -29,7 +29,7 @@ async function expectExact(pets: PetStore): Promise<void> {
   expect(await pets.categoriesInUse(-1n, 2)).toEqual(inUse.filter(({ id }) => id > -1n).slice(0, 2));
 }
 
-/** One change, which a seed chooses. */
+/** A random change, determined by a seed. */
 async function changeAtRandom(store: Writes, shop: Shop, random: () => number): Promise<void> {
   const among = <Value>(values: readonly Value[]) =>
     values[Math.floor(random() * values.length)] ?? (values[0] as Value);

@@ -1,4 +1,4 @@
-/** A damaged file of limit state is detected and repaired towards stricter limits, without a crash. */
+/** A damaged limit file is detected and repaired with stricter limits, without a crash. */
 import { expect, test } from 'bun:test';
 import {
   closeSync,
@@ -27,7 +27,7 @@ import { strictRules } from './place.ts';
 
 const small = { perMinute: 2, perDay: 100 };
 
-/** Uses up the limit, then sends this many refused requests after the grace period of a second. */
+/** Exhausts the limit, then sends this many refused requests after the grace period of a second. */
 function strike(limits: ReturnType<typeof openAlone>['limits'], clock: FakeClock, strikes: number): void {
   for (let request = 0; request < 3; request++) limits.take(callerOf(small));
   clock.advance(1);
@@ -61,7 +61,7 @@ test('the previous copy replaces a torn count, and two torn copies count as used
   const { limits, notices } = serving;
   for (let request = 0; request < 4; request++) limits.take(callerOf(plans.free));
   const record = accountRecordOf(limitFile(folder.path), 1);
-  // The fourth is in the first copy, for the sequence is even.
+  // The fourth is in the first copy, because the sequence number is even.
   flip(limitFile(folder.path), record + 8);
   expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(56);
   expect(notices).toEqual([]);
@@ -167,7 +167,7 @@ test('the file can be opened whichever sectors are overwritten, and every reques
           try {
             serving.limits.take(callerOf(small, account));
           } catch (error) {
-            // A lock word with the number of a live process is one of the states.
+            // A damaged lock word may have the number of a live process.
             expect(error).toBeInstanceOf(StorageUnavailable);
           }
         }

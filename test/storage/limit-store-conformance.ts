@@ -146,7 +146,7 @@ export function limitStoreConforms(check: StoreTest): void {
         }
         clock.step(stepSeconds);
         clock.advance(0.001);
-        // The minute began 60 s ago. Its day and the ban continue, in other processes as well.
+        // The minute began 60 s ago. The day and the ban continue, in other processes as well.
         const { minute, day } = await take(store.limits, two);
         expect([minute.remaining, day.remaining]).toEqual([
           quota.perMinute - 1,

@@ -1,6 +1,6 @@
 /**
  * Drives a `LimitStore` and the rules themselves with the same sequences of requests, refunds, failures and lifted bans
- * while time passes and the date is stepped, and compares every answer. Twins that could disagree are held together here.
+ * while time passes and the date is stepped, and compares every answer. So the implementations cannot diverge.
  */
 import fc from 'fast-check';
 import {
@@ -32,7 +32,7 @@ type Command =
   | { readonly kind: 'bans' }
   | { readonly kind: 'plan'; readonly account: number; readonly quota: Quota }
   | { readonly kind: 'advance' | 'step'; readonly ms: number }
-  /** Exactly as long as the last refusal said, or one millisecond less. */
+  /** Waits for the time in the last refusal, or one millisecond less. */
   | { readonly kind: 'wait'; readonly lessMs: number };
 
 /** The keys of a sequence, by their account: two share one. */
@@ -52,7 +52,7 @@ const ms = fc.oneof(
   fc.integer({ min: 1_000, max: 70_000 }),
   fc.constantFrom(1_000, 59_999, 60_000, 600_000, 3_600_000, 86_400_000),
 );
-/** In whole seconds, because fractions cannot be distinguished from a late clock reading. */
+/** Whole seconds, because fractions cannot be distinguished from a late clock reading. */
 const stepMs = fc
   .oneof(fc.constantFrom(-3_600, -1, 1, 3_600, 90_000), fc.integer({ min: -70, max: 70 }))
   .map((seconds) => seconds * 1_000);
@@ -262,7 +262,7 @@ export interface SequenceOptions {
   readonly serverClocks?: number;
 }
 
-/** Throws at the first answer that differs, with the shortest sequence found that leads to it. */
+/** Throws an error at the first different answer, with the shortest sequence found that leads to it. */
 export async function compareWithLaw(limiter: Limiter, options: SequenceOptions): Promise<Tally> {
   const tally: Tally = {};
   const { clock } = limiter;

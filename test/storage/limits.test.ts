@@ -4,10 +4,10 @@ import { clusterPlaces } from './cluster-place.ts';
 import { compareWithLaw } from './limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
 
-/** Every store of limits there is. */
+/** Every store of limits. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
-/** Answers that the sequences of the seed must produce, so that they prove enough. */
+/** Answers that the sequences of the seed must produce. Otherwise they would prove too little. */
 const answers = [
   'admitted',
   'rate_limit_exceeded',

@@ -3,7 +3,7 @@ import { total } from '../../src/contract/inventory.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
-/** Names that a store could be tempted to change. */
+/** Names that an engine might change. */
 const names = [
   ' \t leading and trailing \u3000',
   "Robert'); DROP TABLE pets;--",

@@ -10,16 +10,19 @@ import type { Units } from '../../src/storage/transaction.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
-/** Somewhere a store can be: empty at first, opened by the service and beside it by the command line. */
+/**
+ * A location for a store, initially empty. The service opens the store, and the command line may open it at the same
+ * time.
+ */
 export interface Place extends AsyncDisposable {
   open(serving: boolean): Promise<Store>;
-  /** Opens it beside the service, with units of work of a test's own that are run here. */
+  /** Opens the store a second time, with units of work of a test, which run in this process. */
   openWith<All extends Units>(units: All): Promise<Storage<All>>;
 }
 
 export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
 
-/** Rules that a test reaches the end of. */
+/** Rules with limits that a test can reach. */
 export const strictRules: LimitRules = {
   ban: { ...defaultBanRules, strikes: 3 },
   failuresPerMinute: 5,
@@ -28,7 +31,7 @@ export const strictRules: LimitRules = {
 /** Stores that write in the reading thread, because a separate thread takes longer to start than most tests. */
 export const sqlitePlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStorage);
 
-/** Places whose store is written in another thread, as a service does it. */
+/** Locations whose store is written in another thread, as in a service. */
 export const threadedPlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStore);
 
 async function sqlitePlaceWith(
@@ -47,12 +50,12 @@ async function sqlitePlaceWith(
 
 /** Resources of a conformance test. */
 export interface Bench {
-  /** The store as the service has it. */
+  /** The store of the service. */
   readonly store: Store;
   readonly clock: FakeClock;
-  /** The store as the command line opens it, beside the service. */
+  /** Opens the store like the command line, while the service has it open. */
   beside(): Promise<Store>;
-  /** The same with units of work of a test's own. */
+  /** Like `beside`, with units of work of a test. */
   besideWith<All extends Units>(units: All): Promise<Storage<All>>;
   /** Closes the service's store and opens it again. */
   restart(): Promise<Store>;
@@ -60,7 +63,7 @@ export interface Bench {
 
 export type StoreTest = (title: string, run: (bench: Bench) => Promise<void>) => void;
 
-/** Tests with a separate empty store each. */
+/** Declares tests, each with a separate empty store. */
 export function storeTests(makePlace: MakePlace): StoreTest {
   return (title, run) =>
     test(title, async () => {

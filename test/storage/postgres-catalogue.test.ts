@@ -1,6 +1,6 @@
 /**
- * Concurrent catalogue changes by several instances on PostgreSQL. They run in memory, and are stored if the data they read is
- * unchanged.
+ * Concurrent catalogue changes by several instances on PostgreSQL. They run in memory, and are stored if their reads
+ * are still current.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/pets.ts';
@@ -27,7 +27,7 @@ const refusalOf = (done: Promise<unknown> | undefined) =>
   );
 
 describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   const opened = <All extends Units>(
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     announced?: (index: number) => Promise<void>,
   ) => openCatalogue(makeSchema, registry, instances, announced);
 
-  /** Two instances. The announcements of the first are held back. */
+  /** Two instances. The announcements of the first are delayed. */
   const openedWithHeld = () => {
     let hold = false;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -17,10 +17,10 @@ const rename = (petId: bigint, name: string) => ({
 });
 
 describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A unit whose animal another session changes between its read and its commit, unless it is locked. */
+  /** A unit whose animal another session changes between the read and the commit, unless the animal is locked. */
   const overtaken = () => {
     const beside: { session: SQL | undefined } = { session: undefined };
     const unit = {

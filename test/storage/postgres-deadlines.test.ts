@@ -1,4 +1,4 @@
-/** Requests that exceed their deadline end on time for any behaviour of the server, and report whether they changed data. */
+/** Requests that exceed their deadline end on time, whatever the server does, and report whether they changed data. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { total } from '../../src/contract/inventory.ts';
@@ -21,7 +21,7 @@ const timeoutMs = 2_000;
 /** Interval of checks for expired statements. */
 const stepMs = timeoutMs / 40;
 
-describe.skipIf(servers === undefined)('the time-out', () => {
+describe.skipIf(servers === undefined)('the timeout', () => {
   /** Renames the animal that was added first. */
   const renamed = {
     now: 0,
@@ -91,7 +91,7 @@ describe.skipIf(servers === undefined)('the time-out', () => {
       });
       const passed = await store.clock.until(() => outcome !== undefined);
       expect(outcome).toBe(expected);
-      // The tenth that the server may take to confirm, plus two check intervals.
+      // A tenth for the server's confirmation, plus two check intervals.
       expect(passed).toBeLessThanOrEqual(timeoutMs * 1.15);
       expect(store.notices).toEqual([]);
       await store.proxy.heal();
@@ -121,7 +121,7 @@ describe.skipIf(servers === undefined)('the time-out', () => {
     const { add, writer, pets, proxy, clock } = store;
     const group = (name: string) => [add(name), writer.write('updatePet', renamed), add(name)];
     await add('first');
-    // Prepares its statement.
+    // Prepares the statement.
     await Promise.all(group('before'));
     proxy.holdAnswersTo('unanswered');
     const outcomes = group('unanswered').map(outcomeOf);
@@ -157,7 +157,7 @@ async function opened() {
   await using made = new AsyncDisposableStack();
   const schema = made.use(await (servers as NonNullable<typeof servers>).makeSchema());
   const other = made.use(openSession(schema.url));
-  // Without the time-out of the tests, within which a busy machine may not migrate.
+  // Migrates without the short timeout of the tests, which a busy machine may exceed.
   await migrated(schema.url);
   const proxy = made.use(await tcpProxy(schema.url));
   const notices: string[] = [];
@@ -181,7 +181,10 @@ async function migrated(url: string): Promise<void> {
   await database.migrate();
 }
 
-/** Time passes while a test lets it, in steps in which the process does its work: a busy machine only makes it slower. */
+/**
+ * A clock that advances in steps when a test allows it. The process works between steps, so a busy machine only slows
+ * the test down.
+ */
 class StepClock implements Disposable {
   #now = performance.now();
   readonly #mock = spyOn(performance, 'now').mockImplementation(() => this.#now);
@@ -191,7 +194,7 @@ class StepClock implements Disposable {
     while (this.#now < end) await this.#step();
   }
 
-  /** Returns how much time has passed. */
+  /** Returns the elapsed time. */
   async until(condition: () => boolean): Promise<number> {
     const start = this.#now;
     while (!condition()) await this.#step();

@@ -1,4 +1,4 @@
-/** Groups of units on PostgreSQL, and usage that several instances report at once. */
+/** Groups of units on PostgreSQL, and concurrent usage reports of several instances. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { PetStatus } from '../../src/contract/pets.ts';
@@ -25,7 +25,7 @@ async function waitingForCounters(session: SQL): Promise<number> {
 }
 
 describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('a slow group commits the units it has completed, and retries the others', async () => {
@@ -122,14 +122,14 @@ function reportOf(reporter: number, round: number): UsageReport {
 }
 
 describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('that several instances report concurrently is added up without a deadlock', async () => {
     await using schema = await makeSchema();
     await using database = openDatabase(schema.url);
     await database.migrate();
-    // Without the second try that a deadlock gets otherwise.
+    // Without the retry after a deadlock.
     const report = async (session: SQL, reporter: number) => {
       for (let round = 0; round < rounds; round++) {
         await session.begin(async (sql) => {

@@ -12,7 +12,7 @@ export function openDatabase(url: string, statementTimeoutMs = 20_000): Postgres
   return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice: () => {} });
 }
 
-/** A session beside the store. */
+/** A session independent of the store. */
 export function openSession(url: string): SQL {
   return new SQL(url, { max: 1, bigint: true });
 }
@@ -33,7 +33,7 @@ export async function lockAwaited(session: SQL): Promise<void> {
   await until(async () => (await lockers(session, 'waiting')).length > 0);
 }
 
-/** Those of these processes of the server that still serve a connection. */
+/** Selects the server processes that still serve a connection. */
 export async function alive(session: SQL, pids: readonly number[]): Promise<number[]> {
   const rows: { pid: number }[] = await session`
     SELECT pid FROM pg_stat_activity WHERE pid IN (SELECT value::int FROM json_array_elements_text(${JSON.stringify(pids)}::text::json))`;
@@ -50,14 +50,14 @@ export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
     },
   );
 
-/** Repeats a write or a read that a stalled machine may refuse, until it is done. */
+/** Repeats a write or a read until it succeeds, because a stalled machine may refuse it. */
 export async function untilDone(run: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(run())) === 'done');
 }
 
 /**
- * Separate writers of one store. The result records their announcements. `announced` can delay the announcements of one, by its
- * index.
+ * Separate writers of one store. The result records their announcements. `announced` can delay the announcements of a
+ * writer, by its index.
  */
 export async function openWriters<All extends Units>(
   url: string,
@@ -84,7 +84,7 @@ export async function openWriters<All extends Units>(
   return { writers, told, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Creates a store of the last version without the shop. */
+/** Creates a store in the last format before the shop. */
 export async function writeOldStore(session: SQL): Promise<void> {
   await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
 }

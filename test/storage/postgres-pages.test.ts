@@ -17,17 +17,17 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /**
- * A page may merge as many ranges as there are order statuses, and read one row beyond each, or look up as many ids. For a custom
- * plan, the server also reads the rows at both ends of indexes.
+ * A page may merge a range per order status and read one row beyond each, or look up as many ids. For a custom plan,
+ * the server also reads the rows at both ends of indexes.
  */
 const mostRows = 5 * (limit + 1) + 2 * 10;
 /** Reads of metrics, which count up to a bound. */
 const mostCounted: Readonly<Record<string, number>> = { 'deliveries.backlog()': 2 * maxCountedPending };
 
-/** Tables that may be read whole, since they stay small and no request reads them. */
+/** Tables that may be scanned, because they stay small and no request reads them. */
 const small = new Set(['imports', 'operators', 'instances', 'inventory', 'counters', 'unnumbered_events']);
 
-/** The value of the first rows, which are alike, and that of each other row. */
+/** The common value of the first rows, and the value of each other row. */
 const either = (one: string, other: string) => `CASE WHEN id <= ${common} THEN ${one} ELSE ${other} END`;
 const outcomes = 'ok, refused, limited, failed, last_used_at, deprecated';
 const counts = `1, 1, 1, 1, 0, CASE WHEN id > ${rows - 10} THEN 1 ELSE 0 END`;
@@ -131,7 +131,7 @@ async function costOf(session: SQL, read: (runner: Runner) => unknown) {
   });
 }
 
-/** Tables with too few rows to measure reads of many. */
+/** Tables with too few rows for measurements. */
 async function empty(session: SQL, tables: ReadonlySet<string>): Promise<string[]> {
   const found: string[] = [];
   for (const table of tables) {
@@ -156,7 +156,7 @@ const calls = [
 
 describe.skipIf(servers === undefined)('a read of PostgreSQL', () => {
   test('reads no more rows than a page needs, with a custom or a generic plan', async () => {
-    // Skipped without it.
+    // Without servers, these tests are skipped.
     const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
     await using schema = await makeSchema();
     await using database = openDatabase(schema.url);

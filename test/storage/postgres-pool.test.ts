@@ -16,13 +16,13 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 const poolSize = 4;
 
 describe.skipIf(servers === undefined)('the pool', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
   const notices: string[] = [];
   const notice = (text: string) => void notices.push(text);
   beforeEach(() => void notices.splice(0));
 
-  /** A database with a store in it, and a session beside the pool. */
+  /** A database with a store, and a session outside the pool. */
   async function opened(statementTimeoutMs: number) {
     await using made = new AsyncDisposableStack();
     const schema = made.use(await makeSchema());
@@ -38,7 +38,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     return { database, pets, add, other, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
-  /** The processes of the server behind the connections of the pool. */
+  /** The server processes of the pool's connections. */
   async function sessions(database: PostgresDatabase): Promise<number[]> {
     const pids = Array.from({ length: poolSize }, () =>
       database.write((sql) => sql`SELECT pg_backend_pid() AS pid`),
@@ -47,13 +47,13 @@ describe.skipIf(servers === undefined)('the pool', () => {
   }
 
   test('rejects reads behind a lock in time, keeps its connections and reports no outage', async () => {
-    // A connection counts as lost after half as long again: a busy machine needs some of that.
+    // A connection counts as lost after 1.5 times this time, which gives a busy machine some tolerance.
     await using store = await opened(4_000);
     const { database, pets, other } = store;
     await other`BEGIN`;
     await other`LOCK TABLE pets IN ACCESS EXCLUSIVE MODE`;
     const readers = Array.from({ length: 180 }, () => outcomeOf(pets.list(0n, 10)));
-    // While they wait, because the server cancels them at about the time at which they are refused.
+    // Checked while they wait, because the server cancels them at about the time of their refusal.
     await lockAwaited(other);
     const during = await lockers(other);
     expect(during.length).toBeLessThanOrEqual(poolSize);

@@ -27,10 +27,10 @@ const sessions = 2;
 const ignored = 'statement_timeout, idle_in_transaction_session_timeout, animal_store.session, search_path';
 
 describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behind PgBouncer', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A PgBouncer before an empty database, the address of the database through it, and a session beside it. */
+  /** A PgBouncer in front of an empty database, the URL through it, and a direct session. */
   async function startBouncer({ settings, ...others }: PgBouncerOptions = {}) {
     await using made = new AsyncDisposableStack();
     const { url: directUrl } = made.use(await makeDatabase());
@@ -100,12 +100,12 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     });
   }
 
-  /** True if PgBouncer's sessions have the time-outs. Otherwise each transaction sets them. */
+  /** True if PgBouncer's sessions have the timeouts. Otherwise each transaction sets them. */
   const sessionKinds = {
-    'that have no time-outs': () => ({}),
-    'that have the time-outs of the service': (ms: number) => ({
+    'that have no timeouts': () => ({}),
+    'that have the timeouts of the service': (ms: number) => ({
       connectQuery: `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`,
-      // A statement that waits for a session has no less time after that.
+      // Waiting for a session does not shorten the time of a statement.
       settings: { default_pool_size: poolSize },
     }),
   };

@@ -1,4 +1,4 @@
-/** Changes of the catalogue that PostgreSQL rejects: the others of their group are stored without them. */
+/** Catalogue changes that PostgreSQL rejects. The rest of their group is stored. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
@@ -28,7 +28,7 @@ const spoil = {
 } as const;
 
 describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL rejects', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   const opened = <All extends Units>(registry: All, instances?: number) =>
@@ -57,7 +57,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
       store.first.write('spoil', spoilt as never),
     ]);
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-    // The whole group, and two halves eight times.
+    // One statement for the whole group, and two halves eight times.
     expect(statements).toHaveBeenCalledTimes(1 + 2 * 8);
     const names = (await store.reads.pets.list(0n, 256)).map(({ name }) => name);
     expect(names.filter((name) => name !== 'renamed')).toEqual(['0']);

@@ -1,4 +1,4 @@
-/** Replicas that cannot be reached. Real ones are in test/faults/cluster-replicas.test.ts. */
+/** Unreachable replicas. Tests with real replicas are in test/faults/cluster-replicas.test.ts. */
 import { afterEach, expect, mock, spyOn, test } from 'bun:test';
 import { unusedReportedMs } from '../../src/storage/postgres/replicas/replica.ts';
 import { Replicas } from '../../src/storage/postgres/replicas/replicas.ts';

@@ -15,7 +15,7 @@ const clients = 24;
 const roundsPerClient = 4;
 
 describe.skipIf(servers === undefined)('with few connections', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeDatabase, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
   for (const [name, poolSize, isBehind] of [
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('with few connections', () => {
           REDIS_URL: redisUrl,
           REDIS_PREFIX: makePrefix(),
           POSTGRES_POOL_SIZE: String(poolSize),
-          // Only a deadlock takes this long.
+          // Only a deadlock exceeds these timeouts.
           ...patientSettings,
         });
         const statuses: number[] = [];
@@ -59,8 +59,8 @@ describe.skipIf(servers === undefined)('with few connections', () => {
 });
 
 /**
- * Requests of one client, plus those of an operator beside the first client: reads, catalogue changes and transactions. Returns
- * the number of orders.
+ * Requests of one client (reads, catalogue changes and transactions), and for the first client also those of an
+ * operator. Returns the number of orders.
  */
 async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: number[]): Promise<number> {
   const send = async (...request: Parameters<Buyer['call']>) => {
@@ -81,7 +81,7 @@ async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: n
       send('PUT', `/categories/${client}`, { body: JSON.stringify({ name: `category ${round}` }) }),
       send('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: `renamed ${round}` }) }),
       send('GET', '/events?limit=10'),
-      // One operator: a request gets 503 if its caller changed during each of four reads.
+      // Only one operator, because a request gets 503 if its caller changed during each of four reads.
       ...(client === 0 ? [app.operator.keys.create(buyer.account.id, `key ${round}`)] : []),
       app.operator.storage.accounts.list(undefined, 20),
     ]);

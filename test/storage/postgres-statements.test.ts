@@ -1,4 +1,7 @@
-/** The statements that store groups of changes: every connection prepares each, and the server keeps its plan. */
+/**
+ * Statements that store groups of changes. Their number is limited, because every connection prepares each, and the
+ * server caches its plan.
+ */
 import { expect, test } from 'bun:test';
 import { shaped } from '../../src/storage/postgres/groups/shape.ts';
 import { groupText, type TableChange } from '../../src/storage/postgres/groups/statement.ts';
@@ -34,12 +37,12 @@ test('the changes of any group use one of a few statements', () => {
   }
   for (const group of groups)
     texts.add(JSON.stringify(shaped(group).map(({ table: { name }, ...part }) => [name, part])));
-  // Animals are changed in eight ways or not read, with the other tables or without, in two bundles.
+  // Animals are changed in eight ways or not read, the other tables are used or not, in two bundles.
   expect(texts.size).toBeLessThanOrEqual((8 + 1) * 2 * 2);
   const readOnly = { isAdded: false, isChanged: false, isRemoved: false };
   const isStoredAlike = (change: Partial<TableChange>) =>
     groupText(shaped([{ ...readOnly, ...change, table: categories as Table }]));
   expect(isStoredAlike({ isAdded: true })).toBe(isStoredAlike({ isRemoved: true }));
-  // No trigger runs for rows that there are none of.
+  // No trigger runs without rows.
   expect(groupText(shaped([{ ...readOnly, table: orders as Table }]))).not.toContain('UPDATE orders');
 });

@@ -1,4 +1,4 @@
-/** Units of work on PostgreSQL: what locks, lost connections, failing commits and the time do to a group. */
+/** Units of work on PostgreSQL: effects of locks, lost connections, failing commits and timeouts on a group. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/contract/refusal.ts';
@@ -25,7 +25,7 @@ const account = {
 /** Units that write more than the catalogue run in a transaction. */
 const writes = ['pets', 'callers'] as const;
 
-/** Shared by all tests, in addition to their units. */
+/** Units of all tests, in addition to their own. */
 const common = {
   addPet: { writes, all: (by: Transaction, given: readonly NewPet[]) => by.pets.add(given) },
   addAlone: { writes, run: (by: Transaction, pet: NewPet) => by.pets.add([pet]) },
@@ -37,10 +37,10 @@ const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) 
   ({ writes: [], run }) as const;
 
 describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A store with a writer for each of the registries, and a session beside them. */
+  /** A store with a writer for each registry, and an additional session. */
   async function opened(registries: readonly Units[], statementTimeoutMs = 20_000) {
     await using made = new AsyncDisposableStack();
     const schema = made.use(await makeSchema());
@@ -142,7 +142,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
 
   test('a group that is not finished at its deadline is rolled back, and releases its locks and connection', async () => {
     const over = Promise.withResolvers<unknown>();
-    // It is never idle: that the server would end itself.
+    // Never idle, because the server would end an idle transaction.
     const never = async ({ pets }: Transaction) => {
       const goOn = async (): Promise<void> => {
         for (;;) await pets.add([newPet('never')]);
@@ -154,7 +154,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     const group = [store.write('addPet', newPet('one')), store.write('never')];
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     await untilDone(() => store.write('addAlone', newPet('two')));
-    // A statement that continues anyway can do no harm.
+    // A statement that continues anyway has no effect.
     expect(await over.promise).toBeInstanceOf(Error);
     expect(await store.names()).toEqual(['two']);
     expect(store.database.trouble).toBeUndefined();
@@ -166,7 +166,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await pets.add([newPet('mascot')]);
     };
     await using store = await opened([{ openShop: unlocked(openShop) }], 2_000);
-    // The server's own time-out ends nothing here.
+    // Disables the server's timeout.
     await store.other.unsafe(`
       CREATE FUNCTION wait_for_ever() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         PERFORM set_config('statement_timeout', '0', true);
@@ -219,7 +219,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       void store.proxy.answerHeld().then(() => store.proxy.drop());
     };
     await using store = await opened([{ answerLost: { writes: ['callers', 'pets'], run: answerLost } }]);
-    // Alone, for then the next thing that is sent is the commit.
+    // Sent alone, so that the next message is the commit.
     expect(await outcomeOf(store.write('answerLost', 'done'))).toBe('uncertain');
     expect(store.told.toSorted()).toEqual([
       ['callers', 0],

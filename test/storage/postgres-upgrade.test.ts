@@ -19,17 +19,17 @@ import {
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Adds an animal as instances did before there was an inventory. */
+/** Adds an animal like an instance of a version without the inventory. */
 async function addAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1, version = version + 1 WHERE name = 'pets' RETURNING last)
     INSERT INTO pets (id, name, category_id, status) SELECT last, ${name}, 3, 'available' FROM taken`;
 }
 
-/** The format before operators. */
+/** The last format without operators. */
 const before = 5;
 
-/** Creates an account in the way of instances without folded names. */
+/** Creates an account like an instance of a version without folded names. */
 async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
@@ -45,7 +45,7 @@ async function addKeyAsBefore(session: SQL, accountId: number, fingerprint: stri
 }
 
 describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('counts the animals, and those that an older instance adds during the upgrade and later', async () => {
@@ -86,7 +86,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
     await writeOldStore(older);
-    // Its last migration waits for readers of keys.
+    // The last migration waits for readers of keys.
     await older`BEGIN`;
     await older`SELECT FROM keys`;
     {
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await addKeyAsBefore(older, 1, 'first');
     const migrated = database.migrate();
     await lockAwaited(observer);
-    // Does not yet hold the lock that this one waits for, which avoids a deadlock.
+    // Avoids a deadlock, because the migration does not yet hold the lock needed here.
     await addAccountAsBefore(older, 'Meanwhile too');
     await older`COMMIT`;
     await migrated;

@@ -1,4 +1,4 @@
-/** Guarantees of PostgreSQL beyond those of every store. */
+/** Guarantees of PostgreSQL in addition to those of every store. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { verifyServer } from '../../src/app/backups.ts';
@@ -28,7 +28,7 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 describe.skipIf(servers === undefined)('PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
   const open = (url: string, statementTimeoutMs = 10_000) =>
     new PostgresDatabase({ url, poolSize: 4, statementTimeoutMs, notice: () => {} });
@@ -164,7 +164,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
 });
 
 describe.skipIf(servers === undefined)('the verification of a store on PostgreSQL', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('counts its rows and reports its format, and does not upgrade it', async () => {
@@ -203,7 +203,7 @@ describe.skipIf(servers === undefined)('the verification of a store on PostgreSQ
 });
 
 describe.skipIf(servers === undefined)('facts of a store on PostgreSQL and Redis', () => {
-  // Skipped without them.
+  // Without servers, these tests are skipped.
   const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('include the servers, the writes of this process, and current troubles', async () => {

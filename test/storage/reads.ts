@@ -16,13 +16,13 @@ import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
 import { type Entities, entities } from '../../src/tables/tables.ts';
 import { deliveries } from '../../src/tables/webhooks.ts';
 
-/** Rows of each table of a filled store: the first `common` are alike, and each of the others is another one. */
+/** Number of rows of each table with common values; the remaining rows are all different. */
 export const common = 8_000;
 export const rows = 12_000;
-/** Rows of a page. */
+/** Number of rows per page. */
 export const limit = 21;
 
-/** Methods that respond from memory or read no table. */
+/** Methods that respond from memory or do not read tables. */
 type NoReader =
   | 'created'
   | 'encryption'
@@ -78,7 +78,7 @@ const many = Array.from({ length: 100 }, (_, index) => index * 119 + 1);
 const last = rows - 10;
 const positions = [0, common - 10, last];
 
-/** The finds that a description offers, each with the first key or a value of its lookups. */
+/** The lookups of a description, each with the first key or a value. */
 function findsOf<T>(described: T, [key]: readonly KeyIn<T>[], looked?: unknown) {
   const lookups = Object.keys((described as Table).lookups);
   return { find: [[key]], findBy: lookups.map((name) => [name, looked]) } as unknown as Calls<
@@ -86,7 +86,7 @@ function findsOf<T>(described: T, [key]: readonly KeyIn<T>[], looked?: unknown) 
   >;
 }
 
-/** The same and lists, with every combination of filters. */
+/** Lookups and lists, with every combination of filters. */
 function readsOf<T>(
   described: T,
   some: readonly KeyIn<T>[],
@@ -102,7 +102,7 @@ function readsOf<T>(
   } as Calls<EntityReads<T>>;
 }
 
-/** Values of a column's type: the ones it names, those of the first rows, and those of a single row. */
+/** Values of a column: its enumerated values, values of the first rows, and values of a single row. */
 function valuesOf({ type, values, read }: Column): readonly unknown[] {
   if (values !== undefined) return values;
   const some = [1, last];
@@ -113,7 +113,7 @@ function valuesOf({ type, values, read }: Column): readonly unknown[] {
 const filterValues = ({ columns, filters: names }: Table) =>
   Object.fromEntries(names.map((name) => [name, valuesOf(columns[name] as Column)])) as never;
 
-/** Calls for each table that a description is enough for. */
+/** Calls for each fully described table. */
 function ofEntities<Made>(make: (table: Table, some: readonly never[], looked: unknown) => unknown): {
   readonly [Name in keyof Entities]: Made & never;
 } {

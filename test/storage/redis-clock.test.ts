@@ -18,19 +18,19 @@ const quota = { perMinute: 2, perDay: 100 };
 const caller = callerWith({ quota });
 
 interface Instance {
-  /** Its date serves as Redis' date. Its steady time is the instance's. */
+  /** Its date is the date of Redis. Its steady time is that of the instance. */
   readonly clock: FakeClock;
   take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
 }
 
 interface Bench extends AsyncDisposable {
   readonly instances: readonly Instance[];
-  /** Deletes everything there is in Redis of these instances. */
+  /** Deletes all data of these instances in Redis. */
   empty(): Promise<void>;
 }
 
 describe.skipIf(servers === undefined)("Redis' clock", () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   async function open(count: number): Promise<Bench> {
@@ -60,7 +60,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
   test('a clock change wrongly detected by a suspended instance is corrected by the next instance', async () => {
     await using bench = await open(2);
     const [still, going] = bench.instances as [Instance, Instance];
-    // Both have been admitted once: the minute is full from here on.
+    // Both have been admitted once, so the minute is now full.
     for (const seconds of [20, 20, 19]) {
       still.clock.step(seconds);
       going.clock.advance(seconds);

@@ -1,4 +1,4 @@
-/** Guarantees of Redis beyond those of every store of limits. */
+/** Guarantees of Redis in addition to those of every store of limits. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
@@ -16,12 +16,12 @@ import { callerWith, enterprise, newKey, newPet } from './samples.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Length of the part between a key's prefix and its name. */
+/** Length of the store id between the prefix and the name of a Redis key. */
 const storeIdLength = 12;
 const caller = callerWith();
 
 describe.skipIf(servers === undefined)('Redis', () => {
-  // Skipped without it.
+  // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   async function command(...words: [string, ...string[]]): Promise<unknown> {
@@ -45,7 +45,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
   test('the Redis clock is used by default', async () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
-    // A machine whose clock is years off.
+    // The clock of this machine is wrong by years.
     const years = Date.parse('2040-01-01T00:00:00Z');
     const clock = { now: () => years, steady: () => years, aheadSeconds: 0 };
     await using store = await openStore({

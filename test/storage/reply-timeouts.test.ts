@@ -8,7 +8,7 @@ test('pending replies of a closed connection are rejected, even if the next conn
     () => 'no answer',
     () => timedOut++,
   );
-  // As of a client that forgot it when its connection was closed.
+  // Like the reply to a client that dropped it when the connection was closed.
   const lost = timeouts.within(new Promise<never>(() => {})).catch((error) => error);
   timeouts.abandon();
   expect(await timeouts.within(Promise.resolve('answered'))).toBe('answered');

@@ -1,4 +1,4 @@
-/** The version that data of a replica must have. */
+/** The minimum version of a replica's data. */
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
 import { type Versions, versionsFrom } from '../../src/domain/resources.ts';
 import { SharedVersions } from '../../src/storage/shared-versions.ts';

@@ -108,7 +108,7 @@ const shopCallsBefore: readonly Call[] = [
     'createPetOnce',
     { input: { ...write, body: newPet('once') }, once: { accountId: 1, key: 'Z~', request: 'r' } },
   ],
-  // Its answer is kept too long ago to be found, and its id is the highest when it is deleted.
+  // Its answer has expired, and its id is the highest when it is deleted.
   [
     'createPetOnce',
     { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },
@@ -146,7 +146,7 @@ const settled = {
 const webhookCalls: readonly Call[] = [
   ['createWebhook', newWebhook],
   ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
-  // Numbers the events on PostgreSQL.
+  // Assigns event ids on PostgreSQL.
   ['skipEvents', null],
   ['dispatchDeliveries', { settled: [], take }],
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
@@ -201,7 +201,7 @@ const operatorCalls: readonly Call[] = [
 
 const written = [...shopCallsBefore, ...shopCallsAfter].map(([name]) => name);
 
-/** Calls that follow from the examples of rows, about an animal that stays and one that is deleted later. */
+/** Calls derived from the examples of rows, for an animal that remains and one that is deleted later. */
 const derivedCalls = (Object.values(sharedOperations) as (Operation & { readonly operationId: UnitName })[])
   .filter(({ operationId, method }) => method !== 'GET' && !written.includes(operationId))
   .flatMap((row) =>

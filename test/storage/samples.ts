@@ -5,7 +5,7 @@ import type { Writes } from '../../src/operations/units.ts';
 import type { Caller } from '../../src/storage/storage.ts';
 import type { Account, NewKey } from '../../src/tables/accounts.ts';
 
-/** More accounts or keys than a test makes. */
+/** More accounts or keys than a test creates. */
 export const many = 100;
 
 export function newPet(name: string, status: PetStatus = 'available', categoryId = 1n): NewPet {

@@ -1,4 +1,4 @@
-/** The migrations of both engines make the tables that `src/tables/` describes, and the rows that resources need. */
+/** The migrations of both engines create the tables described in `src/tables/`, and the rows that resources need. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe.each(engines)('the schema of %s', (engine, schema) => {
         ([column]) => !(`${name}.${column}` in columnsOfOneEngine),
       );
       expect(found.toSorted()).toEqual(described.toSorted() as typeof found);
-      // A view has no key, and nothing that is NOT NULL.
+      // A view has neither a key nor NOT NULL columns.
       if (Object.values(columns).includes(undefined)) return;
       if (table.key.length > 0) expect(sqlKey(table).map((column) => column.name)).toEqual([...key]);
       const mayBeNull = Object.entries(table.columns).filter(

@@ -1,4 +1,4 @@
-/** The schema that the migrations make, as each engine reports it. */
+/** The migrated schema, as reported by each engine. */
 import { Database } from 'bun:sqlite';
 import type { SQL } from 'bun';
 
@@ -14,7 +14,7 @@ export interface Table {
 /** Tables by name. */
 export type Schema = Readonly<Record<string, Table>>;
 
-/** A column that has the ids of rows of a table. */
+/** A column with ids of rows of a table. */
 export interface Reference {
   readonly table: string;
   readonly column: string;
@@ -82,7 +82,7 @@ export async function postgresSchema(session: SQL): Promise<Schema> {
   return schemaOf(rows);
 }
 
-/** Names that do not say which table they refer to. */
+/** Column names from which the table cannot be derived. */
 const otherNames: Readonly<Record<string, string>> = { successor_id: 'keys' };
 
 /** Foreign references, for example `pet_id` to `pets`. Throws if such a column refers to no table. */
@@ -102,7 +102,7 @@ export function referencesIn(schema: Schema): Reference[] {
   );
 }
 
-/** Fails with what to do, once for each place. */
+/** Fails with advice for each place. */
 export function demand(what: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${what}\n${[...new Set(places)].join('\n')}`);
 }

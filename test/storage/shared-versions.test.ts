@@ -6,11 +6,11 @@ import { maxStaleMs, SharedVersions } from '../../src/storage/shared-versions.ts
 const at = (callers: number, pets: number): Versions => ({ ...versionsFrom(() => 1), callers, pets });
 const now = () => performance.now();
 
-// No time passes.
+// Stops the clock.
 beforeEach(() => void spyOn(performance, 'now').mockImplementation(() => 77_000));
 afterEach(() => mock.restore());
 
-/** The versions of a process that has heard the same from PostgreSQL and each shard of Redis. */
+/** The versions of a process that received equal versions from PostgreSQL and each shard of Redis. */
 function settled(shards: readonly { lastReported: Versions }[] = [redis]): SharedVersions {
   const versions = new SharedVersions();
   versions.applyPostgres(at(10, 20), now());

@@ -74,7 +74,7 @@ export const shopUnits = {
 
 export type Shop = Storage<typeof shopUnits>;
 
-/** The resources whose versions rise with the change. */
+/** The resources whose versions increase with the change. */
 export async function raisedBy(
   { limits }: Pick<Storage, 'limits'>,
   change: () => Promise<unknown>,
@@ -89,7 +89,7 @@ export async function raisedBy(
   return resources.filter((resource) => after[resource] > before[resource]);
 }
 
-/** Everything a list has, read in pages. */
+/** The complete list, read in pages. */
 export async function walk<Row extends { readonly id: bigint }, After extends bigint | undefined>(
   start: After,
   limit: number,

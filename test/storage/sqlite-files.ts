@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Rows of a query on a separate connection, as another process reads them. */
+/** Rows of a query on a separate connection, like that of another process. */
 export function rowsOf<Row>(path: string, sql: string, ...values: (string | number)[]): Row[] {
   using database = new Database(path, { readwrite: true });
   return database.query<Row, (string | number)[]>(sql).all(...values);
 }
 
 /**
- * The commits a write-ahead log holds: its frames that carry the size of the database after a commit
+ * Number of commits in a write-ahead log, that is, of frames with the size of the database after a commit
  * (https://sqlite.org/fileformat2.html#the_write_ahead_log). Frames of an older round of the log have other salts.
  */
 export function commitsInWal(path: string): number {

@@ -19,7 +19,7 @@ import { until } from '../support/wait.ts';
 import { callerOf, dataFile, limitFile, openAlone } from './limit-kit.ts';
 import { strictRules } from './place.ts';
 
-/** Leaves the account locked, as a process does that is killed while it counts. */
+/** Leaves the account locked, like a process that is killed while it counts. */
 function leaveLocked(path: string, accountId: number, worker = 1): void {
   using file = new LimitFile(path);
   new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
@@ -136,7 +136,7 @@ test('a process whose clock is a millisecond behind does not reopen a window', a
   expect(serving.limits.take(callerOf(plans.free)).minute).toMatchObject({ resetAt, remaining: 58 });
 });
 
-/** Another process of the service, as far as its mapping and its locks go. */
+/** Acts like another process of the service, with a separate mapping and locks. */
 function openWorker(folder: string, worker: number): Limits {
   return openLimits({
     files: storeFiles(dataFile(folder), false),

@@ -1,4 +1,4 @@
-/** Migrates a data file, and kills itself after the migration with this number, before the commit. */
+/** Migrates a data file. The process kills itself after the migration with this number, before the commit. */
 import { openDatabase } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 

@@ -15,13 +15,13 @@ import { strictRules } from './place.ts';
 import { many, newPet } from './samples.ts';
 import { rowsOf } from './sqlite-files.ts';
 
-/** The format that has no counts yet. */
+/** The last format without counts. */
 const former = 3;
-/** The format without operators, in which accounts have only an id. */
+/** The last format without operators, in which accounts have only an id. */
 const beforeOperators = 4;
 const lowest = -(2n ** 63n);
 
-/** Makes a store of an earlier format. */
+/** Creates a store of an earlier format. */
 function makeFormer(path: string, version: number): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
@@ -55,7 +55,7 @@ const counted = `
   SELECT category_id, ${sums} FROM pets GROUP BY category_id
   UNION ALL SELECT 'all', ${sums} FROM pets`;
 
-/** The counts that are not those of the animals themselves, and the other way round. */
+/** Counts that differ from the number of animals, in both directions. */
 function wrongCounts(path: string): unknown[] {
   const only = (one: string, other: string) =>
     rowsOf(path, `SELECT * FROM (${one}) EXCEPT SELECT * FROM (${other})`);
@@ -116,7 +116,7 @@ test('an upgrade that fails half-way leaves the accounts unchanged', async () =>
   {
     using database = makeFormer(path, beforeOperators);
     database.run("INSERT INTO accounts (name, plan, created_at) VALUES ('shop', 'free', 1)");
-    // In the way of the last of its tables.
+    // Conflicts with the last new table.
     database.run('CREATE TABLE usage_days (day INTEGER) STRICT');
   }
   const state = () => [
@@ -139,7 +139,7 @@ test('a killed upgrade leaves the store unchanged, and the next start repeats it
     const upgrade = Bun.spawn([process.execPath, script, path, `${former + step}`]);
     await upgrade.exited;
     expect([step, upgrade.signalCode]).toEqual([step, 'SIGKILL']);
-    // Pages that did not fit into memory were written, and are not committed.
+    // Pages that did not fit into memory were written, but not committed.
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
     expect(rowsOf(path, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: former }]);

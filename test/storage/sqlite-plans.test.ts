@@ -14,7 +14,7 @@ const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());
 const path = join(folder.path, 'store.db');
 
-/** The statements that a store prepares to read and to write. */
+/** The statements that a store prepares. */
 async function preparedStatements(): Promise<string[]> {
   const queries = spyOn(Database.prototype, 'query');
   const options = { url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, create: true };
@@ -36,19 +36,19 @@ const plans = new Map(
   }),
 );
 
-/** Tables that may be read whole, since they stay small and no request does it. */
+/** Tables that may be scanned, because they stay small and no request scans them. */
 const small = new Set([
   ...['imports', 'versions', 'operators', 'instances', 'usage_reports'],
   ...['sqlite_schema', 'sqlite_sequence'],
 ]);
 
-/** Requests and latencies by minute or hour: as many rows in each as there are operations and codes, or buckets. */
+/** Requests and latencies by minute or hour. Each has a row per operation and code, or per bucket. */
 const ofHistory =
   /sum\(requests\) AS requests FROM (?:usage_minutes|usage_operation_hours|latency_\w+)\s+WHERE/;
 
 type Exceptions = readonly (readonly [reason: string, statement: RegExp])[];
 
-/** Counts at most the rows of its limit. */
+/** Counts no more rows than its limit. */
 const bounded =
   /^SELECT count\(\*\) FROM \(SELECT 1 FROM \w+ WHERE [^()]*(?:\(closed_at IS NULL\) = \?1 )?LIMIT \?2\)$/;
 
@@ -65,7 +65,7 @@ const mayScan: Exceptions = [
   ['a history is summed over 240 minutes or hours at once', ofHistory],
 ];
 
-/** Conditions that no index answers. */
+/** Conditions without an index. */
 const mayFilter: Exceptions = [
   ['a webhook has few pending deliveries', /^DELETE FROM deliveries\s+WHERE webhook_id/],
   [
@@ -106,7 +106,7 @@ test('no statement sorts or scans a growing table', () => {
     plans
       .get(sql)
       ?.filter((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step))
-      // Ids that are parameters, and facts of the file.
+      // Parameters that are ids, and facts of the file.
       .filter(
         (step) => !/^SCAN (?:CONSTANT ROW|\d+-ROW VALUES CLAUSE|(?:json_each|pragma_\w+) VIRTUAL)/.test(step),
       )
@@ -115,7 +115,7 @@ test('no statement sorts or scans a growing table', () => {
   demandNone('Add an index whose order is that of the statement:', costly, mayScan);
 });
 
-/** The conditions on a column, as a plan writes those that its index answers. */
+/** The conditions on a column, in the form in which a plan shows indexed conditions. */
 function conditionsOf(sql: string): string[] {
   const where = /\bWHERE\b.*/s.exec(sql)?.[0] ?? '';
   const conditions = where.matchAll(

@@ -68,7 +68,7 @@ describe('the data file', () => {
       );
     }
     expect(total(await store.pets.inventory())).toBe(2_000);
-    // SQLite's own bound is 1,000 pages of 4 KiB, checked after each commit.
+    // SQLite's default limit is 1,000 pages of 4 KiB, checked after each commit.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
   });
 

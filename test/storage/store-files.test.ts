@@ -1,4 +1,4 @@
-/** Files of an embedded store: ownership, names and the handling of invalid ones. */
+/** Files of an embedded store: owners, names, and invalid files. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,

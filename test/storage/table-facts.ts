@@ -3,9 +3,11 @@ import type { Resource } from '../../src/domain/resources.ts';
 import { tables } from '../../src/tables/tables.ts';
 
 interface TableFacts {
-  /** Its version rises with each change of the table, and a unit that reads or changes the table locks it. */
+  /**
+   * The resource whose version increases with each change of the table. Units that read or change the table lock it.
+   */
   readonly resource?: Resource | undefined;
-  /** Units lock it, but no version rises, since no response shows the table. */
+  /** The resource that units lock. Its version does not increase, because no response shows the table. */
   readonly lock?: Resource;
   /** Why no unit locks a resource for it. */
   readonly unlocked?: string;
@@ -42,7 +44,7 @@ const locks: Readonly<Record<string, TableFacts>> = {
   usage_reports: { unlocked: ownRows },
   instances: { unlocked: ownRows },
   deliveries: { unlocked: 'the process that sends an event leases its row' },
-  // On PostgreSQL a lock is a lock of a row of this table.
+  // On PostgreSQL, a lock is a row lock in this table.
   counters: { unlocked: ownRows },
 };
 
@@ -51,7 +53,7 @@ export const tableFacts: Readonly<Record<string, TableFacts>> = {
   ...locks,
 };
 
-/** Columns that only one engine has, and no description, each with the reason. */
+/** Undescribed columns of only one engine, each with the reason. */
 export const columnsOfOneEngine: Readonly<Record<string, string>> = {
   'counters.version': 'SQLite has versions in a table; each store counts its own',
   'inventory.id': 'SQLite keeps the table to one row by its key',
@@ -72,7 +74,7 @@ export const silentChanges: Readonly<Record<string, string>> = {
   'dispatchDeliveries webhooks': 'no response shows the position and the last success',
 };
 
-/** References that may lead to a row that does not exist, each with the reason. */
+/** References to rows that may not exist, each with the reason. */
 export const danglingReferences: Readonly<Record<string, string>> = {
   'orders.pet_id': 'an order outlives its animal',
   'pets.category_id': 'an animal may be in a category that nobody named',

@@ -35,7 +35,7 @@ function changedTables({ before, after }: Effect): string[] {
   return Object.keys(after).filter((table) => !isSame(before[table], after[table]));
 }
 
-/** Rows of one that the other lacks, compared by value. */
+/** Rows that are in one table but not in the other, compared by value. */
 function difference(one: Contents, other: Contents, table: string): Row[] {
   return (one[table] ?? []).filter((row) => !(other[table] ?? []).some((same) => isSame(row, same)));
 }

@@ -26,7 +26,7 @@ export interface Effect {
   readonly call: Call;
   readonly before: Contents;
   readonly after: Contents;
-  /** The resources whose versions rose. */
+  /** The resources whose versions increased. */
   readonly raised: readonly Resource[];
   /** Tables that its statements read or changed, including triggers and foreign keys. PostgreSQL only. */
   readonly touched: readonly string[];

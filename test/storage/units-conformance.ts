@@ -55,7 +55,7 @@ function testUnits() {
       writes: ['pets'],
       run: async ({ pets }: Transaction, pet: NewPet) => (await pets.add([pet]))[0],
     },
-    /** Takes its turns as it likes. */
+    /** Yields to the event loop during its work. */
     addSlowly: {
       writes: ['pets'],
       run: async ({ pets }: Transaction, names: readonly string[]) => {
@@ -155,7 +155,7 @@ function wholeConforms(check: StoreTest): void {
     ]);
     expect((await store.accounts.list(undefined, many)).length).toBe(1);
     expect((await store.keys.list(0, many)).length).toBe(2);
-    // Two requests at once: either may be first.
+    // Two concurrent requests, either of which may be first.
     expect((await namesIn(store)).sort()).toEqual(['mascot', 'one']);
   });
 

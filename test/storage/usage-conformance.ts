@@ -209,7 +209,7 @@ export function usageConforms(check: StoreTest): void {
     await makeKeys(store);
     const days = [day, day + dayMs, day + 2 * dayMs];
     for (const at of days) {
-      // If 2,000 rows are read at a time, a read ends between the first keys of the last day.
+      // With 2,000 rows per read, a read ends between the first keys of the last day.
       const keys = Array.from({ length: 999 }, (_, index) =>
         keyUsage(index + 1, at, { ok: 1, deprecated: 1 }),
       );
@@ -278,7 +278,7 @@ export function usageConforms(check: StoreTest): void {
       reports: day,
       instances: day + 1,
     };
-    // More than one call removes.
+    // Removal takes more than one call.
     expect(await store.write('pruneUsage', bounds)).toBe(true);
     while (await store.write('pruneUsage', bounds));
     expect((await store.usage.minutes(always)).length).toBe(100);

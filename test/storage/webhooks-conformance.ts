@@ -31,7 +31,7 @@ const requestAt = (at: number, room: number): TakeRequest => ({
   fast: [],
 });
 
-/** Takes committed events as a process with room for some deliveries does. */
+/** Leases deliveries of committed events, like a process with capacity for some deliveries. */
 async function take(store: Store, room = 0, at = now): Promise<Taken> {
   await store.events.bounds();
   return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });

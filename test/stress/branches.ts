@@ -1,6 +1,6 @@
 /**
- * Branch coverage of a test run, because Bun counts only lines. Preloaded, it instruments code as it is loaded and writes the
- * counts to the file that BRANCHES names.
+ * Branch coverage of a test run, because Bun counts only lines. Preload this file: it instruments code when it is
+ * loaded, and writes the counts to the file named by BRANCHES.
  */
 import { afterAll } from 'bun:test';
 import { plugin } from 'bun';
@@ -24,7 +24,7 @@ plugin({
   },
 });
 
-// The process' own `exit` event does not come in a test run.
+// The process emits no `exit` event in a test run.
 afterAll(async () => {
   const counts: unknown = Reflect.get(globalThis, coverageVariable);
   await Bun.write(process.env.BRANCHES ?? '', JSON.stringify(counts));

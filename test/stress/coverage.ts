@@ -1,4 +1,7 @@
-/** Line and branch coverage of the core by the tests of one process. Code that only child processes run counts as not covered. */
+/**
+ * Line and branch coverage of the core by the tests of one process. Code that runs only in child processes counts as
+ * not covered.
+ */
 import { join, relative } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
@@ -16,7 +19,7 @@ interface Taken {
   readonly count: number;
 }
 
-/** Coverage of a file as istanbul reports it. */
+/** Coverage of a file in istanbul's format. */
 interface FileBranches {
   readonly branchMap: Readonly<Record<string, { readonly loc: Location; readonly locations: Location[] }>>;
   readonly b: Readonly<Record<string, readonly number[]>>;

@@ -1,13 +1,16 @@
-/** A proxy before the service that spoils requests by chance: cuts their connections at any moment, holds up answers, replaces them. */
+/**
+ * A proxy in front of the service that disturbs random requests: it cuts their connections, delays their answers or
+ * replaces them.
+ */
 import { createConnection, createServer, type Socket } from 'node:net';
 import type { Chance } from './generate/chance.ts';
 
-/** Point at which a request is cut off. */
+/** Points at which a request is cut off. */
 export const cuts = ['before', 'in the request', 'once sent', 'before the answer', 'in the answer'] as const;
 
 /**
- * Other fates: the response takes `lateMs`, or a balancer responds instead of the service, before or after the request is
- * executed.
+ * Other disturbances: the response takes `lateMs`, or a load balancer responds instead of the service, before or after
+ * the request is executed.
  */
 export const balancers = ['late', '503 before', '502 after'] as const;
 
@@ -18,13 +21,13 @@ export interface Spoiling {
   /** Share of requests that are disturbed. All kinds of disturbance are equally likely. */
   readonly part: number;
   readonly fates: readonly Fate[];
-  /** Milliseconds. */
+  /** Delay of late answers, in milliseconds. */
   readonly lateMs: number;
 }
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Number of requests by fate. */
+  /** Number of requests by disturbance. */
   readonly met: Readonly<Partial<Record<Fate, number>>>;
 }
 
@@ -38,7 +41,7 @@ export async function cuttingProxy(
   const links = new Set<Link>();
   const server = createServer((client) => {
     const [url] = chance.shuffled(urls());
-    // No service is running. Behave like a closed port.
+    // No service is running, so the proxy behaves like a closed port.
     if (url === undefined) return void client.destroy();
     const { hostname, port } = new URL(url);
     const service = createConnection({ host: hostname, port: Number(port) });
@@ -69,7 +72,7 @@ export async function cuttingProxy(
   };
 }
 
-/** A balancer's response in place of the service's. It need not be JSON. */
+/** A load balancer's response instead of the service's. It need not be JSON. */
 function balancerAnswer(status: string, more: string): string {
   const page = `<html><body><h1>${status}</h1></body></html>`;
   return `HTTP/1.1 ${status}\r\nContent-Type: text/html\r\n${more}Content-Length: ${page.length}\r\n\r\n${page}`;
@@ -110,7 +113,7 @@ class Link {
     this.#options.onEnd();
   }
 
-  /** A request is buffered until it is complete, in order to find its middle. */
+  /** Buffers a request until it is complete, in order to find its middle. */
   #asked(bytes: Buffer): void {
     this.#request = Buffer.concat([this.#request, bytes]);
     if (this.#request.length < messageLength(this.#request)) return;

@@ -4,7 +4,7 @@ import { until } from '../support/wait.ts';
 import type { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 
-/** A reader breaks off after up to this many events. */
+/** Maximum number of events before a reader disconnects. */
 const mostAtOnce = 20_000;
 const pauseMs = 50;
 const patienceMs = 120_000;
@@ -34,7 +34,7 @@ export async function readFeed(url: string, key: string, after: number, wait = 0
 const idOf = (text: string) => Number(/^\{"id":(\d+)/.exec(text)?.[1]);
 
 export class EventReader {
-  /** The event after which it began. */
+  /** The event after which the reader began. */
   readonly start: number;
   readonly hashes: number[] = [];
   breaks = 0;

@@ -15,7 +15,7 @@ import { type ShopPlace, shopKinds } from './shop-places.ts';
 import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
 
 const writers = 16;
-/** Animals of each writer, which it changes again and again. */
+/** Number of animals of each writer, which it changes repeatedly. */
 const animalsEach = 50;
 const eventsPerKill = 25_000;
 const readersOfEach = 3;
@@ -81,7 +81,7 @@ export async function everyEvent(
   });
   const failures = new Failures(seed);
   let last = Number.POSITIVE_INFINITY;
-  // Reads from the beginning, so that its position is the number of events.
+  // Reads from the beginning, so its position is the number of events.
   const first = new EventReader(place, 'feed', 0, seed);
   const readers = [first];
   const readings = [failures.guard('feed from 0', () => first.read(() => last, failures))];

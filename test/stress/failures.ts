@@ -1,4 +1,4 @@
-/** Failures printed in full. Further failures are only counted. */
+/** Number of failures printed in full. Further failures are only counted. */
 const most = 10;
 
 /** Failures of a stress test, each with the case that reproduces it. */
@@ -25,7 +25,7 @@ export class Failures {
     }
   }
 
-  /** Throws when there was any. */
+  /** Throws if there were failures. */
   end(): void {
     if (this.count === 0) return;
     throw new Error(`${this.count} failures.\n${this.#reported.join('\n')}`);

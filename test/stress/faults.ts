@@ -65,7 +65,8 @@ const power: StressTest = {
   rounds: 10_500,
   async run({ rounds, seed, progress }) {
     const states = (part: number) => Math.ceil(rounds * part);
-    // A new store, from its first call on, and a busy one, through several checkpoints of the write-ahead log.
+    // Tests a new store from its first system call, and a busy store through several checkpoints of the write-ahead
+    // log.
     const first = await powerLosses(await recordAnimals(40, seed), { states: states(0.1), seed, progress });
     const busy = await powerLosses(await recordAnimals(1_200, seed), { states: states(0.9), seed, progress });
     const figures = Object.entries(busy).map(([name, value]) => [`${name}, busy store`, value] as const);

@@ -105,7 +105,7 @@ const shapes = [
   member('" status":"sold"'),
 ];
 
-/** Bytes in a name and at the end of the body that are no UTF-8, and other encodings. */
+/** Invalid UTF-8 in a name and at the end of the body, and other encodings. */
 function encodings(): Uint8Array[] {
   const good = Buffer.from(named('"a?b"'));
   const at = good.indexOf('?');
@@ -140,7 +140,7 @@ const accepted = [
   ...texts('{"\\u006eame":"a","c\\u0061tegoryId":1}|{"categoryId":1,"name":"a"}'),
 ];
 
-/** The code of a body that is no animal. */
+/** The error code of a body that is not an animal. */
 function codeOf(bytes: Uint8Array): HostileBody['code'] {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -1,4 +1,4 @@
-/** Bodies designed to break JSON parsers are quickly refused for the right reason, or parsed exactly. */
+/** Bodies designed to break JSON parsers are quickly rejected for the right reason, or parsed exactly. */
 import { checkResponse } from '../support/contract.ts';
 import { Failures, same } from './failures.ts';
 import { bytesOf } from './generate/http.ts';
@@ -9,7 +9,7 @@ import { Wire } from './wire.ts';
 
 /** Limit of the stress test, on an otherwise idle machine. */
 const longestMs = 50;
-/** Attempts per body. Another process may occupy the processor once, but a slow body is slow every time. */
+/** Number of attempts per body. Another process may occupy the processor once, but a slow body is slow every time. */
 const tries = 5;
 
 async function check(

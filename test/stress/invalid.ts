@@ -1,4 +1,4 @@
-/** Requests with one mistake each. Every request is refused for its mistake. */
+/** Requests with one mistake each. Every request is rejected for its mistake. */
 import { allOperations } from '../../src/contract/operations.ts';
 import { type Checkable, checkResponse } from '../support/contract.ts';
 import { Failures } from './failures.ts';

@@ -14,7 +14,7 @@ const bodies = [
   '{"a":1.0,"b":[1e2],"c":{"d":9007199254740993},"e":1e400}',
 ];
 
-/** All of ASCII, plus characters that other definitions count as white space, line ends or letters. */
+/** All of ASCII, plus characters that other definitions count as whitespace, line ends or letters. */
 const characters = [
   ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
   ...'\u0080\u0085\u00a0\u1680\u180e\u2000\u200b\u2028\u2029\u202f\u205f\u3000\ufeff\ufffe\uffff',

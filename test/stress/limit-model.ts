@@ -1,6 +1,6 @@
 /**
- * Checks the rules of limits against a second, differently written model, without a real clock. The date is stepped at every
- * phase of windows, episodes and bans, and the model does not learn of these steps.
+ * Checks the rules of limits against a second, differently written model, without a real clock. The date is stepped in
+ * every phase of windows, episodes and bans, which does not affect the model.
  */
 import {
   asDates,
@@ -47,12 +47,12 @@ function pauseMs(chance: Chance, retryAfterSeconds: number): number {
   if (kind < 4) return chance.pick([0, 1, 999, 1_000, 1_001]);
   if (kind < 8) return chance.int(0, 3_000);
   if (kind < 10) return chance.int(0, 65) * 1_000;
-  // Exactly as long as was said, or a millisecond less.
+  // Exactly the time of Retry-After, or a millisecond less.
   if (kind === 10) return Math.max(0, retryAfterSeconds * 1_000 - chance.int(0, 1));
   return chance.pick([59_999, 60_000, 86_399_999, 86_400_000]);
 }
 
-/** Whole seconds, so that instants are shown as dates exactly. */
+/** Whole seconds, so that dates are exact. */
 function stepMs(chance: Chance): number {
   if (!chance.often(0.2)) return 0;
   return chance.pick([-3_600_000, -1_000, 1_000, 3_600_000, 1_000 * chance.int(-100_000, 100_000)]);
@@ -124,7 +124,7 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
   const failures = new Failures(seed);
   const seen: Record<string, number> = {};
   let decisions = 0;
-  // It stops at a failure: with a mistake in the rules, every sequence has one.
+  // Stops at a failure, because a mistake in the rules makes every sequence fail.
   for (let index = 0; decisions < rounds && failures.count === 0; index++) {
     if (index % 1_000 === 0) progress(`${decisions} of ${rounds} decisions`);
     try {
@@ -134,7 +134,7 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
     }
   }
   failures.end();
-  // Cases that never met a rule would prove nothing about it.
+  // Cases that never trigger a rule prove nothing about it.
   for (const outcome of ['admitted', 'rate_limit_exceeded', 'daily_quota_exceeded', 'api_key_banned']) {
     if ((seen[outcome] ?? 0) < decisions / 100) throw new Error(`hardly any request was ${outcome}`);
   }

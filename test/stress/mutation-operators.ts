@@ -6,7 +6,7 @@ export interface Mutant {
   readonly line: number;
   readonly before: string;
   readonly after: string;
-  /** The whole file with the change in it. */
+  /** The whole file with the change. */
   readonly text: string;
 }
 
@@ -21,7 +21,7 @@ const operators: readonly (readonly [RegExp, (found: string) => readonly string[
     /\b(?:minuteSeconds|daySeconds|perMinute|perDay|minute|day|episodeFrom|episodeUntil)\b/g,
     (found) => exchanged[found] ?? [],
   ],
-  // A removed statement, and a removed result.
+  // A removed statement and a removed result.
   [
     /(?<=\n) +(?:(?:await )?[\w.#]+\(.*\)|throw .*|[\w.#]+(?:\[\w+\])? (?:[-+*]|\?\?)?= .*|[\w.#]+\+\+);(?=\n)/g,
     () => [''],
@@ -104,13 +104,13 @@ function* changesIn(text: string): Generator<Change> {
     for (const after of ['true', 'false']) yield { from, to, after };
   }
   for (const { 0: found, index } of text.matchAll(/(?<! from )'[^'\n]+'|`[^`\n]+`/g)) {
-    // Ignore apostrophes in comments.
+    // Ignores apostrophes in comments.
     const isString = code.slice(index, index + found.length).trim() === '' && !isComment(text, index);
     if (isString) yield { from: index, to: index + found.length, after: "''" };
   }
 }
 
-/** Position of the parenthesis that closes the one before this position. */
+/** Position of the parenthesis that closes the one directly before this position. */
 function closing(code: string, from: number): number {
   let depth = 1;
   for (let at = from; at < code.length; at++) {

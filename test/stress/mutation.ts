@@ -12,17 +12,17 @@ const leastKilled = 0.9;
 /** Factor of the tests' normal duration after which a mutant counts as detected, because it makes them hang. */
 const timeoutFactor = 5;
 const leastTimeoutMs = 20_000;
-/** Time-out of the tests without a mutant. */
+/** Timeout of the tests without a mutant. */
 const suiteTimeoutMs = 300_000;
 const workers = 2;
 
-/** Files that the tests need. All others are not copied. */
+/** Files that the tests need. Other files are not copied. */
 const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
 
 const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
 const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/replies.ts'];
 
-/** These wait for real time to pass, and are about other code. */
+/** Tests that wait for real time and test other code. */
 const slow = new Set(['counting.test.ts', 'bodies.test.ts']);
 const api = readdirSync(join(root, 'test/api'))
   .filter((name) => !slow.has(name))
@@ -32,7 +32,7 @@ const processes = ['test/http', 'test/process/logs.test.ts', 'test/faults/disk.t
 const domainTests = readdirSync(join(root, 'test/domain')).filter((name) => name.endsWith('.test.ts'));
 const quickApi = ['test/api/every-operation.test.ts', 'test/api/cors.test.ts'];
 
-/** Cheap tests first: most mutants do not outlive them. */
+/** Cheap tests run first, because they detect most mutants. */
 function suitesFor(path: string): readonly (readonly string[])[] {
   if (edge.includes(path)) return [quickApi, api, processes];
   const subject = basename(path, '.ts');

@@ -1,12 +1,12 @@
 /**
- * Readers of the feed during spoiled writes and kills. Each receives every event once, in order, and the events lead to the state
- * of the store.
+ * Readers of the feed during disturbed writes and kills. Each receives every event once, in order, and the events lead
+ * to the state of the store.
  */
 import { AnimalStore, type Event } from '../../client/src/index.ts';
 import { type Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 
-/** A reader leaves after up to this many events, and resumes. */
+/** Maximum number of events before a reader disconnects and resumes. */
 const mostAtOnce = 60;
 
 const textOf = (value: unknown) =>
@@ -17,11 +17,11 @@ export class Readers {
   readonly #store: AnimalStore;
   readonly #chance: Chance;
   readonly #read: Event[][];
-  /** The last event that there will be. */
+  /** The last event of the test. */
   #last = Number.POSITIVE_INFINITY;
   readonly #ending = new AbortController();
 
-  /** Readers that call the service at `url`, which may spoil their requests. */
+  /** Readers that call the service at `url`, where a proxy may disturb their requests. */
   constructor(
     { url, key, timeoutMs }: { url: string; key: string; timeoutMs: number },
     count: number,
@@ -32,7 +32,7 @@ export class Readers {
     this.#read = Array.from({ length: count }, () => []);
   }
 
-  /** Resolves when all of them have read the last event. */
+  /** Resolves when all readers have read the last event. */
   async follow(failures: Failures): Promise<void> {
     const follow = (read: Event[], index: number) =>
       failures.guard(`reader ${index}`, async () => {

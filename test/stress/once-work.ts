@@ -53,7 +53,8 @@ export class Expected {
 export type Perform = (write: Write) => Promise<unknown>;
 
 /**
- * Adds an animal and orders it until an order keeps it. Writes run one after the other, because each needs the previous result.
+ * Adds an animal and orders it until an order is final. Writes run one after the other, because each needs the previous
+ * result.
  */
 export async function liveOnce(
   name: string,
@@ -75,7 +76,7 @@ export async function liveOnce(
       const order = await write('/orders', JSON.stringify({ petId: pet.id, reference }));
       return { reference, ...(order as StoredOrder) };
     };
-    // A rejected order may arrive a second time, and must not find the animal available then.
+    // A rejected order may arrive a second time. The animal must not be available then.
     const rivals = petStatusBeside(last) === 'available' ? 1 : buyers;
     const bids = Array.from({ length: rivals }, (_, bid) => place(`${name}, order ${number}.${bid}`));
     const { reference, ...placed } = onlyOne(await Promise.allSettled(bids));
@@ -91,7 +92,7 @@ export async function liveOnce(
   expected.pets.set(name, { id: pet.id, status: petStatus });
 }
 
-/** The one bid that succeeded. Throws unless the animal was not available for all others. */
+/** The only order that succeeded. Throws unless all others failed because the animal was not available. */
 function onlyOne<Order>(bids: readonly PromiseSettledResult<Order>[]): Order {
   const [placed, ...more] = bids.filter((bid) => bid.status === 'fulfilled');
   if (placed === undefined || more.length > 0)

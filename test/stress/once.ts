@@ -1,4 +1,7 @@
-/** Writes of the client through a proxy that spoils requests, while the service is killed: each is done exactly once. */
+/**
+ * Writes of the client through a proxy that disturbs requests, while the service is killed. Each write is done exactly
+ * once.
+ */
 import {
   AnimalStore,
   ConnectionError,
@@ -17,15 +20,15 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 
 const mostWorkers = 32;
 const readers = 4;
-/** Minimum writes of a worker, about as many as one life cycle has. */
+/** Minimum number of writes per worker, about one life cycle. */
 const writesEach = 10;
-/** The service is killed after this many writes, again and again. */
+/** Number of writes between two kills of the service. */
 const writesPerKill = 100;
-/** Share of spoiled requests. The client retries a bounded number of times, so that some calls end without an answer. */
+/** Share of disturbed requests. The client limits its retries, so some calls end without an answer. */
 const spoiled = 0.3;
-/** The client's time-out and the duration of late answers, in milliseconds. */
+/** The client's timeout and the duration of late answers, in milliseconds. */
 const patience = { timeoutMs: 1_000, lateMs: 1_500 } as const;
-/** Cuts are more frequent than the other fates, each of which stops one or all workers for a second. */
+/** Cuts are more frequent than other disturbances, which delay one or all workers by a second. */
 const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;
@@ -48,7 +51,7 @@ async function perform(store: AnimalStore, { target, body, idempotencyKey }: Wri
 const isUnknown = (error: unknown) =>
   [ConnectionError, TimeoutError, ServerError, UnavailableError].some((kind) => error instanceof kind);
 
-/** One life after the other until that many writes are done. */
+/** Runs life cycles one after the other until this number of writes is done. */
 class Workers {
   readonly expected = new Expected();
   readonly categories = new Map<bigint, string>();
@@ -87,7 +90,7 @@ class Workers {
     const { id } = await this.#done(() => pets.create(gone, { idempotencyKey: `gone-${name}` }));
     const { status } = await this.#done(() => pets.update(id, { status: 'pending' }));
     same('the status after the change', status, 'pending');
-    // Runtimes retry DELETE when a reused connection breaks. The retry gets 404.
+    // Runtimes retry DELETE if a reused connection breaks, and the retry gets 404.
     await this.#done(() => pets.delete(id)).catch((error) => {
       if (!(error instanceof NotFoundError)) throw error;
       this.seen.removedBefore++;

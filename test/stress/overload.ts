@@ -1,4 +1,7 @@
-/** Ten times the clients that give the best throughput: the throughput stays near the best, and latency recovers at once. */
+/**
+ * With ten times the clients of the best throughput, throughput stays near the best, and latency recovers immediately
+ * afterwards.
+ */
 import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lock } from '../support/lock.ts';
@@ -12,9 +15,9 @@ import { Wire, type WireResponse, Wires } from './wire.ts';
 /** Numbers of concurrent clients, to find the best throughput. */
 const crowds = [32, 64, 128];
 const overloadFactor = 10;
-/** More concurrent creations than may wait for the disk: the queue of 10,000, plus the current group of up to 1,000. */
+/** More concurrent creations than can wait for the disk: the queue of 10,000 plus the current group of up to 1,000. */
 const stampede = 13_000;
-/** Duration of the write lock. Exceeds the service's waiting time, so that writes are refused. */
+/** Duration of the write lock. Exceeds the service's timeout, so that writes are refused. */
 const lockedMs = 4_000;
 const leastGoodput = 0.9;
 const calmWithinMs = 5_000;

@@ -8,7 +8,7 @@ import type { Figures } from './stress-test.ts';
 const ofEachKind = 10;
 /** Snapshots are saved every 10 s. */
 const savedWithinMs = 30_000;
-/** Refusals within this time of the first one are not strikes. */
+/** Refusals within this time after the first one are not strikes. */
 const graceMs = 1_100;
 
 interface RefusedKey {
@@ -19,7 +19,7 @@ interface RefusedKey {
 
 export class Refused {
   readonly #keys: readonly RefusedKey[];
-  /** Banned keys that `toLift` gives away. */
+  /** Banned keys for `toLift`. */
   readonly #toLift: RefusedKey[];
   #checked = 0;
   #unavailable = 0;
@@ -30,7 +30,7 @@ export class Refused {
     this.#toLift = toLift;
   }
 
-  /** Creates them at one instance, with banned keys to lift, and waits until PostgreSQL has them. */
+  /** Creates the keys at one instance, including banned keys to lift, and waits until PostgreSQL has them. */
   static async prepare(cluster: Cluster, url: string, lifts: number): Promise<Refused> {
     const keys: RefusedKey[] = [];
     for (let index = 0; index < ofEachKind * 2 + lifts; index++) {
@@ -51,7 +51,7 @@ export class Refused {
     return new Refused(keys, keys.splice(ofEachKind * 2));
   }
 
-  /** Returns a banned key whose ban is lifted next. It is no longer checked. */
+  /** Returns a banned key whose ban will be lifted. The key is no longer checked. */
   toLift(): RefusedKey {
     const next = this.#toLift.pop();
     if (next === undefined) throw new Error('Every ban is lifted.');

@@ -9,7 +9,7 @@ import type { Figures } from './stress-test.ts';
 /** A list requested later than this after an animal was acknowledged must include it, or respond with 503. */
 const boundMs = maxStaleMs;
 const everyMs = 50;
-/** Rarely, so that one is not hidden by the next. */
+/** Interval of additions. Long, so that the next animal does not hide a missing one. */
 const addedEveryMs = 1_500;
 /** Items per page. */
 const pageSize = 100;
@@ -20,7 +20,7 @@ const firstPage = `/pets?limit=${pageSize}&status=${status}`;
 export class Staleness {
   readonly #urls: readonly string[];
   readonly #key: string;
-  /** When each animal was acknowledged, since the last rest. */
+  /** Animals acknowledged since the last pause, with the time of the acknowledgment. */
   #acknowledged: { readonly id: number; readonly at: number }[] = [];
   #target = firstPage;
   #watching: Promise<unknown> = Promise.resolve();
@@ -35,7 +35,7 @@ export class Staleness {
     this.#key = key;
   }
 
-  /** Adds animals at this instance and reads at all. */
+  /** Adds animals at this instance and reads them at all instances. */
   watch(url: string): void {
     this.#stopped = false;
     const reading = this.#urls.map((one) => this.#read(clientOf(one, this.#key)));
@@ -55,7 +55,7 @@ export class Staleness {
     }
   }
 
-  /** Makes a change that every instance must apply within the time limit. Resolves when all have. */
+  /** Makes a change that every instance must apply within the time limit. Resolves when all have applied it. */
   async changed(
     what: string,
     key: string,
@@ -120,7 +120,7 @@ export class Staleness {
 
   #decide(page: readonly number[], expected: readonly { id: number; at: number }[], asked: number): void {
     const last = page.at(-1) ?? 0;
-    // Animals beyond a full page are not missing.
+    // Animals beyond a full page do not count as missing.
     const missing = expected.filter(({ id }) => !page.includes(id) && (page.length < pageSize || id < last));
     if (missing.length === 0) return;
     this.#stale++;

@@ -1,4 +1,7 @@
-/** Every guarantee holds while one or all instances are disconnected from their servers or far from them. */
+/**
+ * Every guarantee holds while some or all instances are disconnected from their servers, or have slow connections to
+ * them.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
 import { troubles } from '../../src/domain/trouble.ts';
@@ -15,7 +18,7 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 
 const instances = 3;
 const recoveryMs = 20_000;
-/** Duration of a fault in each phase: first while one instance adds and all are observed, then under load. */
+/** Duration of a fault in each phase: first while one instance adds animals and all are observed, then under load. */
 const watchedMs = 3_000;
 const loadedMs = { from: 200, to: 2_000 } as const;
 const delaysMs = [60, 200, 2_000] as const;
@@ -31,7 +34,7 @@ interface Fault {
   readonly name: string;
   /** Expected report of /readyz at the end: trouble with this server, or none. Not checked if undefined. */
   readonly says?: { readonly trouble: string; readonly is: boolean };
-  /** Some of the instances are hit, or all. */
+  /** Begins the fault at one or all instances. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** nginx and haproxy before the service, sharing as few connections to it as they can: the worst case for mix-ups. */
+/**
+ * nginx and haproxy in front of the service, with as few connections to it as possible: the worst case for mixed-up
+ * responses.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, type OwnServer, type ServerKind } from '../support/server-process.ts';

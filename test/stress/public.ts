@@ -8,7 +8,7 @@ import { type ProvingService, provingService } from './service.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { Wires } from './wire.ts';
 
-/** Every public path. The large one also without gzip and with HEAD. */
+/** Every public path. The large one is also requested without gzip and with HEAD. */
 const requests = [
   'GET / HTTP/1.1\r\n',
   'GET /docs HTTP/1.1\r\n',
@@ -22,7 +22,7 @@ const requests = [
   'GET /none HTTP/1.1\r\n',
 ].map((head) => `${head}Host: a\r\n\r\n`);
 
-/** Requests each connection of a crowd sends at once. */
+/** Number of requests that each connection of a crowd sends at once. */
 const pipelined = 3;
 const slowReadBytes = 1_024;
 /** Interval between reads of a connection. Only a part of the connections read at a time. */
@@ -104,7 +104,7 @@ function usedMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Milliseconds for which the process's main thread ran or waited for a processor that others had. Linux only. */
+/** Milliseconds for which the process's main thread ran or waited for a processor. Linux only. */
 function busyMsOf(pid: number): number {
   const [ran, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ');
   return (Number(ran) + Number(waited)) / 1e6;
@@ -114,7 +114,7 @@ async function settled(pid: number): Promise<void> {
   const deadline = performance.now() + settledWithinMs;
   for (let before = -1; performance.now() < deadline; ) {
     const now = busyMsOf(pid);
-    // A fifth of the time, because a slowly reading crowd keeps the process slightly busy.
+    // Allows a fifth of the time, because a slowly reading crowd keeps the process slightly busy.
     if (before >= 0 && now - before < restMs / 5) return;
     before = now;
     await sleep(restMs);

@@ -3,7 +3,7 @@ import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 
 const n = animal.length;
-/** In hexadecimal, as chunk sizes are written. */
+/** Chunk sizes are hexadecimal. */
 const size = n.toString(16);
 
 const codingValues = [
@@ -21,8 +21,8 @@ const codingNames = [
 ];
 
 /**
- * Transfer-Encoding in every spelling, with and without Content-Length, and with a request in the part that one of the readers
- * ignores.
+ * Transfer-Encoding in every spelling, with and without Content-Length, and with a hidden request in the part that only
+ * one reader treats as body.
  */
 export function codings({ post, secret }: Kit): Attack[] {
   const ended = `0\r\n\r\n${secret}`;
@@ -49,7 +49,7 @@ const lengthValues = [
   ...texts('4294967323|99999999999999999999999|NaN|"27"'),
 ];
 
-/** Content-Length in every spelling: with and without the body it may mean. */
+/** Content-Length in every spelling, with and without a body of that length. */
 export function lengths({ post, request, secret }: Kit): Attack[] {
   const spelled = lengthValues.map((value) => ({
     what: `Content-Length: ${value}`,

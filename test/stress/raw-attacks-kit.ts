@@ -2,7 +2,7 @@
 
 export interface Attack {
   readonly what: string;
-  /** Bytes, as Latin-1. */
+  /** The bytes, as Latin-1. */
   readonly bytes: string;
 }
 

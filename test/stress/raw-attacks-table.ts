@@ -25,7 +25,7 @@ export function attackTable({ open, hidden }: AttackKeys): Attack[] {
   return tables.flatMap((table) => table(kit)).map(({ what, bytes }) => ({ what, bytes: bytes + last }));
 }
 
-/** Pipelined requests with unread bodies between them. */
+/** Pipelined requests with unread bodies. */
 function pipelines({ request, post, withKey, secret, hidden }: Kit): Attack[] {
   const many = [2, 3, 10, 50].map((count) => ({
     what: `${count} requests in turn of two keys`,

@@ -10,7 +10,7 @@ import { type ProvingService, provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** After this silence, a connection has probably received all answers, which `#settled` then verifies. */
+/** After this time without data, a connection has probably received all answers, which `#settled` verifies. */
 const quietMs = 150;
 /** Distinct quotas identify the account in the headers of answers. */
 const quotas = { open: 900_000_001, hidden: 900_000_002, victim: 900_000_003, bystander: 900_000_004 };
@@ -47,7 +47,7 @@ class Battlefield implements Disposable {
     const counts: number[] = [];
     for (const key of [this.#keys.open, this.#keys.hidden, undefined]) {
       const { headers } = await this.#direct.send(bytesOf(getOf(key)));
-      // The day, for the minute may roll over in between.
+      // Uses the day's window, because the minute may end between two reads.
       const ofDay = /"day";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1];
       counts.push(Number(ofDay ?? headers.get('x-ratelimit-remaining')));
     }
@@ -72,7 +72,7 @@ class Battlefield implements Disposable {
     const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
     if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests were answered, but ${told}`);
     if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests were answered, but ${told}`);
-    // The runtime closes on a request behind a creation that waits for the disk, and its answer is lost.
+    // The runtime closes a connection with a request behind a creation that waits for the disk, so the answer is lost.
     if (counted > answers) this.dropped++;
     if (counted > answers + 1) throw new Error(`only ${answers} requests were answered, but ${told}`);
     if (stream.includes(`"minute";q=${quotas.victim}`))
@@ -114,7 +114,10 @@ function getOf(key: string | undefined, more: HttpRequest['headers'] = []): Http
   return { method: 'GET', target: '/pets/0', headers: [...own, ...more] };
 }
 
-/** Writes the bytes and returns all that came until the connection was closed, or was silent and all is settled. */
+/**
+ * Writes the bytes and returns everything received until the connection is closed, or is silent and all requests are
+ * answered.
+ */
 async function everything(url: string, bytes: string, settled: () => Promise<void>): Promise<string> {
   const { hostname, port } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -128,7 +131,7 @@ async function everything(url: string, bytes: string, settled: () => Promise<voi
     const received = chunks.length;
     settled().then(() => chunks.length === received && resolve(), reject);
   };
-  // Data that arrives later restarts the time-out.
+  // Data that arrives later restarts the timeout.
   socket.write(Buffer.from(bytes, 'latin1'), () => socket.setTimeout(quietMs, onSilence));
   try {
     await promise;
@@ -155,7 +158,7 @@ async function through(
   }
 }
 
-/** `rounds` is how often the whole table is run in each place. */
+/** `rounds` is the number of runs of the whole table, directly and through each proxy. */
 export async function rawAttacks(
   options: StressOptions,
   behind: readonly ('nginx' | 'haproxy')[] = ['nginx', 'haproxy'],

@@ -1,4 +1,4 @@
-/** Balancers under the configurations that are delivered, before instances on ports of this machine. */
+/** Load balancers with the delivered configurations, in front of instances on local ports. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -8,7 +8,10 @@ import { findProgram, type OwnServer, ownServer, type ServerKind } from '../supp
 /** Below the ports that systems assign to clients, so that a restarted instance can use its port again. */
 const ports = { from: 20_000, to: 30_000 } as const;
 
-/** A balancer with the delivered configuration, plus additional directives for nginx. Undefined if it is not installed. */
+/**
+ * A load balancer with the delivered configuration, and additional directives for nginx. Undefined if it is not
+ * installed.
+ */
 export async function deliveredProxy(
   name: 'nginx' | 'haproxy',
   instances: readonly string[],
@@ -23,7 +26,7 @@ export async function deliveredProxy(
   );
 }
 
-/** Runs a proxy whose `/livez` is the service's. */
+/** Runs a proxy that forwards `/livez` to the service. */
 export function proxyServer(command: ServerKind['command']): Promise<OwnServer> {
   return ownServer({
     scheme: 'http://',
@@ -47,7 +50,7 @@ function nginx(
   directives: string,
 ): string[] {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  // Relative to the prefix, which may have spaces.
+  // Relative to the prefix, which may contain spaces.
   const places = kinds.map((kind) => `${kind}_temp_path ${kind};`).join(' ');
   let text = delivered('nginx.conf', instances);
   text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
@@ -77,7 +80,7 @@ function replaced(text: string, what: string, by: string): string {
   return text.replace(what, by);
 }
 
-/** A port that nothing listens on and no client is given. */
+/** A port that no process uses and the system assigns to no client. */
 export async function steadyPort(random: () => number): Promise<number> {
   for (;;) {
     const port = ports.from + Math.floor(random() * (ports.to - ports.from));

@@ -8,10 +8,10 @@ import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
 import type { StressTest } from './stress-test.ts';
 
 const clientsPerDoor = 12;
-/** Below the duration of the drain, so that each client is told during it to reconnect elsewhere. */
+/** Shorter than the drain, so that each client receives `Connection: close` during the drain. */
 const longestPauseMs = 300;
 const creationPart = 0.2;
-/** Time a balancer may take to detect a restarted instance. The other instance must stay up until then. */
+/** Maximum time for a load balancer to detect a restarted instance. The other instance must stay up until then. */
 const noticedMs = 1_000;
 
 /** Clients on keep-alive connections that never retry, so that failed requests are visible. */
@@ -19,7 +19,7 @@ class Clients {
   readonly failures: string[] = [];
   readonly acknowledged: string[] = [];
   answered = 0;
-  /** Number of refused connections. The instance is down, and the client uses the other one. */
+  /** Number of refused connections, after which a client uses the other instance. */
   turnedAway = 0;
   #stopped = false;
   readonly #key: string;
@@ -30,7 +30,7 @@ class Clients {
     this.#random = randomFrom(seed);
   }
 
-  /** A client that knows these addresses and uses the next one when one refuses connections or announces its shutdown. */
+  /** A client that uses the next address when one refuses connections or announces its shutdown. */
   async run(addresses: readonly string[], name: string, creations = creationPart): Promise<void> {
     for (let turn = 0; !this.#stopped; turn++) {
       const url = addresses[turn % addresses.length] as string;

@@ -13,10 +13,10 @@ import { Wires } from './wire.ts';
 
 const connections = 32;
 const keysOnFullDisk = 20;
-/** A piece of a key this long is found by chance once in 10^14 places. */
+/** Length of the searched pieces. A random text contains such a piece once in 10^14 places. */
 const pieceLength = 10;
 
-/** Knows every piece of every key, in clear and in base64, and finds them in texts. */
+/** Finds every piece of every key in texts, in plain text and in base64. */
 class Searcher {
   readonly #pieces = new Set<string>();
   searched = 0;
@@ -45,7 +45,7 @@ class Searcher {
   }
 }
 
-/** Issues keys that end in every way. No animal may have a key as its name, because names are public. */
+/** Issues keys and ends them in every way. No animal may have a key as its name, because names are public. */
 async function issue(operator: AdminServices, count: number, seed: number): Promise<string[]> {
   const { id } = await operator.accounts.create('shop', 'enterprise', ample);
   const keys: string[] = [];
@@ -122,7 +122,7 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
         }
       });
     await send(keys.length);
-    // A read-only disk causes other answers and log lines.
+    // A disk that cannot be written causes other answers and log lines.
     limitFileSize(service.pid, 0);
     await send(Math.min(keys.length, keysOnFullDisk));
     limitFileSize(service.pid, 'unlimited');

@@ -11,7 +11,7 @@ export interface ProvingService extends AsyncDisposable {
   /** A key of the same account without scopes. */
   readonly poorKey: string;
   readonly folder: string;
-  /** Throws, with its last words, when the process has ended. */
+  /** Throws an error with the last output if the process has ended. */
   checkRunning(): void;
 }
 

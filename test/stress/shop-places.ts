@@ -13,7 +13,7 @@ import type { Chance } from './generate/chance.ts';
 export interface ShopPlace extends AsyncDisposable {
   /** A key with all scopes, of an account whose limits no test reaches. */
   readonly key: string;
-  /** Running services and instances. All use one store. */
+  /** Addresses of the running services or instances, which all use one store. */
   urls(): readonly string[];
   /** Kills random processes with `kill -9` and describes them. Resolves when all have restarted. */
   kill(chance: Chance): Promise<string>;
@@ -27,7 +27,7 @@ export interface ShopPlace extends AsyncDisposable {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** Under further settings if it needs any. Undefined when this machine has no servers to test with. */
+/** Opens a deployment with additional settings. Undefined if this machine has no database servers for tests. */
 type Open = (settings?: Settings) => Promise<ShopPlace | undefined>;
 
 export const shopKinds: readonly { readonly name: string; readonly title: string; readonly open: Open }[] = [
@@ -66,7 +66,7 @@ async function embeddedShop(workers: number, settings: Settings = {}): Promise<S
     if (service === undefined) throw new Error('It is being killed already.');
     const killed = service;
     service = undefined;
-    // Workers first: without the process that writes they would answer 503.
+    // Workers first, because they would answer 503 without the writing process.
     for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
     await killed.exited;
   };
@@ -100,7 +100,7 @@ async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<str
   return 'a worker';
 }
 
-/** An outage of Redis is noticed soon. */
+/** Detects an outage of Redis quickly. */
 const impatient = { REDIS_TIMEOUT_MS: '50' };
 
 async function clusterShop(settings: Settings = {}): Promise<ShopPlace | undefined> {

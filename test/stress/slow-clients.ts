@@ -15,15 +15,15 @@ const dripEveryMs = 1_000;
 const callEveryMs = 20;
 
 interface Slow {
-  /** Written at once. */
+  /** Bytes written at once. */
   readonly first: string;
-  /** Written byte by byte after it, repeated from the start at the end. Nothing if empty. */
+  /** Bytes written afterwards one by one, repeatedly. Nothing if empty. */
   readonly drip: string;
-  /** False: the client never reads responses. */
+  /** Whether the client reads responses. */
   readonly reads: boolean;
 }
 
-/** Every way to be slow, for a valid key. */
+/** Every kind of slow connection with a valid key. */
 function kindsOf(key: string): Slow[] {
   const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nHost: a\r\n${headers}`;
   const mine = `Authorization: Bearer ${key}\r\n`;

@@ -45,7 +45,7 @@ class Soak {
   readonly #seed: number;
   readonly #random: () => number;
   readonly #end = new AbortController();
-  /** Until then, requests that need the disk may get 503. */
+  /** Until this time, requests that need the disk may get 503. */
   #faultyUntil = 0;
 
   constructor(service: ProvingService, seed: number) {
@@ -87,7 +87,7 @@ class Soak {
     }
   }
 
-  /** The disk is full for a moment. */
+  /** Fills the disk for a moment. */
   async #fullDisk(): Promise<void> {
     this.#faultyFor(1_500);
     limitFileSize(this.#service.pid, 0);
@@ -119,7 +119,7 @@ class Soak {
     await this.#pause(1_000);
   }
 
-  /** An operator, in another process than the service, creates an account and a key, and revokes the key after its use. */
+  /** An operator in another process creates an account and a key, and revokes the key after its use. */
   async #operator(): Promise<void> {
     await using admin = await operatorOf(this.#service.folder);
     const { id } = await admin.accounts.create('soak', 'enterprise', ample);
@@ -142,12 +142,12 @@ class Soak {
   }
 }
 
-/** The first samples are warming up: caches fill, code is compiled. */
+/** Share of samples in the warm-up, while caches fill and code is compiled. */
 const warmUpPart = 0.2;
 /** Maximum growth of the median memory from the first samples to the last. */
 const mostGrowth = 0.1;
 const partOfSamples = 0.2;
-/** Files that the runtime happens to have open. */
+/** Tolerance for files that the runtime opens. */
 const descriptorSlack = 3;
 const calmMs = 3_000;
 

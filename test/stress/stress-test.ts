@@ -1,7 +1,7 @@
 /** A test too long for `npm test`. Throws on failure. */
 export interface StressTest {
   readonly name: string;
-  /** The guarantee it proves, as a sentence. */
+  /** The tested guarantee, as a sentence. */
   readonly promise: string;
   /** Default number of rounds. */
   readonly rounds: number;
@@ -11,7 +11,7 @@ export interface StressTest {
 export interface StressOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Reports how far it is. */
+  /** Reports progress. */
   readonly progress: (line: string) => void;
 }
 

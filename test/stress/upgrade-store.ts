@@ -24,7 +24,7 @@ export interface OldStore {
 
 const columns = 'id, name, CAST(category_id AS TEXT) AS categoryId, status';
 
-/** Writes the store into a folder and adds animals to its four until it has this number. */
+/** Writes the store, which has four animals, into a folder, and adds animals up to this number. */
 export async function writeStore(folder: string, animals: number): Promise<OldStore> {
   const path = dataFileIn(folder);
   await writeOldStore(path, join(folder, 'store.limits.db'));
@@ -52,7 +52,7 @@ export async function writeStore(folder: string, animals: number): Promise<OldSt
   return { animals, key, digest: digestOf(path) };
 }
 
-/** Every animal with every digit, for stores of which all can be read. */
+/** A digest of all animals with exact integers, for stores that are small enough. */
 export function digestOf(path: string): string {
   using database = new Database(path, { readonly: true });
   const hash = new Bun.CryptoHasher('sha256');
@@ -66,13 +66,13 @@ export function petText({ id, name, categoryId, status }: PetRow): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-/** Up to 20 animals by ascending id, as a page has them. */
+/** Up to 20 animals by ascending id, in the form of a page. */
 export function pageText(path: string, where: string): string {
   const rows = rowsOf<PetRow>(path, `SELECT ${columns} FROM pets WHERE ${where} ORDER BY id LIMIT 20`);
   return `[${rows.map(petText).join(',')}]`;
 }
 
-/** True if the data file has the current format, false if it has that of 1.0.0. Throws for any other. */
+/** True if the data file has the current format, false for the format of 1.0.0. Throws for any other format. */
 export function isUpgraded(path: string): boolean {
   const [row] = rowsOf<{ user_version: number }>(path, 'PRAGMA user_version');
   const version = row?.user_version;

@@ -7,7 +7,7 @@ import { same } from './failures.ts';
 import type { StressTest } from './stress-test.ts';
 import { digestOf, isUpgraded, type OldStore, pageText, writeStore } from './upgrade-store.ts';
 
-/** Of a larger store the animals are counted, not read. */
+/** In larger stores, animals are only counted. */
 const mostDigested = 1_000_000;
 
 /** Throws unless the file is sound and has every animal. */
@@ -61,7 +61,7 @@ async function checkAnswers(url: string, folder: string, store: OldStore): Promi
   }
 }
 
-/** The inventory is that of a full count. */
+/** Checks that the inventory equals a full count. */
 async function checkCounts(url: string, folder: string, { animals, key }: OldStore): Promise<void> {
   const path = dataFileIn(folder);
   const client = clientOf(url, key);

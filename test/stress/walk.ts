@@ -8,7 +8,7 @@ import { walk } from './walk/walk.ts';
 
 const mostClients = 64;
 
-/** The webhooks of the walk lead nowhere. */
+/** No server listens at the URLs of the walk's webhooks. */
 const walkSettings = { LOG_LEVEL: 'warn', WEBHOOKS: 'off', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
 /** Deployments: one service with two workers on the embedded store, else two instances. */
@@ -19,7 +19,7 @@ const grounds = {
 
 export type Ground = keyof typeof grounds;
 
-/** Undefined when this machine has no servers for it. */
+/** Undefined if this machine has no database servers for tests. */
 export async function walkOn(
   ground: Ground,
   { rounds, seed, progress }: StressOptions,

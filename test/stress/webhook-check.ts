@@ -1,4 +1,4 @@
-/** Compares what receivers saw with the feed and with the deliveries that the service lists. */
+/** Compares the requests to receivers with the feed and with the listed deliveries. */
 import type { Delivery } from '../../client/src/index.ts';
 import { attemptDelaysMs } from '../../src/webhooks/retries.ts';
 import { until } from '../support/wait.ts';
@@ -10,7 +10,7 @@ import type { Proof } from './webhooks.ts';
 /** An attempt ends within 15 s, and its outcome is stored soon after. */
 const settledWithinMs = 20_000;
 const calmChanges = 60;
-/** The part by which a delay may be shorter. */
+/** Fraction by which a delay may be shorter. */
 const jitter = 0.1;
 const patienceMs = 120_000;
 
@@ -63,7 +63,7 @@ export async function checkDeliveries(proof: Proof): Promise<Record<string, numb
   return figures;
 }
 
-/** There is one delivery of each event of the types, and no other. */
+/** Checks that each event of the selected types has exactly one delivery, and that there are no others. */
 function checkTypes({ feed }: Proof, receiver: Receiver, deliveries: readonly Delivery[]): void {
   const { kind, seen, delivered } = receiver;
   const listed = new Set(deliveries.map(({ eventId }) => Number(eventId)));
@@ -114,7 +114,7 @@ function compareAttempts(
   return { lost: left.length, silent };
 }
 
-/** An event that was accepted is sent again only if a kill came in between. */
+/** An accepted event is sent again only after a kill. */
 function checkRepeats({ failures, faults }: Proof, what: string, seen: readonly Seen[]): number {
   let acceptedAt: number | undefined;
   let repeats = 0;
@@ -127,7 +127,7 @@ function checkRepeats({ failures, faults }: Proof, what: string, seen: readonly 
   return repeats;
 }
 
-/** Each time that a webhook was disabled has an event and a cause. Returns how often. */
+/** Checks that each disabling of a webhook has an event and a cause. Returns their number. */
 async function checkDisabled({ store, feed }: Proof, receiver: Receiver): Promise<number> {
   const { kind, seen, webhookId } = receiver;
   const { enabled } = await store.webhooks.get(webhookId);

@@ -4,11 +4,11 @@ import type { Chance } from './generate/chance.ts';
 
 /** Reaction of a receiver to a request. */
 export type Reply =
-  /** A response, maybe late. */
+  /** A response, possibly late. */
   | { readonly status: number; readonly headers?: readonly string[]; readonly afterMs?: number }
-  /** These bytes, which are no response, and the end of the connection. */
+  /** Sends bytes that are not a response, then closes the connection. */
   | { readonly bytes: string }
-  /** Nothing, and the connection stays open. */
+  /** No response on an open connection. */
   | 'hang';
 
 export interface ReceiverKind {
@@ -16,14 +16,14 @@ export interface ReceiverKind {
   readonly types: readonly EventSelector[];
   /** True if it must receive every event. Other webhooks are disabled sooner or later. */
   readonly isDurable: boolean;
-  /** `trap` is a URL that a redirect may lead to, and that must not be requested. */
+  /** `trap` is the target of redirects, which must not be requested. */
   reply(chance: Chance, trap: string): Reply;
 }
 
 export const accepted: Reply = { status: 204 };
 const text = (status: number, ...headers: string[]): Reply => ({ status, headers });
 
-/** Unfinished responses, and bytes that are none. */
+/** Incomplete responses, and bytes that are not a response. */
 const cutOff = ['', 'HTTP/1.1 2', 'HTTP/1.1 204 No Content\r\nContent-Le'];
 const garbage = [
   'HTTP/9.9 200 OK\r\n\r\n',

@@ -1,4 +1,6 @@
-/** Servers that receive webhooks, verify each request with the standard's library, and remember how they responded. */
+/**
+ * Servers that receive webhooks, verify each request with the Standard Webhooks library, and record their responses.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
@@ -6,18 +8,18 @@ import type { Failures } from './failures.ts';
 import type { Chance } from './generate/chance.ts';
 import { accepted, type ReceiverKind, type Reply } from './webhook-kinds.ts';
 
-/** Delay of a hanging receiver, longer than the service's time-out. */
+/** Delay of a hanging receiver, longer than the service's timeout. */
 const hangMs = 20_000;
 
 /** A request for an event. */
 export interface Seen {
-  /** On the clock of `performance.now()`. */
+  /** Time by `performance.now()`. */
   readonly at: number;
   /** The signed time in Unix seconds. */
   readonly sentAt: number;
   /** Status of the response. Undefined if there was none. */
   status: number | undefined;
-  /** Demanded by the response. */
+  /** Delay in the Retry-After of the response. */
   retryAfterMs: number;
 }
 
@@ -39,9 +41,9 @@ export class Receiver implements AsyncDisposable {
   readonly delivered = new Set<number>();
   requests = 0;
   lastAt = 0;
-  /** Answers 204 from now on, unless it fails always. */
+  /** Responds with 204 from now on, unless it always fails. */
   isCalm = false;
-  /** Since which event all have to reach it. */
+  /** Id of the first event from which on it must receive all. */
   from = 0;
   webhookId = 0n;
   #secret = '';
@@ -153,7 +155,7 @@ function headersOf(head: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** The standard's library compares with the time of this machine, which is not that of the services. */
+/** The Standard Webhooks library uses the time of this machine, which differs from that of the services. */
 function isVerified(secret: string, headers: Record<string, string>, body: Buffer, aheadMs: number): boolean {
   const { now } = Date;
   Date.now = () => now() + aheadMs;

@@ -29,7 +29,7 @@ export class Faults {
     return Date.now() + this.#place.aheadMs;
   }
 
-  /** Does something that disturbs the services, and counts it under the name it returns. */
+  /** Injects a fault into the services. Returns its name, by which it is counted. */
   async disturb(what: () => Promise<string>): Promise<void> {
     const span = { begin: performance.now(), end: Number.POSITIVE_INFINITY };
     this.#spans.push(span);
@@ -38,7 +38,7 @@ export class Faults {
     this.tally[name] = (this.tally[name] ?? 0) + 1;
   }
 
-  /** Kills all, and lets time pass before they start again. */
+  /** Kills all services, and advances their clocks before they restart. */
   skip(ms: number): Promise<void> {
     return this.disturb(async () => {
       const { aheadMs } = this.#place;
@@ -60,11 +60,11 @@ export interface FeedEvent {
   readonly text: string;
 }
 
-/** Events of the store, as far as read. */
+/** Events of the store that have been read. */
 export class Feed {
   readonly events: FeedEvent[] = [];
 
-  /** Reads those that were added. */
+  /** Reads new events. */
   async update({ urls, key }: Pick<ShopPlace, 'urls' | 'key'>): Promise<readonly FeedEvent[]> {
     for (;;) {
       const { texts } = await readFeed(urls()[0] ?? '', key, this.events.at(-1)?.id ?? 0);
@@ -76,7 +76,7 @@ export class Feed {
     }
   }
 
-  /** Those of the types of a receiver that come after an event. */
+  /** Events after an event with the types of a receiver. */
   wantedBy({ kind, from }: Receiver, after = from): FeedEvent[] {
     const types = selectedTypes(kind.types);
     return this.events.filter(({ id, type }) => id > after && types.has(type as EventType));
@@ -144,7 +144,7 @@ const writers = 8;
 /** Not ASCII only, so that bytes and characters differ. */
 const names = ['Rex', 'Größe', '犬', '🐕 "quoted" \\', 'a\u2028b', 'e\u0301'];
 
-/** Changes of all kinds, as many as are allowed so far. */
+/** Makes changes of all kinds, up to the currently allowed number. */
 export class Writing implements Disposable {
   allowed = 0;
   begun = 0;

@@ -13,7 +13,7 @@ import { deliveriesOf, Faults, Feed, Receivers, Writing } from './webhook-world.
 
 export const webhookSettings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
-/** Between kills: at least some changes, and requests to receivers, unless they take longer than this. */
+/** Time between kills, extended until there are some changes and requests to receivers. */
 const changesPerKill = { from: 4, to: 24 } as const;
 const requestsPerKill = 60;
 const untilKillMs = 3_000;
@@ -62,7 +62,7 @@ export async function everyDelivery(
   await until(() => writing.done >= writing.allowed || failures.count > 0, patienceMs);
   for (const receiver of receivers.all) {
     const { isDurable, name } = receiver.kind;
-    // The rest would take hours with four hanging requests at a time.
+    // With four hanging requests at a time, the rest would take hours.
     receiver.isCalm = !isDurable || name === 'hanging';
   }
   failures.end();
@@ -90,7 +90,7 @@ async function killOnce({ place, receivers, faults, writing, store, feed }: Proo
   await until(() => receivers.requests >= requests || isLate());
   const { takeAway } = place;
   if (takeAway !== undefined && chance.often(0.3)) await faults.disturb(() => takeAway(chance));
-  // Leases that a killed instance leaves behind hold up the others for a minute.
+  // Leases of a killed instance delay the others for a minute.
   const skips = chance.often(takeAway === undefined ? 0.15 : 0.3);
   if (skips) await faults.skip(chance.int(skippedMs.from, skippedMs.to));
   else await faults.disturb(async () => `kills of ${await place.kill(chance)}`);
@@ -114,7 +114,9 @@ async function enableAgain(
   if (isEnabled) receiver.from = (await feed.update(place)).at(-1)?.id ?? 0;
 }
 
-/** Lets time pass until every event has reached its receivers, or their webhooks are disabled. Returns how often. */
+/**
+ * Advances the clocks until every event has reached its receivers, or their webhooks are disabled. Returns how often.
+ */
 async function sendTheRest(proof: Proof, progress: (line: string) => void): Promise<number> {
   const { place, receivers, faults, failures } = proof;
   for (let skips = 0; ; skips++) {

@@ -2,7 +2,7 @@ import type { Socket } from 'bun';
 import type { Checkable } from '../support/contract.ts';
 import { maxWaitMs } from '../support/wait.ts';
 
-/** A response as it came, its body read to the end. */
+/** A raw response with its complete body. */
 export type WireResponse = Checkable;
 
 /** A connection that was idle for longer is opened again: services close them after 20 s or more, perhaps just then. */

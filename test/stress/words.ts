@@ -3,5 +3,5 @@ export function words({ raw }: TemplateStringsArray): string[] {
   return raw.join('').trim().split(/\s+/);
 }
 
-/** The texts of a list that is separated by `|`, for those with white space. */
+/** The texts of a list that is separated by `|`, for those with whitespace. */
 export const texts = (list: string): string[] => list.split('|');

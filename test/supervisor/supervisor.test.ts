@@ -32,7 +32,7 @@ function supervised(heartbeat?: Heartbeat) {
     supervisor,
     lines,
     stores,
-    /** The process of the worker with this number, as it reported to the store. */
+    /** The process of the worker with this number, as reported to the store. */
     pidOf: (number: number): number => {
       const [hello] = stores.findLast(({ worker }) => worker === number)?.received ?? [];
       const { pid } = hello as { pid?: unknown };

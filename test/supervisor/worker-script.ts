@@ -1,4 +1,4 @@
-/** A worker that serves no requests and does what its settings say. Started by supervisor.test.ts. */
+/** A worker that serves no requests. Its settings determine its behavior. Started by supervisor.test.ts. */
 import { existsSync } from 'node:fs';
 import { SupervisorLink } from '../../src/supervisor/link.ts';
 

@@ -20,7 +20,7 @@ export interface Desk extends AsyncDisposable {
   ask(method: string, target: string, body?: unknown, options?: AdminCallOptions): Promise<AdminAnswer>;
   /** Sends a request that must succeed. Returns the body. */
   done<T>(method: string, target: string, body?: unknown): Promise<T>;
-  /** All items of a list, by following its links, and how many there were on each page. */
+  /** Follows the links of a list. Returns all items, and the number of items on each page. */
   list<T>(target: string): Promise<{ readonly items: T[]; readonly pages: number[] }>;
 }
 

@@ -9,7 +9,7 @@ const contract = new Contract({
   ofNoOperation: () => ({ 'Cache-Control': 'Cache-Control' }),
 });
 
-/** Throws, naming everything about the response that the contract of the admin API does not promise. */
+/** Throws an error that lists every deviation of the response from the contract of the admin API. */
 export function checkAdminResponse(method: string, target: string, response: Checkable): void {
   contract.check(method, target, response);
 }

@@ -10,7 +10,7 @@ export interface AdminCallOptions {
   readonly token?: string | undefined;
   readonly session?: TestSession | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, unless it is text or bytes. */
+  /** Sent as JSON unless it is text or bytes. */
   readonly body?: unknown;
 }
 
@@ -20,19 +20,19 @@ export interface AdminAnswer {
   readonly text: string;
   /** Body parsed as JSON. Integers may be rounded. */
   readonly body: unknown;
-  /** Of an error. */
+  /** The code of an error. */
   readonly code: string | undefined;
 }
 
-/** Both halves of a session, as a browser and its page send them. */
+/** Both secrets of a session, in the form in which a browser and its page send them. */
 export interface TestSession {
-  /** As `Cookie` has it. */
+  /** Value of the `Cookie` header. */
   readonly cookie: string;
-  /** As `X-Session-Secret` has it. */
+  /** Value of the `X-Session-Secret` header. */
   readonly secret: string;
 }
 
-/** An operator of a test, with the token. */
+/** An operator with the token. */
 export interface TestOperator {
   readonly id: number;
   readonly name: string;
@@ -80,7 +80,7 @@ export function callAdmin(
   return sendAdmin(adminUrl(app), method, target, options);
 }
 
-/** The same to a listener at this address. */
+/** Like `callAdmin`, for the listener at this address. */
 export async function sendAdmin(
   url: string,
   method: string,

@@ -20,21 +20,21 @@ export interface Tenant {
   readonly keyId: number;
 }
 
-/** The real service on a separate port with a separate store, and a clock controlled by the test. */
+/** The real service with a separate port and store, and a clock that the test controls. */
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly clock: FakeClock;
   readonly app: LocalApp;
   readonly config: Config;
-  /** The store opened as by the command line, beside the service, which must notice its changes. */
+  /** The store, opened like the command line opens it. The service must notice its changes. */
   readonly operator: AdminServices;
-  /** The key of an account no test exhausts. */
+  /** The key of an account with an ample quota. */
   readonly key: string;
   /** Creates an account of a plan with a key that has all scopes. Enterprise accounts need a quota. */
   tenant(plan: PlanName, quota?: Quota): Promise<Tenant>;
   /** Sends a request and checks the response against the contract. `target` is relative to /v1. */
   call(method: string, target: string, options?: CallOptions): Promise<Answer>;
-  /** Stops the service and starts it again on the same store, as a restart does. */
+  /** Restarts the service on the same store. */
   restart(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 /** Resolves every host name to a public address, because example hosts have none. */
 export const publicly: Resolve = async () => ['1.1.1.1'];
 
-/** Starts the service under the settings given, by their names in the environment. */
+/** Starts the service with these settings, by their names in the environment. */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
@@ -56,7 +56,7 @@ export async function startTestApp(
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}`,
     DRAIN_SECONDS: '0',
-    // Most tests compare what only they change.
+    // Most tests compare data that only they change.
     WEBHOOKS: 'off',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     ...settings,

@@ -10,7 +10,7 @@ import { maxWaitMs } from './wait.ts';
 export const strict = { BAN_STRIKES: '2', BAN_FIRST_SECONDS: '86400', DRAIN_SECONDS: '0' } as const;
 
 export interface SampleStore {
-  /** Of an account that may do anything. */
+  /** A key with all scopes. */
   readonly key: string;
   /** Banned. */
   readonly bannedKey: string;
@@ -39,7 +39,7 @@ export function backUp(folder: string, target: string, now = Date.now()) {
   return makeBackup({ data, limits, target, now, madeBy: '1.2.3' });
 }
 
-/** The names of the animals in a store, and the keys that are banned there. */
+/** The names of the animals in a store, and its banned keys. */
 export async function contentsOf(folder: string): Promise<{ animals: string[]; bans: number[] }> {
   await using operator = await operatorOf(folder);
   const pets = await operator.storage.pets.list(0n, 1_000);
@@ -47,10 +47,10 @@ export async function contentsOf(folder: string): Promise<{ animals: string[]; b
   return { animals: pets.map(({ name }) => name), bans: bans.map(({ keyId }) => keyId) };
 }
 
-/** Changes a database without the program that made it. */
+/** Changes a database directly. */
 export function change(path: string, ...statements: readonly string[]): void {
   using database = new Database(path, { readwrite: true });
-  // A service may be writing at the same moment.
+  // A service may be writing at the same time.
   database.run(`PRAGMA busy_timeout = ${maxWaitMs}`);
   for (const statement of statements) database.run(statement);
 }

@@ -8,7 +8,7 @@ import {
 } from 'playwright-core';
 import { maxWaitMs } from './wait.ts';
 
-/** The browser, as Debian has it. */
+/** Name of the browser's command on Debian. */
 export const browserCommand = 'chromium';
 
 export interface TestPages {
@@ -32,7 +32,7 @@ export function pagesOf(browser: TestBrowser, url: string): TestPages {
       const signIn = { data: { token }, headers: { Origin: url } };
       const answer = await page.context().request.post(`${url}/admin/v1/session`, signIn);
       const { secret } = (await answer.json()) as { secret: string };
-      // Any page of the origin will do to store it there.
+      // Any page of the origin can store the session.
       await page.goto(`${url}/admin/v1/session`);
       await page.evaluate((kept) => sessionStorage.setItem('animal-store-session-secret', kept), secret);
       await page.goto(`${url}/#${place}`);
@@ -42,12 +42,12 @@ export function pagesOf(browser: TestBrowser, url: string): TestPages {
   };
 }
 
-/** A browser that is started when it is first needed. */
+/** A browser that starts with its first use. */
 export class TestBrowser implements AsyncDisposable {
   readonly #hosts: readonly string[];
   #launched: Promise<Browser> | undefined;
 
-  /** `hosts` are names that lead to this machine. */
+  /** `hosts` are names that resolve to this machine. */
   constructor(hosts: readonly string[] = []) {
     this.#hosts = hosts;
   }
@@ -56,7 +56,7 @@ export class TestBrowser implements AsyncDisposable {
     const rules = this.#hosts.map((host) => `MAP ${host} 127.0.0.1`).join(',');
     this.#launched ??= chromium.launch({
       executablePath: Bun.which(browserCommand) ?? browserCommand,
-      // Containers have neither the kernel's sandboxes nor much shared memory.
+      // Containers lack the kernel features of the browser's sandbox, and have little shared memory.
       args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=${rules}`],
     });
     return this.#launched;
@@ -83,7 +83,7 @@ class Watch {
     page.setDefaultTimeout(maxWaitMs);
     page.on('pageerror', ({ message }) => this.#problems.push(message));
     page.on('console', (message) => {
-      // The browser's own note of an answer 4xx, which is for the console to deal with.
+      // The browser's message about a 4xx response. The console handles such responses.
       const isAnswer = message.text().startsWith('Failed to load resource');
       if (message.type() === 'error' && !isAnswer) this.#problems.push(message.text());
     });

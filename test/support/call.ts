@@ -19,7 +19,7 @@ export interface ErrorAnswer {
   readonly details?: readonly { readonly in: string; readonly name: string; readonly message: string }[];
 }
 
-/** A response read to its end, found in agreement with the contract. */
+/** A completely read response that agrees with the contract. */
 export class Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -31,7 +31,7 @@ export class Answer {
     this.text = text;
   }
 
-  /** The body, its integers exact, as bigint. */
+  /** The parsed body, with integers as bigint. */
   get json(): unknown {
     return parseJson(this.text);
   }
@@ -66,7 +66,7 @@ export async function answerOf(
       ...(body === undefined || type === null ? {} : { 'Content-Type': type }),
       ...headers,
     },
-    // Bytes, because fetch sets a media type for text.
+    // As bytes, because fetch sets a media type for text.
     ...(body === undefined ? {} : { body: typeof body === 'string' ? new TextEncoder().encode(body) : body }),
   });
   const answer = new Answer(response.status, response.headers, await textOf(response));
@@ -74,7 +74,7 @@ export async function answerOf(
   return answer;
 }
 
-/** The body. For an endless stream, its first chunk. */
+/** The body, or the first chunk of an endless stream. */
 async function textOf(response: Response): Promise<string> {
   const isStream = response.headers.get('content-type') === 'text/event-stream';
   if (!isStream || response.body === null) return response.text();

@@ -1,4 +1,4 @@
-/** The client as its users have it: built, and installed in a project of theirs. */
+/** The client package, built and installed in a project as users install it. */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from './process.ts';
@@ -13,7 +13,7 @@ export async function compile(...options: string[]): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(output + errors);
 }
 
-/** Puts the package into the `node_modules` of a project, built from its sources as `npm pack` does. */
+/** Builds the package from its sources like `npm pack`, and installs it in the `node_modules` of a project. */
 export async function installClient(project: string, { commonJs = false } = {}): Promise<void> {
   const target = join(project, 'node_modules/@animal-store/client');
   await compile('--project', join(root, 'client'), '--outDir', join(target, 'dist'));

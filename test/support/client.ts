@@ -15,7 +15,7 @@ export interface Reply {
   readonly tookMs: number;
 }
 
-/** Other members of every animal, so that an incomplete row is detected. */
+/** Other members of every animal, used to detect incomplete rows. */
 export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
 
 export function clientOf(url: string, key: string): Client {

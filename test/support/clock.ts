@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/domain/clock.ts';
 
-/** A clock that stands still until a test moves it. It starts on a whole second. */
+/** A clock that advances only when a test advances it. It starts on a whole second. */
 export class FakeClock implements Clock {
   readonly rules = true;
   #nowMs: number;
@@ -28,14 +28,14 @@ export class FakeClock implements Clock {
     return Math.floor(this.#nowMs / 1_000);
   }
 
-  /** Lets time pass. */
+  /** Advances the clock. */
   advance(seconds: number): void {
     const ms = Math.round(seconds * 1_000);
     this.#nowMs += ms;
     this.#steadyMs += ms;
   }
 
-  /** Lets time pass until an instant. */
+  /** Advances the clock to an instant. */
   set(instant: string | number): void {
     const nowMs = typeof instant === 'number' ? instant : Date.parse(instant);
     this.advance((nowMs - this.#nowMs) / 1_000);
@@ -52,7 +52,7 @@ export class FakeMachine {
   #dateMs = Date.parse('2027-01-15T10:00:00Z');
   #monotonicMs = 77_000.25;
   #uptimeMs = 5_000_000.6;
-  /** Runs when the monotonic clock is read, once. */
+  /** Runs once, when the monotonic clock is read. */
   interruption: (() => void) | undefined;
 
   readonly clock: Clock = systemClock({

@@ -6,10 +6,10 @@ import { temporaryFolder } from './folder.ts';
 import { ample, firstKeyOf, type Service, serveCommand, start } from './process.ts';
 import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
 
-/** Timeouts for tests in which no server is slow on purpose: a busy machine never reaches them. */
+/** Timeouts for tests in which no server is slow on purpose. Even a busy machine never reaches them. */
 export const patientSettings = { REDIS_TIMEOUT_MS: '60000', POSTGRES_TIMEOUT_MS: '600000' } as const;
 
-/** Several instances of the real service on servers that a test may mistreat. */
+/** Several instances of the real service, on servers that a test may stop or break. */
 export interface Cluster extends AsyncDisposable {
   readonly postgres: OwnServer;
   readonly redis: OwnServer;
@@ -24,20 +24,20 @@ export interface Cluster extends AsyncDisposable {
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
-/** Long enough that a busy machine is not mistaken for unavailable servers, which would make counts inexact. */
+/** Long timeouts, because a busy machine would otherwise look like unavailable servers, which make counts inexact. */
 const patience = { REDIS_TIMEOUT_MS: '5000', POSTGRES_TIMEOUT_MS: '30000' };
 
 export interface ClusterOptions {
   readonly instances: number;
-  /** Overrides the time-outs, which exceed the duration of any test unless it makes a server unavailable. */
+  /** Overrides the timeouts, which exceed the duration of any test unless it makes a server unavailable. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Creates the database of the instances and returns its URL. Defaults to the server's database. */
   readonly makeDatabase?: (postgres: OwnServer) => Promise<string>;
-  /** PostgreSQL speaks TLS with it. */
+  /** PostgreSQL uses TLS with this certificate. */
   readonly certificate?: Certificate;
 }
 
-/** Undefined when this machine has no servers to test with. */
+/** Undefined if this machine has no database servers for tests. */
 export async function startCluster({
   instances,
   environment = {},
@@ -81,7 +81,7 @@ async function startService(
   command: readonly string[] = serveCommand,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
-  // The first key of a new store is written below the working directory.
+  // The first key of a new store is written to the working directory.
   const folder = started.use(await temporaryFolder());
   const running = started.use(start(command, { environment, cwd: folder.path }));
   await running.said(/^Reference .*\n/m);

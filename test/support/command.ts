@@ -1,4 +1,4 @@
-/** Runs commands in the process of the tests, which saves the time that starting a process takes. */
+/** Runs commands in the process of the tests, which saves the start of a process. */
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { run } from '../../src/cli/cli.ts';
@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly stdin?: string | Uint8Array | undefined;
 }
 
-/** Commands run one after the other: a process has one working directory and one standard output. */
+/** Commands run one after the other, because a process has one working directory and one standard output. */
 let last: Promise<unknown> = Promise.resolve();
 
 export function runHere(
@@ -46,7 +46,7 @@ function withProperty<T extends object>(target: T, name: keyof T, value: unknown
   return { [Symbol.dispose]: () => Reflect.set(target, name, before) };
 }
 
-/** Captures output to a stream, which is not a terminal during that time. */
+/** Captures output to a stream, which does not count as a terminal during that time. */
 function captured(stream: NodeJS.WriteStream): { text(): string } & Disposable {
   const parts: string[] = [];
   const { write, isTTY } = stream;

@@ -36,11 +36,11 @@ export interface ContractOptions {
   readonly everywhere: readonly string[];
   /** Headers that the document does not repeat for each response, in lower case. */
   readonly undeclared?: readonly string[];
-  /** The components of headers that are on a response of no operation, by name. */
+  /** Header components, by name, of a response that belongs to no operation. */
   readonly ofNoOperation: (status: number) => Readonly<Record<string, string>>;
 }
 
-/** Headers that HTTP itself and CORS put on responses, which a contract does not repeat for each. */
+/** Headers of HTTP and CORS, which a contract does not repeat for each response. */
 const headersOfHttp = ['connection', 'content-length', 'content-type', 'date', 'transfer-encoding', 'vary'];
 
 /** Compares responses with an OpenAPI document. */
@@ -60,7 +60,7 @@ export class Contract {
     for (const ajv of [this.#ajv, this.#headerAjv]) ajv.addSchema(options.document, 'openapi.json');
   }
 
-  /** Throws, naming everything about the response that the contract does not promise. */
+  /** Throws an error that lists every deviation of the response from the contract. */
   check(method: string, target: string, response: Checkable): void {
     const mistakes = this.#options.everywhere
       .filter((name) => !response.headers.has(name))
@@ -79,14 +79,14 @@ export class Contract {
   #operationAt(method: string, target: string): DeclaredOperation | undefined {
     const path = target.replace(/\?.*$/s, '');
     const fits = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
-    // A fixed path goes before one with parameters (OpenAPI, Paths Object).
+    // A fixed path takes precedence over a path with parameters (OpenAPI, Paths Object).
     const template = path in this.#paths ? path : Object.keys(this.#paths).find(fits);
     if (template === undefined) return undefined;
     const verb = method.toLowerCase();
     return this.#paths[template]?.[verb] ?? (verb === 'head' ? this.#paths[template]?.get : undefined);
   }
 
-  /** A response of no operation is an error, or a preflight's empty 204. */
+  /** A response that belongs to no operation is an error, or the empty 204 of a preflight. */
   #undeclaredMistakes(method: string, { status, headers, text }: Checkable): string[] {
     if (method === 'OPTIONS' && status === 204) return [];
     const declared = this.#options.document.components.headers;
@@ -116,7 +116,7 @@ export class Contract {
     return [...mistakes, ...texts.flatMap((text) => this.#bodyMistakes(content.schema, text))];
   }
 
-  /** Headers of a response that its declaration does not have. */
+  /** Undeclared headers of a response. */
   #strangersAmong(headers: Headers, declared: readonly string[]): string[] {
     const known = new Set(declared.map((name) => name.toLowerCase()));
     return [...headers.keys()]
@@ -175,7 +175,7 @@ function mistakesOfNoBody({ headers, text }: Checkable): string[] {
   ];
 }
 
-/** The schema with its references into the document, from wherever they are compiled. */
+/** The schema with absolute references, so that it can be compiled outside the document. */
 function absolute(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi.json#/')) as object;
 }

@@ -5,7 +5,7 @@ export type { Checkable };
 
 const contract = new Contract({
   document,
-  // Contract, sections 2 and 6.
+  // Headers of every response (contract, sections 2 and 6).
   everywhere: ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ofNoOperation: (status) => ({
     'Cache-Control': status < 400 ? 'CacheControl' : 'NoStore',
@@ -13,7 +13,7 @@ const contract = new Contract({
   }),
 });
 
-/** Throws, naming everything about the response that the contract does not promise. */
+/** Throws an error that lists every deviation of the response from the contract. */
 export function checkResponse(method: string, target: string, response: Checkable): void {
   contract.check(method, target, response);
 }

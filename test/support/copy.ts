@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { until } from './wait.ts';
 
-/** A service with a key that may read everything. */
+/** A service with a key that has all read scopes. */
 export interface Original {
   readonly url: string;
   readonly key: string;
@@ -54,7 +54,7 @@ function resourcesOf(file: string, kind: string): string[] {
   return query.all(kind).map(({ json }) => json);
 }
 
-/** The resources of a list, each as the service writes it. */
+/** The resources of a list, each in the text form of the service. */
 async function allOf(original: Original, list: string): Promise<string[]> {
   const all: string[] = [];
   let path: string | undefined = `/${list}?limit=100`;
@@ -74,7 +74,7 @@ async function get({ url, key }: Original, path: string): Promise<Response> {
   throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
 }
 
-/** The first ten. */
+/** The first ten strings that are missing in `others`. */
 function notIn(some: readonly string[], others: readonly string[]): string[] {
   const known = new Set(others);
   return some.filter((each) => !known.has(each)).slice(0, 10);

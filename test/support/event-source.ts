@@ -9,7 +9,7 @@ export interface ServerSentEvent {
 
 interface SourceOptions {
   readonly key: string;
-  /** `type`, `after`, as a query. */
+  /** The query, with `type` and `after`. */
   readonly query?: string;
   readonly lastEventId?: string;
 }
@@ -35,7 +35,7 @@ export class EventSource implements AsyncDisposable {
     this.#done = this.#read().catch(() => undefined);
   }
 
-  /** Throws unless it is a stream. */
+  /** Opens a stream. Throws for any other response. */
   static async open(url: string, { key, query = '', lastEventId }: SourceOptions): Promise<EventSource> {
     const headers = {
       Authorization: `Bearer ${key}`,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder that is gone when it is disposed of. */
+/** A folder that is deleted when it is disposed of. */
 export interface TemporaryFolder extends AsyncDisposable {
   readonly path: string;
 }

@@ -2,7 +2,7 @@ import type { AnimalStoreOptions } from '../../client/src/index.ts';
 import type { TestApp } from './app.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** A client of a new Free account, and when which of its tries was answered with what. */
+/** A client of a new Free account, with the times and statuses of its attempts. */
 export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOptions> = {}) {
   const { key } = await app.tenant('free');
   const time = new VirtualTime(app.clock);
@@ -18,7 +18,7 @@ export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOpt
       ...options,
       ...more,
     });
-  /** Sends this number of requests as another program with the same key. */
+  /** Sends this number of requests with the same key from another program. */
   const othersSend = async (count: number) => {
     const send = () => app.call('GET', '/inventory', { key });
     return Promise.all(Array.from({ length: count }, send));

@@ -6,7 +6,7 @@ let keys = 0;
 /** An `Idempotency-Key` that was never used. */
 export const freshKey = () => `key-${++keys}`;
 
-/** A request under an `Idempotency-Key`. */
+/** Options of a request with an `Idempotency-Key`. */
 export const under = (key: string, more: CallOptions = {}): CallOptions => ({
   ...more,
   headers: { ...more.headers, 'Idempotency-Key': key },

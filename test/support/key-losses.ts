@@ -29,7 +29,7 @@ export type KeyLoss = keyof typeof keyLosses;
 
 export const keyLossNames = Object.keys(keyLosses) as KeyLoss[];
 
-/** A key that is about to lose something. */
+/** A key and an action that ends its streams. */
 export async function losingKey({ app, tenant }: TestApp, what: KeyLoss): Promise<Tenant> {
   const { account } = await tenant('enterprise', { perMinute: 2, perDay: 1_000 });
   const validMs = what === 'its key expires' ? validity.shortMs : validity.longMs;

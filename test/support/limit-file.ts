@@ -1,4 +1,4 @@
-/** The file of limit state as another process sees it. */
+/** The limit file, read and changed like another process. */
 import { existsSync } from 'node:fs';
 import { noPenalty } from '../../src/domain/limit.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
@@ -26,7 +26,7 @@ export function banIn(path: string, keyId: number, bannedUntil: number): void {
   keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });
 }
 
-/** Makes the file say that a worker is counting a request of the account right now. */
+/** Changes the file as if a worker were counting a request of the account. */
 export function slotLockedBy(path: string, accountId: number, worker: number): void {
   using file = new LimitFile(path);
   const place = header.workers + 2 * worker;

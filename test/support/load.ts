@@ -1,11 +1,11 @@
 import type { Client, Reply } from './client.ts';
 import { maxWaitMs, until } from './wait.ts';
 
-/** Requests that go on while a test mistreats the servers. */
+/** Continuous requests while a test breaks servers. */
 export interface Load {
-  /** Resolves when that many more requests have been answered, those alone that fit if a test is given. */
+  /** Resolves after this number of further replies, or of replies that fit. */
   more(count: number, fits?: (reply: Reply) => boolean): Promise<void>;
-  /** Ends it, and returns every reply there was. A request that never was answered is thrown. */
+  /** Ends the load and returns all replies. Throws the error of a request without a reply. */
   stop(): Promise<readonly Reply[]>;
 }
 
@@ -52,7 +52,7 @@ export async function areAll(urls: readonly string[], wanted: string): Promise<b
   return said.every(({ status }) => status === wanted);
 }
 
-/** The names of all animals, page by page. */
+/** The names of all animals, read page by page. */
 export async function allNames(client: Client): Promise<string[]> {
   const names: string[] = [];
   for (let target: string | undefined = '/pets?limit=100'; target !== undefined; ) {

@@ -1,14 +1,14 @@
 import { Database } from 'bun:sqlite';
 import { maxWaitMs, until } from './wait.ts';
 
-/** Opens the store, and waits for other writers where SQLite would fail. */
+/** Opens the store, with a timeout for the locks of other writers. */
 function opened(path: string): Database {
   const database = new Database(path);
   database.run(`PRAGMA busy_timeout = ${maxWaitMs}`);
   return database;
 }
 
-/** Takes the lock that writers need, as another process would. */
+/** Acquires the lock for writers, like another process. */
 export function lock(path: string): { release: () => void } & Disposable {
   const database = opened(path);
   database.run('BEGIN IMMEDIATE');
@@ -16,8 +16,8 @@ export function lock(path: string): { release: () => void } & Disposable {
 }
 
 /**
- * Takes that lock again and again, for a second each time: less than a writer waits. In between, others commit at least
- * once. So writers make slow progress until it is disposed of.
+ * Repeatedly acquires that lock for a second, which is less than a writer's timeout. Between two locks, others commit
+ * at least once. So writers make slow progress until this is disposed of.
  */
 export function slowWriters(path: string): AsyncDisposable {
   let isSlow = true;
@@ -41,7 +41,7 @@ export function slowWriters(path: string): AsyncDisposable {
   return { [Symbol.asyncDispose]: stop };
 }
 
-/** Lets no other process even read, until it is disposed of. */
+/** Prevents other processes from reading until it is disposed of. */
 export function lockOutReaders(path: string): Disposable {
   const database = opened(path);
   database.run('PRAGMA locking_mode = EXCLUSIVE');

@@ -3,7 +3,7 @@ import pino, { type Logger } from 'pino';
 /** A line of the log, parsed. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A log that is kept in memory, as the service writes it. */
+/** A log in memory, in the format of the service. */
 export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const stream = { write: (line: string) => lines.push(JSON.parse(line) as LogLine) };

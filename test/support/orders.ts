@@ -7,7 +7,7 @@ import type { Tenant, TestApp } from './app.ts';
 import type { Answer, CallOptions } from './call.ts';
 import { newPet } from './pets.ts';
 
-/** An order as a response shows it. */
+/** An order in a response. */
 export interface ShownOrder {
   readonly id: bigint;
   readonly petId: bigint;
@@ -26,13 +26,13 @@ export interface Buyer extends Tenant {
   petStatus(petId: bigint): Promise<PetStatus | undefined>;
   place(petId: bigint, options?: CallOptions): Promise<Answer>;
   step(orderId: bigint, step: OrderStep, options?: CallOptions): Promise<Answer>;
-  /** Adds an animal, orders it, takes the order these steps on, and returns the order. */
+  /** Adds an animal, orders it, applies these transitions, and returns the order. */
   order(...steps: OrderStep[]): Promise<ShownOrder>;
   /** An order in a response. */
   shown(orderId: bigint): Promise<ShownOrder>;
 }
 
-/** The steps that take a new order to a status. */
+/** The transitions of a new order to a status. */
 export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
   placed: [],
   approved: ['approve'],
@@ -43,7 +43,7 @@ export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
 
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** A new account with one key that has these scopes. Defaults to all. */
+/** A new account with a key that has these scopes. Defaults to all scopes. */
 export async function buyerOf(
   app: TestApp,
   scopes: readonly Scope[] = allScopes,

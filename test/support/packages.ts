@@ -10,13 +10,13 @@ import { testTimeoutMs } from './wait.ts';
  */
 export async function packagesInstalled(folder: string, what: string): Promise<boolean> {
   const areHere = () => existsSync(join(folder, 'node_modules/.package-lock.json'));
-  // A checkout of another user is not writable for the lock file, but needs none if the packages are installed.
+  // The lock file cannot be written in a checkout of another user, but is not needed if the packages are installed.
   if (areHere()) return true;
   using lock = new Database(join(folder, 'installing.lock'));
   lock.run(`PRAGMA busy_timeout = ${testTimeoutMs}`);
   lock.run('BEGIN EXCLUSIVE');
   if (areHere()) return true;
-  // npm keeps its cache below HOME, which some users have not.
+  // npm has its cache below HOME, which some users lack.
   await using home = await temporaryFolder();
   const env = { ...process.env, HOME: process.env.HOME ?? home.path };
   const child = Bun.spawn(['npm', 'ci'], {

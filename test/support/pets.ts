@@ -2,13 +2,13 @@ import type { Pet } from '../../src/contract/pets.ts';
 import type { TestApp } from './app.ts';
 import type { Answer } from './call.ts';
 
-/** An animal as a request body, its `categoryId` as the text of a number. */
+/** An animal as a request body. `categoryId` is the text of a number. */
 export function newPet(name = 'Ozzy', categoryId = '1', status?: string): string {
   const more = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
   return `{"name":${JSON.stringify(name)},"categoryId":${categoryId}${more}}`;
 }
 
-/** Adds that many animals, their statuses in turn when several are given, and returns them by ascending id. */
+/** Adds this number of animals with the given statuses in turn, and returns them by ascending id. */
 export async function addPets(app: TestApp, count: number, ...statuses: string[]): Promise<Pet[]> {
   const answers = Array.from({ length: count }, (_, index) =>
     app.call('POST', '/pets', {
@@ -25,7 +25,7 @@ export function linksOf(answer: Answer): Record<string, string> {
   return Object.fromEntries([...links].map(([, target, relation]) => [relation ?? '', target ?? '']));
 }
 
-/** A link's target relative to /v1, as `call` takes it. */
+/** A link's target relative to /v1, as `call` expects it. */
 export function relative(link: string): string {
   return link.replace(/^.*?\/v1(?=\/)/, '');
 }
@@ -48,7 +48,7 @@ export async function walk(
   return seen;
 }
 
-/** The names of the parts an error's details point at. */
+/** The names in the details of an error. */
 export function faulty(answer: Answer): string[] {
   return (answer.error.details ?? []).map(({ in: place, name }) => `${place}:${name}`);
 }

@@ -1,4 +1,4 @@
-/** A PgBouncer in transaction mode before a PostgreSQL server, which a test may mistreat. */
+/** A PgBouncer in transaction mode in front of a PostgreSQL server. A test may stop or break it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
@@ -8,7 +8,7 @@ import { findProgram, type OwnServer, ownServer, type ServerKind } from './serve
 export interface PgBouncerOptions {
   /** Further settings of PgBouncer. */
   readonly settings?: Readonly<Record<string, string | number>>;
-  /** Run in every session on the server. */
+  /** SQL that runs in every session on the server. */
   readonly connectQuery?: string;
 }
 
@@ -17,7 +17,7 @@ export function pgBouncerProgram(): string | undefined {
   return findProgram('pgbouncer') ?? missing({ name: 'PgBouncer', package: 'pgbouncer' });
 }
 
-/** Has the databases of the server under their names. Undefined when this machine has no PgBouncer. */
+/** Starts a PgBouncer that serves the databases of the server under their names. Undefined if it is not installed. */
 export async function ownPgBouncer(
   serverUrl: string,
   options: PgBouncerOptions = {},
@@ -53,7 +53,7 @@ function pgBouncerKind(
         auth_file: join(folder, 'users.txt'),
         admin_users: username,
         pool_mode: 'transaction',
-        // A server that is back is used at once.
+        // A recovered server is used immediately.
         server_login_retry: 1,
         ...settings,
       };

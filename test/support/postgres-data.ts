@@ -1,4 +1,4 @@
-/** Files of a new PostgreSQL server. Creating them takes longer than most tests, so that all servers of a run get copies. */
+/** Files of a new PostgreSQL server. Creating them takes longer than most tests, so all servers of a run get copies. */
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from './folder.ts';
@@ -21,7 +21,7 @@ export async function postgresTemplate(): Promise<TemporaryFolder | undefined> {
   return { path, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Makes the folder with all that a server needs. */
+/** Creates the data folder of a server. */
 export async function makeData(initdb: string, data: string): Promise<void> {
   const template = process.env[templateVariable];
   if (template === undefined) await initialise(initdb, data);
@@ -33,7 +33,7 @@ function initialise(initdb: string, data: string): Promise<void> {
   return run([initdb, ...options, '-D', data]);
 }
 
-/** Runs a command as the user that servers run as. */
+/** Runs a command as the user of the servers. */
 export async function run(command: readonly string[]): Promise<void> {
   const child = Bun.spawn(asServerUser(command), { cwd: '/', stdout: 'ignore', stderr: 'pipe' });
   if ((await child.exited) !== 0) throw new Error(`${command[0]} failed: ${await child.stderr.text()}`);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The processes that a process started and that still run. */
+/** The running child processes of a process. */
 export function childrenOf(parent: number): number[] {
   return parents()
     .filter(([, ppid]) => ppid === parent)
@@ -26,7 +26,7 @@ export function isRunning(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat[stat.lastIndexOf(')') + 2] !== 'Z';
   } catch (error) {
-    // Without /proc, that it can be signalled has to do.
+    // Without /proc, a process that accepts signals counts as running.
     return (error as NodeJS.ErrnoException).code === 'ENOENT' && process.platform !== 'linux';
   }
 }

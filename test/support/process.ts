@@ -8,7 +8,7 @@ import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A child that a program left behind may keep its pipes open indefinitely. */
+/** Maximum wait for the last output. A leftover child of the program may keep its pipes open. */
 const lastWordsMs = 10_000;
 
 /** A running program and its output so far. */
@@ -44,7 +44,7 @@ export function start(
   });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
-  // The program may end before its last words are read.
+  // The program may end before its last output is read.
   const exited = child.exited.then(async (code) => {
     await Promise.race([Promise.all([stdout.done, stderr.done]), Bun.sleep(lastWordsMs)]);
     return code;
@@ -104,7 +104,7 @@ export interface Service extends Running {
   readonly firstKey: string | undefined;
 }
 
-/** The settings under which a test's service has its store in the folder. */
+/** The settings of a service with its store in the folder. */
 export function settingsIn(folder: string): Record<string, string> {
   return { PORT: '0', DATABASE_URL: `sqlite:${dataFileIn(folder)}` };
 }
@@ -120,7 +120,7 @@ export function limitFileIn(folder: string): string {
 
 export const serveCommand = [process.execPath, join(root, 'src/main.ts'), 'serve'];
 
-/** The same with a module that is loaded before the program, in workers as well. */
+/** The serving command with a module that is loaded before the program, in workers as well. */
 export function serveWith(preload: string): string[] {
   return [process.execPath, '--preload', join(root, preload), ...serveCommand.slice(1)];
 }
@@ -159,7 +159,7 @@ export async function consoleOf({ said, stdout }: Running): Promise<string> {
 export function firstKeyOf({ pid, stdout }: Running): string | undefined {
   const file = /^Created a new store\. .* is in (.*); copy the key/m.exec(stdout())?.[1];
   if (file === undefined) return undefined;
-  // A service with a separate mount reports the path as seen from that process.
+  // A service in a private mount reports the path within that mount.
   return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();
 }
 
@@ -168,17 +168,17 @@ export async function makeStore(folder: string): Promise<void> {
   await using _admin = await openAdminServices(readConfig(settingsIn(folder)), undefined, { create: true });
 }
 
-/** The store of a folder as an operator's command line opens it. */
+/** Opens the store of a folder like the command line. */
 export function operatorOf(folder: string): Promise<AdminServices> {
   return openAdminServices(readConfig(settingsIn(folder)));
 }
 
-/** Creates an account with one key, as an operator does while the service runs. Returns the key. */
+/** Creates an account with a key while the service runs. Returns the key. */
 export async function issueKey(folder: string, plan: PlanName, quota?: Quota): Promise<string> {
   await using operator = await operatorOf(folder);
   const account = await operator.accounts.create(plan, plan, quota);
   return (await operator.keys.create(account.id, plan)).key;
 }
 
-/** A quota no test uses up. */
+/** A quota that no test exhausts. */
 export const ample: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000 };

@@ -1,6 +1,6 @@
 import parsePrometheusTextFormat from 'parse-prometheus-text-format';
 
-/** The metrics of Prometheus' text format, as an independent parser reads them. */
+/** Parses metrics in Prometheus' text format with an independent parser. */
 export function parseMetrics(text: string) {
   return parsePrometheusTextFormat(text).map(({ name, help, type, metrics }) => ({
     name,

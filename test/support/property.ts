@@ -12,7 +12,7 @@ export function always<Case>(
   fc.assert(fc.property(cases, property), { seed, numRuns: runs });
 }
 
-/** An int64, with its bounds and the edge of JavaScript's exact integers more often than chance has them. */
+/** An int64. Its bounds and the bounds of JavaScript's exact integers are more frequent. */
 export const anyInt64 = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   fc.bigInt({ min: -1_000n, max: 1_000n }),

@@ -1,4 +1,4 @@
-/** Numbers from 0 to below 1 that are the same for the same seed (Mulberry32). */
+/** A pseudorandom generator of numbers from 0 to below 1 (Mulberry32). The same seed gives the same numbers. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,17 +1,17 @@
 import { connect } from 'node:net';
 import { maxWaitMs } from './wait.ts';
 
-/** A response as it came over the wire. */
+/** A raw response. */
 export interface RawResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Headers by name, in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
 /**
- * Writes bytes to a new connection, piece by piece. Returns all responses until the service closes the connection, as it must
- * after `Connection: close` and after a malformed request.
+ * Writes bytes to a new connection, piece by piece. Returns all responses until the service closes the connection,
+ * which it must do after `Connection: close` and after a malformed request.
  */
 export function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
   return converse(url, pieces, false);
@@ -45,8 +45,8 @@ async function converse(
 }
 
 /**
- * Splits a stream into responses. Throws on remaining bytes. A request id that begins with `head` marks the response to a HEAD
- * request, which has a length but no body.
+ * Splits a stream into responses. Throws if bytes remain. A request id that begins with `head` marks the response to a
+ * HEAD request, which has a length but no body.
  */
 export function responsesOf(stream: string): RawResponse[] {
   const responses: RawResponse[] = [];

@@ -1,4 +1,4 @@
-/** A Redis Cluster of real servers that a test may mistreat. */
+/** A Redis Cluster of real servers, which a test may stop or break. */
 import { RedisClient } from 'bun';
 import { type OwnServer, ownRedis } from './servers.ts';
 import { until } from './wait.ts';
@@ -12,11 +12,11 @@ export interface RedisNode extends OwnServer {
 }
 
 export interface RedisCluster extends AsyncDisposable {
-  /** Each has an equal part of the slots, in their order. */
+  /** Primaries with equal parts of the slots, in order. */
   readonly primaries: readonly RedisNode[];
-  /** Of the first primaries. */
+  /** Replicas of the first primaries. */
   readonly replicas: readonly RedisNode[];
-  /** Names all primaries. */
+  /** A URL with all primaries. */
   readonly url: string;
   /** The primary of a slot if all responding nodes agree, else undefined. */
   ownerOf(slot: number): Promise<RedisNode | undefined>;
@@ -28,14 +28,14 @@ const slotCount = 16_384;
 
 const settings = {
   'cluster-enabled': 'yes',
-  // Milliseconds of silence before other nodes consider a node failed.
+  // Milliseconds without a response after which other nodes consider a node failed.
   'cluster-node-timeout': '1000',
   'cluster-require-full-coverage': 'no',
   'cluster-allow-replica-migration': 'no',
   'repl-diskless-sync-delay': '0',
 };
 
-/** Undefined when this machine has no Redis or Valkey. */
+/** Undefined if this machine has neither Redis nor Valkey. */
 export async function redisCluster({ primaries, replicas = 0 }: { primaries: number; replicas?: number }) {
   await using made = new AsyncDisposableStack();
   const nodes: RedisNode[] = [];
@@ -92,7 +92,7 @@ class OwnRedisCluster {
     }
     const [first] = this.primaries;
     for (const [index, node] of this.#nodes.entries()) {
-      // Nodes with the same epoch settle that by time and chance.
+      // Nodes with equal epochs resolve the conflict after a random time.
       await node.command('CLUSTER', 'SET-CONFIG-EPOCH', `${index + 1}`);
       if (node !== first) await node.command('CLUSTER', 'MEET', '127.0.0.1', first?.port ?? '');
     }
@@ -119,7 +119,7 @@ class OwnRedisCluster {
       );
       return new Set(lists).size === 1 && !lists[0]?.includes('fail');
     });
-    // A node that has just joined refuses commands for a while, and a replica has to be brought up to date.
+    // A node that has just joined rejects commands at first, and a replica must synchronize.
     for (const node of this.#nodes) {
       await until(async () => {
         const info = [

@@ -1,6 +1,4 @@
-/**
- * The reason of a rejection. `expect(…).rejects` would block the event loop, and with it the awaited work.
- */
+/** The reason for a rejection. `expect(…).rejects` would block the event loop, and with it the awaited work. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   const rejection = await promise.then(
     () => undefined,

@@ -10,12 +10,12 @@ import { until } from './wait.ts';
 /** An instance with the replica, and its metrics. */
 export interface ReadingInstance extends Service {
   readonly client: Client;
-  /** Reads that a server answered, by the server's name. */
+  /** Number of reads that a server answered, by the server's name. */
   reads(server: string): Promise<number>;
   isUsed(server: string): Promise<boolean>;
 }
 
-/** Runs a statement on a server, beside the service. */
+/** Runs a statement on a server, independently of the service. */
 export async function runOn(server: OwnServer, statement: string): Promise<Record<string, unknown>[]> {
   await using sql = new SQL(server.url, { max: 1 });
   return await sql.unsafe(statement);

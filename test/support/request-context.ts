@@ -56,7 +56,7 @@ export function requestContextOf(
 
 const routes = routesOf(undefined, {});
 
-/** A GET as the server hands it on. */
+/** A GET request in the form in which the server passes it on. */
 export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {
   const { pathname } = new URL(url);
   const route = routes.find(({ path }) => path === pathname);
@@ -75,7 +75,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
   };
 }
 
-/** Serves with these parts on a separate port. */
+/** Serves with this context on a separate port. */
 export function serve(context: RequestContext): { readonly url: string } & AsyncDisposable {
   const publicRoutes = {
     openapi: () => '{"servers":[]}',

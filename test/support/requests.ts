@@ -1,4 +1,4 @@
-/** A request of every operation that succeeds, made from its row and the examples of the contract. */
+/** A successful request of every operation, derived from its row and the examples of the contract. */
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
@@ -39,7 +39,7 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
     for (const step of stepsTo(wanted)) await idOf(app, 'POST', `/orders/${id}/${step}`);
     return id;
   },
-  // In the store, so that it costs the account no request.
+  // Created in the store, so that it uses no request of the account.
   webhookId: async ({ operator: { storage }, clock }, { accountId }) => {
     const caller = { accountId, scopes: ['webhooks:write', 'pets:read'] } as const;
     const given = {
@@ -65,7 +65,7 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
   after: async ({ operator: { storage } }) => (await storage.events.bounds()).last,
 };
 
-/** An account has few webhooks. */
+/** The number of webhooks of an account is limited. */
 async function makeRoom({ operator: { storage }, clock }: TestApp, accountId: number): Promise<void> {
   const all = await storage.webhooks.list(undefined, maxWebhooks, { accountId });
   for (const { id: webhookId } of all.slice(0, all.length - maxWebhooks / 2)) {
@@ -82,7 +82,7 @@ async function idOf(app: TestApp, method: string, target: string, body?: string)
   return (answer.json as { id: bigint }).id;
 }
 
-/** Transitions from a new order to the state that allows this one. Empty if it is not a transition. */
+/** Transitions from a new order to the state that allows this transition. Empty for other operations. */
 function stepsTo(wanted: string): string[] {
   const open: { status: OrderStatus; steps: string[] }[] = [{ status: 'placed', steps: [] }];
   for (const { status, steps } of open) {
@@ -97,8 +97,8 @@ function stepsTo(wanted: string): string[] {
 }
 
 /**
- * A request of the operation that succeeds with this key. It names new objects, because an order can be delivered and an animal
- * removed only once. If the row is not enough to create the request, throws an error that explains what to add.
+ * A request of the operation that succeeds with this key. It names new objects, because an order can be delivered and
+ * an animal removed only once. Throws an error that explains what to add if the row is not sufficient.
  */
 export async function sampleOf(
   app: TestApp,

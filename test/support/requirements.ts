@@ -1,16 +1,16 @@
 import { test } from 'bun:test';
 
-/** Something a machine may lack, and the package of Debian that brings it. */
+/** A requirement that a machine may lack, and its Debian package. */
 export interface Requirement {
   readonly name: string;
   readonly package: string;
-  /** CI may lack it, because some systems do not permit it. */
+  /** CI may lack it, because some systems do not allow it. */
   readonly optional?: true;
 }
 
 /**
- * Tests with a requirement of the machine, detected by running a command. If it is missing, the tests are skipped and a line
- * reports it. With `CI=true` they fail, so that CI proves everything.
+ * Tests with a requirement of the machine, detected by running a command. If it is missing, the tests are skipped and a
+ * line reports it. With `CI=true` they fail, so that CI runs every test.
  */
 export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
   if (works(command)) return test;

@@ -5,7 +5,7 @@ import { temporaryFolder } from './folder.ts';
 import { childrenOf } from './process-tree.ts';
 import { until } from './wait.ts';
 
-/** A database server that a test started and may mistreat. Its data outlive its process. */
+/** A database server started by a test, which may stop or break it. Its data outlives its process. */
 export interface OwnServer extends AsyncDisposable {
   readonly url: string;
   start(): Promise<void>;
@@ -19,10 +19,10 @@ export interface OwnServer extends AsyncDisposable {
 /** Commands and checks of one kind of server. */
 export interface ServerKind {
   readonly scheme: string;
-  /** Makes the data in the folder, which belongs to the user the server runs as. */
+  /** Creates the data in the folder, which belongs to the user of the server. */
   prepare(folder: string): Promise<void>;
   command(folder: string, port: number): string[];
-  /** True if the server of this folder responds, as far as this kind of server can be identified. */
+  /** True if the server of this folder responds, provided that this kind of server can be identified. */
   answers(url: string, folder: string): Promise<boolean>;
   /** The part of the address after the port. */
   readonly path: string;
@@ -31,7 +31,7 @@ export interface ServerKind {
 /** Random ports below the range that systems assign to clients. If another process takes the port first, another is tried. */
 const ports = { from: 10_000, count: 20_000 } as const;
 
-/** If half of the ports were taken, 40 in a row would be taken once in 10^12 runs. */
+/** If half of the ports were in use, 40 in a row would be in use once in 10^12 runs. */
 const mostTries = 40;
 
 /** A port that is probably free. */
@@ -74,7 +74,7 @@ class ServerProcess implements OwnServer {
   }
 
   async start(): Promise<void> {
-    // After kill -9 a server may refuse to start until the last of its old processes is gone.
+    // After kill -9, a server may refuse to start until all of its old processes have ended.
     await until(() => this.started());
   }
 
@@ -89,7 +89,7 @@ class ServerProcess implements OwnServer {
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.thaw();
-    // In order means now: PostgreSQL's SIGTERM waits for its clients to leave, its SIGINT does not.
+    // A clean stop must be fast. On SIGTERM, PostgreSQL waits for its clients to disconnect; on SIGINT, it does not.
     this.#child?.kill(signal === 'SIGTERM' && this.#kind.scheme.startsWith('postgres') ? 'SIGINT' : signal);
     await this.#child?.exited;
   }
@@ -97,7 +97,7 @@ class ServerProcess implements OwnServer {
   async freeze(): Promise<void> {
     const pid = this.#child?.pid;
     if (pid === undefined) return;
-    // First the parent, so that no child is born while the children are stopped.
+    // The parent is stopped first, so that it cannot start more children.
     process.kill(pid, 'SIGSTOP');
     this.#frozen = [pid, ...childrenOf(pid)];
     for (const child of this.#frozen) process.kill(child, 'SIGSTOP');
@@ -123,7 +123,7 @@ export function findProgram(name: string): string | undefined {
   return Bun.which(name) ?? folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user given here. */
+/** PostgreSQL refuses to run as root, so it then runs as this user. */
 export function serverUser(): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -133,7 +133,7 @@ export function serverUser(): number | undefined {
   return undefined;
 }
 
-/** The command, run by the user servers run as. */
+/** The command, run as the user of the servers. */
 export function asServerUser(command: readonly string[]): string[] {
   const user = serverUser();
   if (user === undefined) return [...command];

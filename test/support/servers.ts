@@ -1,6 +1,7 @@
 /**
- * Real database servers for tests: those of TEST_POSTGRES_URL and TEST_REDIS_URL, else private ones started from installed
- * programs (for Redis, TEST_REDIS_SERVER). If a program is missing, its tests are skipped with one line, or fail with CI=true.
+ * Real database servers for tests: the servers at TEST_POSTGRES_URL and TEST_REDIS_URL, or private servers started from
+ * installed programs (for Redis, TEST_REDIS_SERVER). If a program is missing, its tests are skipped with one line, or
+ * fail with CI=true.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -16,16 +17,16 @@ export type { OwnServer } from './server-process.ts';
 
 /** Stores of one test file. */
 export interface TestServers extends AsyncDisposable {
-  /** A PostgreSQL URL with a separate, empty schema. */
+  /** Creates an empty schema. Returns a PostgreSQL URL that uses it. */
   makeSchema(): Promise<{ readonly url: string } & AsyncDisposable>;
-  /** A PostgreSQL address with a separate database, empty. */
+  /** Creates an empty database. Returns its PostgreSQL URL. */
   makeDatabase(): Promise<{ readonly url: string } & AsyncDisposable>;
   readonly redisUrl: string;
   /** Returns a unique prefix for Redis keys. Keys with this prefix are deleted at the end. */
   makePrefix(): string;
 }
 
-/** Undefined when this machine has no servers to test with. */
+/** Undefined if this machine has no database servers for tests. */
 export async function testServers(): Promise<TestServers | undefined> {
   await using made = new AsyncDisposableStack();
   const postgresUrl = process.env.TEST_POSTGRES_URL ?? made.use(await ownPostgres())?.url;
@@ -94,7 +95,7 @@ export async function ownReplica(primary: OwnServer): Promise<OwnServer | undefi
     async prepare(folder) {
       const from = ['-h', hostname, '-p', port, '-U', 'postgres', '--checkpoint=fast', '--no-sync', '-R'];
       await run([copy, ...from, '-D', join(folder, 'data')]);
-      // A restarted primary is followed again immediately.
+      // The replica reconnects immediately to a restarted primary.
       const settings = "wal_retrieve_retry_interval = '50ms'\n";
       await appendFile(join(folder, 'data', 'postgresql.auto.conf'), settings);
     },
@@ -124,7 +125,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
     path: '/postgres',
     async prepare(folder) {
       await makeData(initdb, join(folder, 'data'));
-      // Roles that a test makes log in with a password.
+      // Roles created by a test log in with a password.
       const access = 'host all,replication postgres all trust\nhost all all all scram-sha-256\n';
       await Bun.write(join(folder, 'data', 'pg_hba.conf'), access);
       if (certificate === undefined) return;
@@ -132,7 +133,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         'server.crt': certificate.certificate,
         'server.key': certificate.key,
       })) {
-        // PostgreSQL takes no key that others may read.
+        // PostgreSQL rejects a key that other users can read.
         const write = asServerUser(['sh', '-c', 'umask 077 && cat > "$0"', join(folder, 'data', name)]);
         const writing = Bun.spawn(write, { stdin: new Blob([text]) });
         if ((await writing.exited) !== 0) throw new Error(`${name} was not written.`);
@@ -143,7 +144,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         listen_addresses: '127.0.0.1',
         port,
         unix_socket_directories: '',
-        // Enough for the test files that run at once when they share the server.
+        // Enough for all test files that use the server at the same time.
         max_connections: 300,
         // A killed server loses no data, because no test cuts the machine's power.
         fsync: 'off',

@@ -3,11 +3,11 @@ import { postgresTemplate, templateVariable } from './postgres-data.ts';
 import { ownPostgres, ownRedis, redisProgram } from './servers.ts';
 
 export interface SharedServers extends AsyncDisposable {
-  /** The variables by which test processes find the servers. */
+  /** Environment variables with the addresses of the servers. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Starts the servers that the environment does not name. Tests that need a missing one report it. */
+/** Starts the servers that the environment does not specify. Tests that need a missing server report it. */
 export async function sharedServers(): Promise<SharedServers> {
   await using started = new AsyncDisposableStack();
   const environment: Record<string, string> = {};

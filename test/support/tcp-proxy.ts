@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Direction = 'questions' | 'answers' | 'both';
 
 export interface TcpProxy extends AsyncDisposable {
-  /** The server's address with the proxy in its place. */
+  /** The server's URL with the address of the proxy. */
   readonly url: string;
-  /** Delays answers by these milliseconds, or 0 for none. Bytes in flight keep their delay. */
+  /** Delays answers by this many milliseconds; 0 ends the delay. Bytes in flight keep their delay. */
   delay(ms: number): void;
-  /** Ends every connection and refuses new ones, until healed. */
+  /** Closes every connection and refuses new ones until healed. */
   cut(): Promise<void>;
   /**
-   * Keeps and accepts connections but passes nothing on, as if packets were dropped. Healing passes on the held bytes, as TCP
+   * Keeps and accepts connections but forwards nothing, as if packets were dropped. Healing passes on the held bytes, as TCP
    * would.
    */
   hold(direction?: Direction): void;
@@ -29,7 +29,7 @@ export interface TcpProxy extends AsyncDisposable {
   heal(): Promise<void>;
 }
 
-/** Listens on a free port of this machine, before the server of the address. */
+/** Listens on a free port of this machine and forwards to the server. */
 export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
   const proxy = new OwnProxy(serverUrl);
   await proxy.heal();
@@ -195,7 +195,7 @@ interface WayOptions {
   readonly onHeld?: () => void;
 }
 
-/** One direction of a connection. Passes bytes on in order, each after its delay. */
+/** One direction of a connection. Forwards bytes in order, each after its delay. */
 class Way {
   readonly #queue: { readonly bytes: Buffer | 'end'; dueAt: number | 'held' }[] = [];
   readonly #from: Socket;
@@ -220,7 +220,7 @@ class Way {
     return this.#queue.some(({ dueAt }) => dueAt === 'held');
   }
 
-  /** Passes on all held bytes. */
+  /** Forwards all held bytes. */
   release(): void {
     for (const held of this.#queue) if (held.dueAt === 'held') held.dueAt = 0;
     this.#released.resolve();

@@ -1,16 +1,16 @@
 /**
- * Time-outs of waiting tests. They only end a run that hangs. No test proves anything by them, so they far exceed the needs of
+ * Timeouts of waiting tests. They only end a run that hangs. No test proves anything by them, so they far exceed the needs of
  * the slowest machine.
  */
 
-/** For one event. */
+/** Timeout of a wait for one event. */
 export const maxWaitMs = 60_000;
-/** For a whole test. `time-out.ts` gives it to every test file: Bun's own 5 s are too short. */
+/** Timeout of a test. `timeout.ts` sets it in every test file, because Bun's default of 5 s is too short. */
 export const testTimeoutMs = 180_000;
 
 const lookAgainMs = 5;
 
-/** Resolves with the elapsed milliseconds when the condition is true. Rejects after the time-out. */
+/** Resolves with the elapsed milliseconds when the condition is true. Rejects after the timeout. */
 export async function until(
   condition: () => Promise<boolean> | boolean,
   withinMs = maxWaitMs,

@@ -4,8 +4,8 @@ import type { Client } from './client.ts';
 const clientsAtOnce = 64;
 
 /**
- * Uses up the minute limit of a new account with concurrent requests spread over the clients, plus some more. Returns
- * X-RateLimit-Remaining of the admitted requests, ascending: 0 to one below the limit if the counts are exact.
+ * Exhausts the minute limit of a new account with concurrent requests spread over the clients, and sends some more.
+ * Returns X-RateLimit-Remaining of the admitted requests, ascending: 0 to one below the limit if the counts are exact.
  */
 export async function countedWindow(clients: readonly Client[], limit: number): Promise<number[]> {
   const remaining: number[] = [];

@@ -6,7 +6,7 @@ import { refuse } from './sources.ts';
  */
 export type Allowances = Readonly<Record<string, readonly [places: number, reason?: string]>>;
 
-/** Fails with what to do instead when there are more places than are allowed, and names the numbers to lower. */
+/** Fails with advice if there are more places than allowed, and prints the numbers to lower. */
 export function refuseBeyond(
   allowances: Allowances,
   advice: string,

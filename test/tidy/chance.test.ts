@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { type Allowances, refuseBeyond } from './allowance.ts';
 import { bare, codeIn, projectFiles, type Source } from './sources.ts';
 
-// The samples of these rules would break them.
+// Excludes the samples of these rules, which would violate them.
 const tests = codeIn(projectFiles(), 'test').filter(({ path }) => !path.startsWith('test/tidy/'));
 const bareTests = tests.map(({ path, text }) => ({ path, text: bare(text) }));
 
@@ -22,7 +22,7 @@ const random = /\b(?:Math\.random|getRandomValues|randomUUID|randomInt|randomByt
 const sleepThenKill =
   /\b(?:Bun\.sleep|sleep|setTimeout)\((?:[^;]*;){1,3}?[^;]*(?:\bkill\(|\.signal\(|\.stop\( {9,}\))/g;
 const someOccurred = /^\s*expect\(.*\)\.(?:toBeGreaterThan\([01]n?\)|toBeGreaterThanOrEqual\([12]n?\))/gm;
-/** In code with its strings. */
+/** Searched in code including strings. */
 const fixedPort =
   /\b(?:startTestApp|startService|startInstance|startCluster|startConsole|place\.serve|Bun\.serve)\([^;]{0,300}?\b(?:ADMIN_)?(?:PORT|port): '?[1-9][\d_]{2,5}\b|\.listen\([1-9]/g;
 
@@ -65,8 +65,8 @@ test('every test file has the generous timeout, even when it is run alone', asyn
   ) as {
     test: { preload: string[] };
   };
-  // Bun itself has no such setting.
-  expect(settings.preload).toContain('./test/support/time-out.ts');
+  // Bun does not read a test timeout from bunfig.toml, so a preloaded file sets it.
+  expect(settings.preload).toContain('./test/support/timeout.ts');
 });
 
 test('the patterns match exactly the forbidden code', () => {

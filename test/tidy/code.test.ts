@@ -12,8 +12,8 @@ const generatedFile = 'client/src/contract.ts';
 const holdsTest = (line: string) => /^\s*(?:test|describe|check)\w*(?:\.\w+)*\(/.test(line);
 
 /**
- * The functions of a file with their lengths. Biome has formatted the code, so a function ends with the first line
- * that is indented like its head and closes a brace. In the tests, what contains tests is a chapter, not a function.
+ * The functions of a file with their lengths. Biome has formatted the code, so a function ends with the first line that
+ * is indented like its head and closes a brace. In tests, a function that contains tests does not count.
  */
 function functionsIn({ path, text }: Source): { readonly place: string; readonly lines: number }[] {
   const lines = bare(text).split('\n');

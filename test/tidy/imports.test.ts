@@ -175,7 +175,7 @@ function graphOf(code: readonly Source[], nodeOf: (path: string) => string): Map
   return graph;
 }
 
-/** The groups of nodes of which each can be reached from each. */
+/** The groups of nodes that can all reach each other. */
 function cyclesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const reachedFrom = (start: string) => {
     const reached = new Set<string>();
@@ -196,7 +196,7 @@ function cyclesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
 }
 
 describe('restricted code', () => {
-  /** The lines of the code outside a place that match. */
+  /** The matching lines of code outside a place. */
   function elsewhere(place: RegExp, pattern: RegExp): string[] {
     return sources
       .filter(({ path }) => !place.test(path))

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const root = resolve(import.meta.dir, '../..');
 
-/** Folders that are no part of the project's text: tools' and what .gitignore names. */
+/** Folders outside the project's text: those of tools and of .gitignore. */
 const foreign = new Set(['node_modules', '.git', 'data', 'dist', 'coverage', 'generated']);
 const textFile =
   /(?:\.(?:ts|tsx|js|mjs|json|md|sql|lua|toml|ya?ml|sh|html|css|txt|csv|env|example|service)|\/(?:run|Dockerfile|LICENSE|\.\w+))$/;

@@ -8,7 +8,7 @@ const tests = codeIn(projectFiles(), 'test')
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
 /**
- * Sleeps that do not wait for an event: pace of clients, moments of kills, delays of proxies, time-outs. Numbers may only
+ * Sleeps that do not wait for an event: pace of clients, moments of kills, delays of proxies, timeouts. Numbers may only
  * decrease.
  */
 const sleepsAllowed: Readonly<Record<string, number>> = {
@@ -47,7 +47,10 @@ test('no test sets a timeout', () => {
     ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*maxWaitMs)/),
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
   ]);
-  refuse('Remove it: bunfig.toml gives every test file a generous one, which only ends what hangs:', found);
+  refuse(
+    'Remove it: test/support/timeout.ts sets a generous timeout in every test file, to end only tests that hang:',
+    found,
+  );
 });
 
 /** The lines on which a test ends with a number behind its function. */

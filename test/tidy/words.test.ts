@@ -11,11 +11,11 @@ const allowed: Allowances = {
   bench: [0],
   client: [0],
   console: [0],
-  deploy: [5],
+  deploy: [0],
   docs: [3],
   examples: [0],
-  src: [6],
-  test: [81],
+  src: [4],
+  test: [73],
 };
 
 const telltales = new RegExp(

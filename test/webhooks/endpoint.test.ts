@@ -1,10 +1,10 @@
-/** Allowed targets of webhooks: no notation and no name leads to a private address. */
+/** Allowed targets of webhooks: no notation or name of a private address is accepted. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
 import { Sender } from '../../src/webhooks/send.ts';
 import { allowing, startReceiver } from './receiver.ts';
 
-/** By the address they lead to, and why it is refused. `PORT` is where a service of this machine listens. */
+/** Rejected URLs by their address, with the reason. `PORT` is the port of a service on this machine. */
 const inward: Readonly<Record<string, readonly [reason: string, ...urls: string[]]>> = {
   '127.0.0.1': [
     'loopback',
@@ -105,7 +105,7 @@ const resolve: Resolve = async (name) => {
 };
 const nowhere = { resolve, allowed: [], now: () => 0 };
 
-/** A service of this machine, which nothing may reach. */
+/** A service on this machine, which must receive no requests. */
 const service = await startReceiver((socket) => socket.end());
 afterAll(() => service[Symbol.asyncDispose]());
 

@@ -1,4 +1,4 @@
-/** Receivers known to be fast, for which more deliveries are taken at once. */
+/** Fast receivers, for which more deliveries are leased at once. */
 import { expect, test } from 'bun:test';
 import type { TakenDelivery } from '../../src/domain/delivery.ts';
 import { Lanes } from '../../src/webhooks/lanes.ts';
@@ -23,7 +23,7 @@ const loaded = (webhookId: bigint) => {
   return { delivery, body: '{}' };
 };
 
-/** One attempt, from the beginning to the end. */
+/** A complete attempt. */
 function attempt(lanes: Lanes, webhookId: bigint, isFast: boolean): void {
   lanes.add(loaded(webhookId));
   lanes.next(webhookId);

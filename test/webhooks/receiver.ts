@@ -1,4 +1,4 @@
-/** A receiver of webhooks that may misbehave in every way: it answers with the bytes it is given. */
+/** A receiver of webhooks that responds with arbitrary bytes, to simulate any misbehavior. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
@@ -8,7 +8,7 @@ import type { Certificate } from '../support/certificates.ts';
 
 export interface Receiver extends AsyncDisposable {
   readonly port: number;
-  /** As they came over the wire. */
+  /** The raw requests. */
   readonly requests: readonly string[];
   /** Server names in the TLS handshakes. Undefined for each connection without TLS. */
   readonly names: readonly unknown[];
@@ -65,18 +65,18 @@ function isComplete(request: string): boolean {
   return body !== undefined && body.length >= Number(/^content-length: (\d+)/im.exec(head)?.[1]);
 }
 
-/** A response with a body of the length it states. */
+/** A response with a body and its Content-Length. */
 export function response(status: string, body = '', ...headers: string[]): string {
   const lines = [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${body.length}`, '', body];
   return lines.join('\r\n');
 }
 
-/** Networks as the service reads them from its settings. */
+/** Networks, parsed like the setting of the service. */
 export function allowing(networks: string): readonly Network[] {
   return readConfig({ WEBHOOK_ALLOWED_NETWORKS: networks }).webhooks.allowedNetworks;
 }
 
-/** Writes the first bytes, and then the others again and again until the connection is closed. */
+/** Writes the first bytes, and then the others repeatedly until the connection is closed. */
 export function repeat(socket: Socket, first: string, others: string): void {
   socket.write(first);
   const timer = setInterval(() => socket.write(others), 1);

@@ -52,9 +52,9 @@ interface Shown {
 
 interface Started extends AsyncDisposable {
   readonly app: TestApp;
-  /** Attempts without a secret so far. */
+  /** Number of attempts without a secret so far. */
   readonly unsigned: () => number;
-  /** The messages of the log about the secrets checked so far. */
+  /** The log messages about secrets so far. */
   messages(): string[];
 }
 
@@ -93,7 +93,7 @@ async function concernsOf(app: TestApp): Promise<string[]> {
   return (body as Overview).concerns.map(({ what }) => what);
 }
 
-/** Whether a number of deliveries is pending, none of them leased. */
+/** Whether this number of deliveries is pending and not leased. */
 const areWaiting = async (app: TestApp, count: number) => {
   const all = await pending(app);
   return all.length === count && all.every(({ leasedUntil }) => leasedUntil === undefined);
@@ -113,7 +113,7 @@ describe.each(places)('on %s', (_name, open) => {
       return [webhook?.secret, webhook?.formerSecret];
     };
     {
-      // Of a store without keys.
+      // A store without keys.
       await using first = await startTestApp({ ...place.settings, WEBHOOKS: 'on' });
       const owner = await buyerOf(first);
       key = owner.key;

@@ -91,7 +91,7 @@ describe('a response', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => then(() => socket.end()));
     });
     let outcome: Outcome | undefined;
-    // A slow machine may need longer for the head.
+    // Retries with longer timeouts, because a slow machine may need longer for the head.
     for (let timeoutMs = 200; outcome === undefined || 'error' in outcome; timeoutMs *= 2) {
       outcome = await sendTo(receiver, { timeoutMs });
     }
@@ -192,7 +192,7 @@ describe('the address', () => {
     expect(await sender.send(both.request)).toMatchObject({ status: 200 });
     expect(options.asked).toEqual(['hooks.example']);
     expect(both.receiver.requests[0]).toContain(`hooks.example:${both.receiver.port}`);
-    // Neither the connection that was kept nor the address that is allowed is used.
+    // Neither the idle connection nor the allowed address is used.
     expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
     expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
     expect(both.receiver.requests).toHaveLength(1);
@@ -279,7 +279,7 @@ describe('a connection', () => {
   });
 });
 
-/** A receiver that has been stopped, for its port. */
+/** A stopped receiver, whose port is closed. */
 async function stopped(): Promise<Receiver> {
   await using receiver = await startReceiver(() => undefined);
   return receiver;

@@ -1,4 +1,7 @@
-/** The service sends its events to webhooks: real receivers on loopback, on both stores, from two instances where servers have the store. */
+/**
+ * The service sends its events to webhooks: to real receivers on loopback, on both stores, and from two instances on
+ * PostgreSQL.
+ */
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -65,7 +68,7 @@ const deliveriesOf = async (owner: Buyer, { id }: Shown, status?: string) =>
   (await owner.call('GET', `/webhooks/${id}/deliveries?limit=100${status ? `&status=${status}` : ''}`))
     .json as ShownDelivery[];
 
-/** A request as the standard's library takes it. */
+/** A request in the form that the library of Standard Webhooks expects. */
 function messageOf(request: string) {
   const [head = '', body = ''] = request.split('\r\n\r\n');
   const lines = head.split('\r\n').slice(1);
@@ -76,12 +79,12 @@ function messageOf(request: string) {
 const idsAt = ({ requests }: Receiver) =>
   new Set(requests.map((request) => messageOf(request).headers['webhook-id']));
 
-/** Lets time pass for all instances. */
+/** Advances the clocks of all instances. */
 function advance(apps: readonly TestApp[], seconds: number): void {
   for (const { clock } of apps) clock.advance(seconds);
 }
 
-/** The standard's library compares with the time of the machine. */
+/** The library of Standard Webhooks compares timestamps with the time of the machine. */
 function verifies(secret: string, request: string, { clock }: TestApp): boolean {
   const { headers, body } = messageOf(request);
   setSystemTime(clock.now());

@@ -7,7 +7,7 @@ const random = randomFrom(23);
 const someBytes = (count: number) => Uint8Array.from({ length: count }, () => random() * 256);
 const [first, second, other] = [0, 1, 2].map(() => makeWebhookSecret(someBytes)) as [string, string, string];
 const body = '{"id":9007199254740993,"type":"pet.created","data":{"name":"Bösi 🐶"}}';
-// The library compares the timestamp with the date of the system.
+// The library compares the timestamp with the system's clock.
 const message = { eventId: 9_007_199_254_740_993n, body, nowMs: Date.now() };
 
 const verify = (secret: string, text: string, headers: Record<string, string>) => () =>

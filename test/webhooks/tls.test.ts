@@ -1,4 +1,4 @@
-/** Deliveries over TLS: the receiver has to prove that it is the host of the URL. */
+/** Deliveries over TLS. The receiver must prove that it is the host of the URL. */
 import { afterAll, describe, expect } from 'bun:test';
 import { Sender } from '../../src/webhooks/send.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';

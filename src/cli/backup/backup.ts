@@ -56,7 +56,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
-/** Records a backup in the audit log. A failure does not undo the backup, so the reason is returned. */
+/** Records a backup in the audit log. Returns the reason for a failure, because the backup itself is valid. */
 async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
   try {
     await using admin = await openAdminServices(config);
@@ -92,7 +92,7 @@ async function countRows(url: string): Promise<StoreContents> {
   return await verifyServer(url);
 }
 
-/** Verifies a backup of the store at `path`, and shows progress. */
+/** Verifies a backup of the store at `path` and shows progress. */
 export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<Verified> {
   using progress = new BytesProgress('read');
   const onProgress = (done: number, total: number) => progress.update(done, total);

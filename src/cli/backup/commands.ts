@@ -12,7 +12,7 @@ export function addBackup(program: Command, config: ReadConfig): void {
     notes: [
       'The file contains everything: animals, orders, categories, accounts, keys, operators, audit log, usage, and',
       'request counts and bans, with every change acknowledged before the command began. It appears',
-      'under its name when it is complete and on disk, and only its owner can read it (mode 0600).',
+      'under its name when it is complete and on disk. Only its owner can read it (mode 0600).',
       '',
       'For PostgreSQL, use its own tools: see docs/backup.md.',
     ],
@@ -35,7 +35,7 @@ export function addBackup(program: Command, config: ReadConfig): void {
   })
     .argument('[file]', 'the backup, or a data file (default: the store of DATABASE_URL)')
     .addOption(jsonOption())
-    // Commander assigns shared options to the parent command.
+    // Commander assigns options that parent and child share to the parent command.
     .action(async (file, _options, command: Command) =>
       (await import('./backup.ts')).verifyBackup(config(), file, command.optsWithGlobals()),
     );
@@ -57,7 +57,7 @@ export function addRestore(program: Command, config: ReadConfig): void {
     ],
   })
     .argument('<file>', 'the backup')
-    .option('--to <path>', 'data file to restore to (default: that of DATABASE_URL)')
+    .option('--to <path>', 'data file to restore to (default: the file in DATABASE_URL)')
     .option('--replace', 'replace an existing store')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./restore.ts')).restore(config(), file, options));

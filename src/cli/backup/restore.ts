@@ -48,9 +48,9 @@ function printRestored(
   printLine(
     limitBytes === 0
       ? 'The backup has no request counts and bans, so they are reset.'
-      : 'Request counts and bans are also those of that time.',
+      : 'Request counts and bans were restored as well.',
   );
-  printLine('Keys that were revoked since are valid again. Revoke them again.');
+  printLine('Keys that were revoked after the backup are valid again. Revoke them again.');
   if (format < newestFormat)
     printLine(`The next start upgrades it from format ${format} to ${newestFormat}.`);
   if (to !== undefined)
@@ -61,7 +61,7 @@ function targetPath({ databaseUrl }: Config, to: string | undefined): string {
   const path = to === undefined ? sqlitePath(databaseUrl) : (sqlitePath(to) ?? to);
   if (path !== undefined && !/^(?:postgres(?:ql)?|sqlite):/.test(path)) return path;
   throw new CommandError(
-    'Backups are restored to embedded stores. Name one with --to PATH; for PostgreSQL, see docs/backup.md.',
+    'Backups can be restored only to embedded stores. Specify one with --to PATH. For PostgreSQL, see docs/backup.md.',
     to === undefined ? 1 : 2,
   );
 }

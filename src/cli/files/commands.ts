@@ -22,7 +22,7 @@ export function addImport(program: Command, config: ReadConfig): void {
       'Fields: name, categoryId and, optionally, status (default: available). A CSV file starts with a header row,',
       'with the columns in any order. Blank lines are skipped.',
       '',
-      'Rows are validated like API requests. Invalid rows are rejected, with line and reason; valid rows are',
+      'Rows are validated like API requests. Invalid rows are rejected, with line and reason. Valid rows are',
       'imported. Rejected rows are reported and do not change the exit code.',
       '',
       'To correct rejected rows, save them with --rejects, edit that file and import it. It has the format of the',
@@ -32,11 +32,11 @@ export function addImport(program: Command, config: ReadConfig): void {
       'is not imported twice. Files are identified by content (SHA-256), not by name. An import from standard',
       'input cannot resume automatically. The report shows the last imported line; continue with --from-line.',
       '',
-      'With --status or --category, valid rows that do not fit are skipped. Such an import is remembered apart from',
-      'the whole file; one that would add the same rows a second time is refused without --again.',
+      'With --status or --category, other valid rows are skipped. The progress of such an import is stored separately',
+      'from that of the whole file. An import that would add the same rows twice is refused without --again.',
       '',
-      'Ids are never taken from a file, because an id that was given out once is never used again: a file with ids',
-      'is refused without --new-ids. To move a store with all its ids, use copy.',
+      'Ids in a file are not imported, because an assigned id is never used again. A file with ids',
+      'is refused without --new-ids. To move a store with all ids, use copy.',
     ],
   })
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard input')
@@ -45,7 +45,7 @@ export function addImport(program: Command, config: ReadConfig): void {
     .option('--force', 'replace the --rejects file if it exists')
     .addOption(statusOption('import only animals with this status: available, pending or sold'))
     .addOption(categoryOption('import only animals of this category'))
-    .option('--new-ids', 'import a file that has ids; the animals get new ones')
+    .option('--new-ids', 'import a file with ids; the animals get new ids')
     .option('--dry-run', 'validate the file without importing it')
     .option('--again', 'import the file even if it is already imported')
     .option('--from-line <number>', 'skip the lines before this one (except the CSV header)', positive)
@@ -64,10 +64,10 @@ export function addExport(program: Command, config: ReadConfig): void {
     notes: [
       'Fields: name, categoryId, status, in the format that import reads; with --ids, id comes first. Numbers are',
       'exact to the digit. CSV follows RFC 4180. The filters can be combined.',
-      'The export contains every animal that exists from its start to its end exactly once, as it is when it is',
-      'read. The file appears under its name only when it is complete.',
+      'Every animal that exists during the whole export appears exactly once, in its state when it was',
+      'read. The file gets its name when it is complete.',
       '',
-      'Spreadsheets run a name such as "=1+1" as a formula. --escape-formulas puts an apostrophe before such names.',
+      'Spreadsheets run a name such as "=1+1" as a formula. --escape-formulas adds an apostrophe before these names.',
       'Do not use it for a file that you want to import again.',
     ],
   })

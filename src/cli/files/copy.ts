@@ -35,10 +35,7 @@ export function addCopy(program: Command, environment: Environment): void {
     });
 }
 
-/**
- * Checked here instead of by the parser, whose message would contain the URL with its password. Throws
- * `CommandError`.
- */
+/** Validates a URL. The option parser would print the URL with its password. Throws `CommandError`. */
 function storeUrl(
   option: string,
   given: string | undefined,

@@ -40,7 +40,7 @@ export async function exportPets(config: Config, file: string, options: ExportPe
 
 type Rows = Pick<Format, 'header' | 'row'>;
 
-/** The rows of the format, optionally with ids and escaped formulas. */
+/** Returns the row format of the file, optionally with ids and escaped formulas. */
 function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Rows {
   if (escapeFormulas && format.name !== 'csv') {
     throw new CommandError(

@@ -15,7 +15,7 @@ export interface ImportReportOptions {
 
 type Status = 'complete' | 'interrupted' | 'failed' | 'already-complete';
 
-/** Counts the rows of an import, and reports exactly which ones were imported. */
+/** Counts the rows of an import and reports which rows were imported. */
 export class ImportReport {
   readonly #options: ImportReportOptions;
   readonly #startedAt = performance.now();
@@ -149,7 +149,7 @@ function countsText(added: number, rejected: number): string {
   return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
 }
 
-/** Ids ascend from 1, so they are exact as JSON numbers long after any disk is full. */
+/** Ids ascend from 1, so a disk fills up long before they exceed the exact range of JSON numbers. */
 function idOf(id: bigint | undefined): number | null {
   return id === undefined ? null : Number(id);
 }

@@ -79,7 +79,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);
 }
 
-/** The chosen part of the input; undefined for the whole. */
+/** Returns the selected part of the input, or undefined for the whole input. */
 function partOf(
   { fromLine = 1, status, category: categoryId }: ImportOptions,
   firstLine: number,
@@ -99,9 +99,7 @@ interface Run {
   readonly stored: ImportProgress | undefined;
 }
 
-/**
- * The stored progress of this import. A part is stored separately, so that it never counts as the whole file.
- */
+/** Returns the stored progress of this import. The progress of a part and of the whole file are stored separately. */
 async function runOf(
   imports: ImportOperations,
   { name, source: content }: Input,
@@ -126,7 +124,7 @@ async function runOf(
   return { source: content, stored: whole };
 }
 
-/** An import of the whole file would add the rows of an imported part twice. */
+/** Rejects an import of the whole file after one of its parts, which would add the rows of that part twice. */
 async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
   const parts = await imports.partsOf(content);
   if (parts.length === 0) return;
@@ -136,7 +134,7 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
   );
 }
 
-/** Every part extends to the end of the file, so two parts share rows unless their filters exclude each other. */
+/** Every part extends to the end of the file, so two parts overlap unless their filters are disjoint. */
 async function refuseOverlap(
   imports: ImportOperations,
   name: string,

@@ -11,9 +11,9 @@ export interface Input {
   readonly name: string;
   /** SHA-256 of the content; undefined for standard input, which can be read only once. */
   readonly source: string | undefined;
-  /** Undefined when it shows only at the end. */
+  /** Undefined if the total size is unknown before the end. */
   readonly bytes: number | undefined;
-  /** The content; ends early, without an error, when the signal is aborted. */
+  /** Reads the content. Ends early without an error when the signal is aborted. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
@@ -26,10 +26,10 @@ export function standardInput(): Input {
   };
 }
 
-/** Reads the file once for its hash. Throws `CommandError` if it cannot be read. */
+/** Opens the file and hashes its content. Throws `CommandError` if it cannot be read. */
 export async function fileInput(path: string, signal: AbortSignal): Promise<Input> {
   const size = (await regularFile(path)).size;
-  // Ignores data appended during the import, which the hash does not cover.
+  // Data appended during the import is ignored, because the hash does not cover it.
   const open = () => createReadStream(path, { highWaterMark: chunkBytes, end: Math.max(0, size - 1) });
   const hash = createHash('sha256');
   const content = (reading: AbortSignal) => untilAborted(open(), reading);
@@ -62,7 +62,7 @@ async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal)
   try {
     for await (const chunk of stream) yield chunk as Buffer;
   } catch (error) {
-    // Destroying the stream ends reading with this error.
+    // Destroying the stream makes the pending read fail with this error.
     if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', stop);
@@ -71,7 +71,7 @@ async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal)
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** The format from the option or the file name. Throws `CommandError` if neither has one. */
+/** Returns the format from the option or the file name. Throws `CommandError` if neither specifies one. */
 export function formatOf(file: string, option: FormatName | undefined): Format {
   const name = option ?? extname(file).slice(1).toLowerCase();
   if (name === 'csv' || name === 'ndjson') return formats[name];

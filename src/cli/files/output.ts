@@ -6,20 +6,20 @@ import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
 export interface Output extends AsyncDisposable {
   readonly name: string;
-  /** Whether the output does not go to a terminal, so that progress can be shown. */
+  /** Whether the output is not a terminal, so that the terminal is free for progress. */
   readonly leavesTerminalFree: boolean;
   write(text: string): Promise<void>;
   finish(): Promise<void>;
-  /** Prints the result, separate from the output. */
+  /** Prints the result to a stream other than the output. */
   report(line: string): void;
 }
 
 export function standardOutput(): Output {
   return {
     name: 'standard output',
-    // The program that reads a pipe may write to the same terminal.
+    // The program at the other end of a pipe may write to the same terminal.
     leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
-    // Escapes text for a terminal; a file or a pipe gets it verbatim.
+    // Control characters are escaped for a terminal only. Files and pipes receive the exact text.
     write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),
@@ -28,8 +28,8 @@ export function standardOutput(): Output {
 }
 
 /**
- * Writes a temporary file next to it, so that the named file is always complete. Throws `CommandError` if it
- * must not be replaced.
+ * Writes to a temporary file, then renames it, so that the named file is always complete. Throws `CommandError`
+ * if an existing file must not be replaced.
  */
 export async function fileOutput(path: string, force: boolean): Promise<Output> {
   const { target, mode } = await targetOf(path, force);
@@ -37,7 +37,7 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   const attempt = <Result>(work: Promise<Result>) =>
     work.catch((error) => Promise.reject(cannotWrite(path, error)));
   const file = await attempt(open(partial, 'wx', mode));
-  // Independent of the umask: a replaced file keeps its mode.
+  // Ignores the umask, so that a replaced file keeps its mode.
   if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;
   return {
@@ -46,7 +46,7 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
     write: (text) => attempt(file.writeFile(text)),
     finish: async () => {
       await attempt(file.sync());
-      // Checked again, because a store with this name may have been created.
+      // Repeats the check, because a store with this name may have been created in the meantime.
       refuseStoreFile(path);
       await attempt(rename(partial, target));
       isFinished = true;
@@ -59,7 +59,7 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   };
 }
 
-/** Throws `CommandError` for a file that belongs to a store, whether or not it may be replaced. */
+/** Throws `CommandError` for a file that belongs to a store, even with `--force`. */
 export function refuseStoreFile(path: string): void {
   if (!isStoreFile(path)) return;
   throw new CommandError(
@@ -81,6 +81,6 @@ async function targetOf(path: string, force: boolean): Promise<Target> {
     throw new CommandError(`${path} is not a regular file. To write to standard output, use "-".`);
   if (!force)
     throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
-  // A link is kept, and its target is replaced.
+  // A symbolic link is kept; the file it points to is replaced.
   return { target: await realpath(path), mode: found.mode & 0o777 };
 }

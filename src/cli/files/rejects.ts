@@ -7,12 +7,12 @@ import { refuseStoreFile } from './output.ts';
 
 export interface RejectsOptions {
   readonly path: string;
-  /** The file imported from; undefined for standard input. */
+  /** Input file; undefined for standard input. */
   readonly inputPath: string | undefined;
   readonly force: boolean;
 }
 
-/** Writes rejected rows to a file as they occur, in the format of the input. */
+/** Writes rejected rows to a file immediately, in the format of the input. */
 export class RejectsFile implements Disposable {
   readonly #options: RejectsOptions;
   readonly #reader: RecordReader;
@@ -49,7 +49,7 @@ export class RejectsFile implements Disposable {
 
   #open(): number {
     const { path, force } = this.#options;
-    // Checked again, because the import may have created a store with this name.
+    // Repeats the check, because the import may have created a store with this name.
     refuseStoreFile(path);
     const file = openSync(path, force ? 'w' : 'wx');
     writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
@@ -57,7 +57,7 @@ export class RejectsFile implements Disposable {
   }
 }
 
-/** Before the import, because a later failure to write would lose rejected rows. */
+/** Checks before the import that the file can be written. A later failure would lose rejected rows. */
 function checkFolder(path: string): void {
   try {
     accessSync(dirname(path), constants.W_OK);

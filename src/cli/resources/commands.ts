@@ -1,4 +1,4 @@
-/** The commands of resources, derived from the rows of the admin API. */
+/** Commands of resources, derived from the rows of the admin API. */
 import { Argument, type Command } from 'commander';
 import { allAdminOperations } from '../../contract/admin/operations.ts';
 import { isRead, type Operation } from '../../contract/operation.ts';
@@ -25,7 +25,7 @@ export interface RowCommand {
   readonly facts: Facts;
 }
 
-/** Adds the group of a resource with the called command, or else with all; or the one command of a resource without ids. */
+/** Adds a resource's group with the called command, or with all. A resource without ids gets a single command. */
 export function addResource(
   program: Command,
   name: string,
@@ -136,7 +136,7 @@ function addRowCommand(parent: Command, name: string, rowCommand: RowCommand, co
   });
 }
 
-/** Throws `CommandError` if nothing would be changed. */
+/** Throws `CommandError` if the command would change nothing. */
 function checkChange(members: readonly Member[], values: Readonly<Record<string, unknown>>): void {
   const settable = members.filter(({ part }) => part === 'body');
   if (settable.some(({ name }) => values[name] !== undefined)) return;
@@ -149,7 +149,7 @@ function hasAssignedIds({ success }: Operation): boolean {
   return id !== undefined && metaOf(id).override?.minimum !== undefined;
 }
 
-/** The arguments in an example: required ones and, of the others, two options or `--json`. */
+/** Returns the arguments of an example: the required ones, and up to two options or `--json`. */
 function examplesOf(row: Operation, args: readonly Member[], options: readonly Member[]): string[] {
   const given = (members: readonly Member[]) =>
     members.flatMap(({ word, example }) => (example === undefined ? [] : [`--${word} ${quoted(example)}`]));

@@ -28,7 +28,7 @@ interface Listing extends EventChoice {
   readonly order: 'asc' | 'desc';
 }
 
-/** Prints a table, or all events as one line of JSON. */
+/** Prints events as a table or as one line of JSON. */
 export async function listEvents(config: Config, { json, ...listing }: Listing): Promise<void> {
   await using admin = await openAdminServices(config);
   using feed = new EventFeed(admin.store.events, admin.clock);
@@ -63,7 +63,7 @@ async function* pagesOf(
     const page = await feed.page({ after: position, limit: atMost, wanted, waitSeconds: 0 });
     yield page;
     left -= page.items.length;
-    // The end is where nothing was examined.
+    // An empty read means the end of the events.
     if (page.next === undefined || BigInt(page.next) === position) return;
     position = BigInt(page.next);
   }
@@ -71,9 +71,7 @@ async function* pagesOf(
 
 const retryMs = 1_000;
 
-/**
- * Prints events as they are recorded, until a signal. Rejects with the refusal `events_expired` after a gap.
- */
+/** Prints events as they are recorded, until a signal. Rejects with `events_expired` if events are missing. */
 export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
   using interrupted = interruption();
   const { signal } = interrupted;
@@ -136,7 +134,7 @@ function whatOf({ type, data }: StoreEvent): string {
   return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
 }
 
-/** A line with columns for the longest type, because later events are unknown. */
+/** Formats an event with a column wide enough for the longest type, because later events are unknown. */
 function lineOf(event: StoreEvent): string {
   const [id = '', at = '', type = '', what = ''] = cellsOf(event);
   return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();

@@ -1,4 +1,4 @@
-/** The commands that list and follow events, on this process's own connection to the store. */
+/** Commands that list and follow events. They read the store directly instead of through the service. */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import { pageLimit } from '../../contract/values.ts';
@@ -8,7 +8,7 @@ import { CommandError } from '../terminal.ts';
 import { countOrAll, eventSelectorList, givenId } from '../values.ts';
 
 const typesNotes = [
-  'Types, of which those with * select all events about a resource:',
+  'Types (a type with * selects all events of a resource):',
   ...Map.groupBy(eventSelectors, (selector) => /^[a-z]+?(?=s?\.)/.exec(selector)?.[0])
     .values()
     .map((selectors) => `  ${selectors.join(', ')}`),
@@ -37,7 +37,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       ],
       notes: [
         ...typesNotes,
-        `The newest events are at most ${pageLimit.max}, of the 500 newest of all types.`,
+        `Newest first, it lists at most ${pageLimit.max} events, taken from the 500 newest of all types.`,
       ],
     }),
   )
@@ -51,8 +51,8 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       examples: ['animal-store events tail', 'animal-store events tail --type pet.*,order.placed --json'],
       notes: [
         ...typesNotes,
-        'Without --after, it begins with the next event.',
-        'It ends with exit code 1 if events after --after are no longer retained.',
+        'Without --after, the output begins with the next event.',
+        'The exit code is 1 if events after --after are no longer retained.',
       ],
     }),
   )

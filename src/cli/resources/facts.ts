@@ -1,26 +1,23 @@
-/**
- * Properties of commands that their rows lack. A command needs an entry only if it differs from its derived
- * form.
- */
+/** Properties of commands that cannot be derived from their rows. Only exceptions from the defaults are listed. */
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { scopes } from '../../domain/scope.ts';
 import { atOnce } from '../command.ts';
 
 export interface Facts {
-  /** The first word of its name; defaults to the last name in the path. */
+  /** First word of the command's name. Defaults to the last name in the path. */
   readonly resource?: string;
-  /** The last word of its name; defaults to the first word of the `operationId`. */
+  /** Last word of the command's name. Defaults to the first word of the `operationId`. */
   readonly verb?: string;
-  /** Its description; defaults to the row's summary of a read, and to the row's description of a change. */
+  /** Description. Defaults to the row's summary for a read, and to the row's description for a change. */
   readonly about?: string;
   readonly positional?: readonly string[];
   readonly only?: readonly string[];
   readonly notes?: readonly string[];
-  /** The arguments and options of its examples; default to the examples of the row's schemas. */
+  /** Arguments and options of the examples. Default to the examples in the row's schemas. */
   readonly examples?: readonly string[];
   readonly isWhole?: true;
   readonly nouns?: readonly [noun: string, nouns: string];
-  /** The object of the path parameter, if its name may be used instead of the id. */
+  /** Object type of the path parameter, if the command accepts a name instead of an id. */
   readonly byName?: 'operator';
 }
 
@@ -29,11 +26,11 @@ export const scopesNotes = [
   'A request that needs another scope gets 403, with the name of the scope. getRateLimit needs none.',
 ];
 
-const actorForms = 'An actor is such as operator:anna or cli:root, and an object such as account:7 or key:3.';
+const actorForms = 'Examples of actors: operator:anna, cli:root. Examples of objects: account:7, key:3.';
 
 const step = { notes: [atOnce] };
 
-/** Operations whose commands are written by hand instead of derived. */
+/** Operations with handwritten commands. */
 const handwritten: ReadonlySet<AdminOperationId> = new Set([
   ...(['createPet', 'createKey', 'rotateKey', 'listEvents', 'getEventLog'] as const),
 ]);
@@ -70,7 +67,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   ],
   closeAccount: step,
   reopenAccount: step,
-  getAccountLimits: { notes: ['This does not count as a request of the account.'] },
+  getAccountLimits: { notes: ['This command does not count as a request of the account.'] },
   listKeys: {
     isWhole: true,
     notes: ['LAST USED is to the minute. TODAY counts requests since 00:00 UTC.'],
@@ -84,7 +81,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   revokeKey: { about: 'Revoke a key permanently.', ...step },
   listBans: {
     notes: [
-      'LEVEL is the number of consecutive bans before this one. Each ban lasts twice as long as the one before.',
+      'LEVEL is the number of consecutive bans before this ban. Each lasts twice as long as the previous ban.',
     ],
   },
   liftBan: step,
@@ -118,13 +115,15 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   listAccountDeliveries: {
     resource: 'webhooks',
     verb: 'deliveries',
-    notes: ['The newest come first. LAST is the outcome of the last attempt; --json has all attempts.'],
+    notes: [
+      'The newest deliveries come first. LAST is the outcome of the last attempt. --json shows all attempts.',
+    ],
     examples: ['1', '1 --status failed --json'],
   },
   testAccountWebhook: {
     notes: [
       'This command sends the request: set SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS as for the service.',
-      'It ends with exit code 1 if the receiver does not respond with 2xx.',
+      'The exit code is 1 if the receiver does not respond with 2xx.',
     ],
     examples: ['1', '1 --json'],
   },
@@ -149,15 +148,15 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   listAudit: {
     notes: [
-      'The latest come first. With --json, each has the object before and after the change.',
+      'The latest changes come first. With --json, each contains the object before and after the change.',
       actorForms,
     ],
     examples: ['--since 24h', '--account 7 --limit all --json'],
   },
   exportAudit: {
-    about: 'Export changes as NDJSON, the oldest first. The service can keep running.',
+    about: 'Export changes as NDJSON, oldest first. The service can keep running.',
     notes: [
-      'Each line is an entry, as audit list --json has it. The file appears when it is complete.',
+      'Each line is an entry in the format of audit list --json. The file appears when it is complete.',
       actorForms,
     ],
     examples: ['audit.ndjson --since 2026-11-01 --until 2026-12-01', '- | gzip > audit.ndjson.gz'],
@@ -165,7 +164,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
 };
 
-/** The facts of each command of an operation; none of an operation without commands. */
+/** Returns the facts of each command of an operation. Empty if the operation has no commands. */
 export function factsOf(id: AdminOperationId): readonly Facts[] {
   if (handwritten.has(id)) return [];
   const own = facts[id] ?? {};

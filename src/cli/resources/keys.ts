@@ -1,4 +1,4 @@
-/** The commands that issue keys. Their lifetimes and grace periods are durations, which the admin API does not take. */
+/** Commands that issue keys. They take lifetimes and grace periods as durations, unlike the admin API. */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import { planNames, type Quota } from '../../domain/plan.ts';
@@ -45,7 +45,7 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
     .action((options) => createKey(config(), options));
 
   addCommand(keys, 'rotate', {
-    summary: 'Replace a key. The old one keeps working for a grace period.',
+    summary: 'Replace a key. The old key keeps working for a grace period.',
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
     notes: [
       'The new key is shown only once. It belongs to the same account, shares its limits, and has the same scopes.',
@@ -94,12 +94,14 @@ async function createKey(
   const issued = await admin.keys.create(accountId, name, expiresIn, scopes);
   const notes = [
     ...(scopes === undefined ? [moreScopes(issued.id)] : []),
-    ...(closedAt === null ? [] : [`Account ${accountId} is closed: the key works once it is reopened.`]),
+    ...(closedAt === null
+      ? []
+      : [`Account ${accountId} is closed. The key will work when the account is reopened.`]),
   ];
   printIssued(issued, json, ...notes);
 }
 
-/** A key for an existing or a new account. */
+/** Creates a key for an existing or a new account. */
 function checkOwner(account: number | undefined, plan: string | undefined, quota: Partial<Quota>): void {
   if ((account === undefined) === (plan === undefined)) {
     throw new CommandError('Specify either --account ACCOUNT-ID, or --plan PLAN to create a new account.', 2);
@@ -114,7 +116,7 @@ function checkOwner(account: number | undefined, plan: string | undefined, quota
 
 function moreScopes(id: number): string {
   return (
-    'It may only read and add animals. To let it do more, create keys with --scopes, or run:\n' +
+    'It can only read and add animals. To allow more, create keys with --scopes, or run:\n' +
     `  animal-store keys set-scopes ${id} pets:read,orders:write (or: all)`
   );
 }

@@ -1,4 +1,4 @@
-/** Lists, read page by page and printed as they are read. */
+/** Reads lists page by page and prints each page immediately. */
 
 import { filtersText, type ListQuery, writeCursor } from '../../contract/cursor.ts';
 import { parseJson } from '../../contract/json.ts';
@@ -10,22 +10,22 @@ import { isClosedPipe, printLine, Table, written } from '../terminal.ts';
 import { tableOf } from './shapes.ts';
 
 export interface ListOptions {
-  /** Maximum number; defaults to all. */
+  /** Maximum number of items; undefined for all. */
   readonly limit: number | 'all';
   readonly after: bigint;
   readonly json: true | undefined;
-  /** Printed for a list without items; defaults to the text of its shape. */
+  /** Text for an empty list; defaults to the text of its shape. */
   readonly none: string;
   readonly firstTitle: string;
 }
 
 export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
   readonly read: (query: ListQuery) => Awaitable<unknown>;
-  /** The JSON of an item, where it is not the row's. */
+  /** JSON of an item, if it differs from the row's. */
   readonly json?: (item: never) => string;
 }
 
-/** Prints a table, or one line of JSON. A reader may close the pipe early. */
+/** Prints a list as a table or as one line of JSON. Stops if the reader closes the pipe. */
 export async function printList(
   listing: Listing,
   filters: ListQuery,
@@ -99,6 +99,6 @@ async function printTable(
     moreFollow = hasMore;
   }
   if (last === undefined) printLine(none ?? noneOfShape);
-  // Printed on standard error, because standard output has only the list.
+  // Goes to standard error, because standard output contains only the list.
   else if (moreFollow) process.stderr.write(`There are more: add --after ${last.id}, or --limit all.\n`);
 }

@@ -14,18 +14,18 @@ export interface Member {
   readonly schema: z.ZodType;
   readonly isRequired: boolean;
   readonly word: string;
-  /** The name of its argument, or of the value of its option, in the help. */
+  /** Placeholder for the argument, or for the option's value, in the help. */
   readonly placeholder: string;
   readonly description: string;
   readonly example: string | undefined;
   readonly isTime: boolean;
-  /** The value as the operation takes it. Throws `InvalidArgumentError`. */
+  /** Parses text into the operation's value. Throws `InvalidArgumentError`. */
   readonly read: (text: string) => unknown;
 }
 
-/** The members of a row that a command sets, except the limit of a list. */
+/** Returns the members of a row that a command sets, except the limit of a list. */
 export function membersOf({ params = {}, query, body, scope }: Operation): Member[] {
-  // Clients' ids may be any int64; those of accounts, keys and operators are assigned.
+  // Ids in the public API may be any int64. Ids of accounts, keys and operators are assigned by the store.
   const isPositive = scope === undefined;
   const membersIn = (part: Member['part'], shape: Readonly<Record<string, unknown>>) =>
     Object.entries(shape).map(([name, schema]) => memberOf(part, name, schema as z.ZodType, isPositive));
@@ -69,7 +69,7 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
   const toJson = (text: string): unknown => {
     if (isTime) return new Date(instantOrAgo(text)).toISOString();
     if (isInteger) {
-      // In a body, the description of a number states that it must not be 0.
+      // The description of a number in a body already states that it must not be 0.
       const mayBeZero = override.minimum === 0 || (part === 'body' && override.minimum === undefined);
       const value = isPositive && !mayBeZero ? BigInt(positive(text)) : int64(text);
       return part === 'query' ? String(value) : value;
@@ -117,7 +117,7 @@ function describe(description: string, schema: z.ZodType): string {
   return schema instanceof z.ZodEnum ? `${text} (${schema.options.join(', ')})` : text;
 }
 
-/** `categoryId` as `category-id`. */
+/** Converts `categoryId` to `category-id`. */
 export function dashed(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -138,7 +138,7 @@ export function addOptions(command: Command, members: readonly Member[]): void {
 }
 
 export function valuesIn(options: Readonly<Record<string, unknown>>, members: readonly Member[]) {
-  // Commander has `per-day` as `perDay`.
+  // Commander stores `per-day` as `perDay`.
   const key = (word: string) => word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(members.map(({ name, word }) => [name, options[key(word)]]));
 }

@@ -17,12 +17,12 @@ const sentences: Readonly<Record<string, string>> = {
   audit: 'Show changes by operators.',
 };
 
-/** Operators see callers as accounts and keys. */
+/** Resources without a special summary. `callers` is excluded: operators manage callers as accounts and keys. */
 const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
 
 /**
- * The resources with commands, which follow from the rows of the admin API, and a sentence about each. Loaded by every command, so
- * the rows are not imported here.
+ * Resources with commands, each with a summary. They match the rows of the admin API. The rows are not imported here,
+ * because every command loads this file.
  */
 export const resources: Readonly<Record<string, string>> = {
   ...sentences,

@@ -1,4 +1,4 @@
-/** Output of changes that is not the changed object, and JSON that differs from the API. */
+/** Output of changes that print something other than the changed object, and JSON that differs from the API. */
 import type { AdminServices } from '../../app/app.ts';
 import type { Account } from '../../contract/admin/accounts.ts';
 import type { Ban } from '../../contract/admin/bans.ts';
@@ -11,7 +11,7 @@ import { printable } from '../../domain/printable.ts';
 import { grouped, instant, styled } from '../terminal.ts';
 import type { Exact } from './shape.ts';
 
-/** Delay until all instances apply a change; empty if there is only one. */
+/** Returns a note about the delay until all instances apply a change. Empty for a single instance. */
 export function effectOf({ maxStaleMs }: AdminServices['storage']): string {
   return maxStaleMs === 0 ? '' : ` All instances apply this within ${maxStaleMs / 1_000} s.`;
 }
@@ -19,7 +19,7 @@ export function effectOf({ maxStaleMs }: AdminServices['storage']): string {
 interface ResultForm {
   readonly text?: (item: never, effect: string) => string;
   readonly json?: (item: never) => string;
-  /** The message of the command's failure, which follows the output; undefined if it succeeded. */
+  /** Returns an error message to print after the output; undefined if the command succeeded. */
   readonly failure?: (item: never) => string | undefined;
 }
 
@@ -29,7 +29,7 @@ const idAndName = ({ id, name }: { readonly id: bigint; readonly name: string })
 const tokenText = (done: string) => (issued: Exact<IssuedToken>) =>
   `${done} operator ${idAndName(issued)}, role ${issued.role}. The token is shown only once:\n  ${styled('bold', issued.token)}`;
 
-/** By operation. The item is the operation's result or, of one without any, the parameters of its path. */
+/** By operation. The item is the operation's result, or its path parameters if it has no result. */
 export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
   closeAccount: {
     text: (account: Exact<Account>, effect) =>
@@ -49,7 +49,7 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
     json: ({ id }: Exact<Key>) => `{"id":${id},"state":"revoked"}`,
   },
   listBans: {
-    // `until` is the name of versions before the admin API.
+    // Versions before the admin API used the name `until`.
     json: (ban: Exact<Ban>) =>
       JSON.stringify({ ...ban, until: instant(Date.parse(ban.bannedUntil)) }, (_, value) =>
         typeof value === 'bigint' ? Number(value) : value,

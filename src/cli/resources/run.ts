@@ -22,7 +22,7 @@ export interface RowInput {
 }
 
 export interface RunOptions extends Partial<ListOptions> {
-  /** Whether the parameter of the path may be the name of an operator. */
+  /** Whether the path parameter may be the name of an operator. */
   readonly byName?: 'operator';
   readonly file?: string;
   readonly force?: true;
@@ -70,13 +70,13 @@ async function perform<Outcome>(
   try {
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
-    // Reported as a usage error.
+    // Exit code 2 reports a usage error.
     if (error instanceof Refusal && error.cause instanceof PlanError) throw error.cause;
     throw error;
   }
 }
 
-/** A number is an id. Anything else is the name of an active operator, which no two have. */
+/** Finds an operator by id (a number) or by name. Names of active operators are unique. */
 async function operatorId(admin: AdminServices, given: Values): Promise<bigint> {
   const operator = String(given.operatorId);
   if (/^\d{1,15}$/.test(operator)) return BigInt(operator);
@@ -89,9 +89,7 @@ async function operatorId(admin: AdminServices, given: Values): Promise<bigint> 
   );
 }
 
-/**
- * Refuses `account_not_found` for keys of no account. Warns if bans cannot be read, but still shows the keys.
- */
+/** Throws `account_not_found` for an unknown account. Warns if bans cannot be read, but still shows the keys. */
 async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Values): Promise<void> {
   if (accountId !== undefined) await accounts.find(Number(accountId));
   try {

@@ -1,4 +1,4 @@
-/** Formats a shape of the contract for people: as the columns of a table, and as text about a single object. */
+/** Formats shapes of the contract for people: lists as tables, single objects as text. */
 import type * as z from 'zod';
 import { grouped, instant, table } from '../terminal.ts';
 import { itemOf, metaOf } from './members.ts';
@@ -16,7 +16,7 @@ export type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
 
 type MemberOf<Item> = keyof Item & string;
 
-/** A member under a title derived from its name, or a title with a member or a function for its cells. */
+/** A member with a title derived from its name, or an explicit title with a member or a function for the cells. */
 type Column<Item> =
   | MemberOf<Item>
   | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
@@ -25,7 +25,7 @@ interface Shape<Item> {
   /** Defaults to all members. */
   readonly columns?: readonly Column<Item>[];
   readonly none?: string;
-  /** The text of a single object; defaults to a table with its columns. */
+  /** Formats a single object. Defaults to a table with one row. */
   readonly text?: (item: Item) => string;
 }
 
@@ -60,7 +60,7 @@ export function textOf(schema: z.ZodType | undefined, item: unknown): string {
 
 type Cells = Readonly<Record<string, unknown>>;
 
-/** `CATEGORY` for `categoryId`, `LAST USED` for `lastUsedAt`. */
+/** Returns a column title: `CATEGORY` for `categoryId`, `LAST USED` for `lastUsedAt`. */
 function titleOf(name: string): string {
   return name
     .replace(/(?<=.)(?:Id|At)$/, '')
@@ -68,7 +68,7 @@ function titleOf(name: string): string {
     .toUpperCase();
 }
 
-/** The format of the cells of a member: instants to the second, counts with separated thousands. */
+/** Returns the formatter of a member's cells: times to the second, counts with thousands separators. */
 function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
   const { override } = shape[name] === undefined ? {} : metaOf(shape[name] as z.ZodType);
   return ({ [name]: value }) => {

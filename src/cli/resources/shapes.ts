@@ -1,7 +1,4 @@
-/**
- * Text output of operations: the columns of a table, and the sentence for a single object, for each shape of
- * the contract.
- */
+/** Text output for each shape of the contract: the columns of a table, and the text for a single object. */
 import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
 import { AuditEntry } from '../../contract/admin/audit.ts';
 import { Ban } from '../../contract/admin/bans.ts';
@@ -211,7 +208,7 @@ function importText(imported: Imported | null): string {
   return file === undefined ? counts : `${file}: ${counts}`;
 }
 
-/** Changes by member; empty for created and deleted objects. */
+/** Describes the changes by member. Empty for created and deleted objects. */
 function changeText(before: unknown, after: unknown): string {
   if (before === null || after === null) return '';
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>];

@@ -24,7 +24,7 @@ interface UsageOptions {
 
 export function addUsage(program: Command, config: ReadConfig): void {
   const usage = addCommand(program, 'usage', {
-    summary: 'Show who makes how many requests.',
+    summary: 'Show the number of requests by account, key or operation.',
     examples: [
       'animal-store usage',
       'animal-store usage --account 2 --since 7d --by day',
@@ -35,7 +35,7 @@ export function addUsage(program: Command, config: ReadConfig): void {
       'animal-store usage --minutes --json',
     ],
     notes: [
-      'Without --account, --key, --history, --operations or --minutes: the keys with the most requests, of today (UTC),',
+      'Without --account, --key, --history, --operations or --minutes: the keys with the most requests today (UTC),',
       'by whole days.',
       'Requests of the last 10 seconds may be missing. Minutes are kept for 2 days, hours for 7, days for 400;',
       'the history and the requests of operations by hour for 35 days.',
@@ -49,7 +49,7 @@ export function addUsage(program: Command, config: ReadConfig): void {
     .addOption(
       new Option('--step <length>', 'length of the steps of --history').choices(usageSteps).default('1m'),
     )
-    .option('--operations', 'requests of each operation, of the last hour; with --key by day')
+    .option('--operations', 'requests of each operation in the last hour; with --key by day')
     .option('--minutes', 'requests of each operation by minute in the last hour')
     .option('--deprecated', 'callers of deprecated operations in the last 30 days')
     .addOption(

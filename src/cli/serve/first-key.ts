@@ -4,7 +4,7 @@ import { basePath } from '../../contract/operations.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { messageOf, printLine, shellWord, styled } from '../terminal.ts';
 
-/** Shows the key on a terminal only, because other readers of standard output, such as a container's log, store it. */
+/** Prints the key only to a terminal: other readers of standard output, such as a container's log, would store it. */
 export function announceFirstKey(
   { key, accountId }: IssuedKey,
   url: string,
@@ -46,7 +46,7 @@ function printExample(key: string, url: string): void {
   printLine(`  curl -H "Authorization: Bearer ${key}" ${url}${basePath}/pets`);
 }
 
-/** Next to the data file; for a server, in the folder `data`, named after the host and the database. */
+/** Next to an embedded store. For a server, in the folder `data`, with a name from the host and the database. */
 export function firstKeyFile(databaseUrl: string): string {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(databaseUrl)?.[1]?.trim();
   return resolve(`${path ?? join('data', serverName(databaseUrl))}.first-key`);

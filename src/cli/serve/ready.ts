@@ -1,6 +1,4 @@
-/**
- * Requests the readiness of the local service, for health checks in containers without another HTTP client.
- */
+/** Checks the readiness of the local service, for containers without an HTTP client. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -9,7 +7,7 @@ import type { Config } from '../../config.ts';
 import { addCommand, type ReadConfig } from '../command.ts';
 import { CommandError, messageOf, printLine } from '../terminal.ts';
 
-/** Longer than any response takes. Health checks have separate time-outs. */
+/** Longer than any response takes. Health checks usually have a shorter timeout. */
 const answerWithinMs = 5_000;
 
 export function addReady(program: Command, config: ReadConfig): void {
@@ -20,7 +18,7 @@ export function addReady(program: Command, config: ReadConfig): void {
   }).action(() => askReady(config()));
 }
 
-/** Throws `CommandError` when the service with these settings serves no requests. */
+/** Throws `CommandError` if the service with these settings is not ready. */
 async function askReady({ host, port }: Config): Promise<void> {
   if (port === 0) throw new CommandError('The address of the service is unknown, because PORT is 0.', 2);
   const { listeningAddress } = await import('../../app/app.ts');
@@ -31,7 +29,7 @@ async function askReady({ host, port }: Config): Promise<void> {
 
 async function getReadiness(url: string): Promise<{ status: number | undefined; body: string }> {
   try {
-    // Does not use fetch, which would use the proxy in HTTP_PROXY.
+    // `fetch` would send the request to the proxy in HTTP_PROXY.
     const request = get(url, { signal: AbortSignal.timeout(answerWithinMs) });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: (await text(response)).trim() };

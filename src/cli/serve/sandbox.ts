@@ -11,19 +11,19 @@ const defaultPort = 4010;
 
 export function addSandbox(program: Command, environment: Environment): void {
   addCommand(program, 'sandbox', {
-    summary: 'Start the service on a throw-away store, with faults to test a client against.',
+    summary: 'Start the service on a temporary store, with faults for testing clients.',
     examples: [
       'animal-store sandbox',
       'animal-store sandbox --port 0 --json',
       'animal-store sandbox --import animals.csv',
     ],
     notes: [
-      'Prints an API key of each plan. Everything is removed when it ends. Errors, bans, broken connections and slow',
-      'answers are requested with the header X-Sandbox or at /sandbox/faults; the clock is put ahead at',
-      '/sandbox/clock. GET /sandbox lists all of it. See docs/guides/sandbox.md.',
+      'Prints an API key of each plan. Everything is removed when the sandbox ends. The header X-Sandbox or',
+      '/sandbox/faults requests errors, bans, broken connections and slow responses. /sandbox/clock advances the',
+      'clock. GET /sandbox lists everything. See docs/guides/sandbox.md.',
       '',
-      'It reads no settings: DATABASE_URL and all others are ignored, so that it never reaches a real store.',
-      'Anyone who can reach its port can do everything with it. With --json, one line with url and keys is printed when it',
+      'The sandbox ignores DATABASE_URL and all other settings, so it never opens a real store.',
+      'Anyone who can reach its port can control it. With --json, it prints one line with url and keys when it',
       'is ready.',
     ],
     readsSettings: false,
@@ -44,7 +44,7 @@ interface SandboxCommand {
   readonly json?: true;
 }
 
-/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP. Under npx, which does not forward SIGTERM, also until its parent ends. */
+/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP. npx does not forward SIGTERM: there, the parent's end stops it. */
 async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
@@ -54,7 +54,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     import('../../sandbox/sandbox.ts'),
     import('../../app/openapi.ts'),
   ]);
-  // Loaded only if there is a file, so that a sandbox without one starts faster.
+  // Loads the importer only if it is needed, so that other sandboxes start faster.
   const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
   await using sandbox = await startSandbox({
     port,

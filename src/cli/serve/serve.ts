@@ -10,22 +10,22 @@ import { CommandError, printLine, styled } from '../terminal.ts';
 import { announceFirstKey, inThisFolder } from './first-key.ts';
 
 export interface ServeOptions {
-  /** Source of the configuration, which workers read again. */
+  /** Environment variables of the configuration. Workers read them as well. */
   readonly environment: Environment;
   readonly startedByNpx: boolean;
-  /** Command to run the command line in the working directory. */
+  /** Command that runs this program in the working directory. */
   readonly command: string;
 }
 
 /**
- * Serves until SIGTERM, SIGINT or SIGHUP, then drains and stops; a signal a second later or more ends the
- * process at once. npx does not forward SIGTERM, so under npx the service also stops when its parent ends.
+ * Serves until SIGTERM, SIGINT or SIGHUP, then drains and stops. Another signal, at least 1 s later, ends the process
+ * immediately. npx does not forward SIGTERM, so under npx the service also stops when its parent ends.
  */
 export async function serve(
   config: Config,
   { environment, startedByNpx, command }: ServeOptions,
 ): Promise<void> {
-  // Installed first, to detect the end of the parent during the start.
+  // Reads the parent id first, to detect if the parent ends during startup.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
@@ -54,7 +54,7 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Without a terminal, no sign-in link is printed. */
+/** Note for output that is not a terminal, where no sign-in link is printed. */
 const createToken =
   'the console needs an operator token: this command creates one, with the settings of the service';
 
@@ -66,7 +66,7 @@ function announce(
   printLine(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
   printLine(`Reference          ${publicUrl ?? url}/docs`);
   if (console !== undefined) {
-    // On a terminal, the link has a sign-in code in its fragment, which is not sent to servers. Elsewhere, logs would keep it.
+    // The sign-in code is in the fragment, which browsers do not send. Logs would keep it, so it needs a terminal.
     const code = process.stdout.isTTY === true ? `/#code=${console.makeCode()}` : '';
     printLine(`Console            ${console.url}${code}`);
   }
@@ -75,10 +75,7 @@ function announce(
 
 const never = new Promise<never>(() => {});
 
-/**
- * Describes errors of the port in terms of settings. Undefined if a stop signal ended a worker during the
- * start.
- */
+/** Rephrases errors about the port in terms of settings. Returns undefined if a signal stopped the startup. */
 async function started(
   starting: Promise<App>,
   { host, port }: Config,

@@ -7,7 +7,7 @@ import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
 
-/** Statistics of a serving process. They are empty, because this process serves nothing. */
+/** Statistics of a serving process. They are omitted, because this process serves no requests. */
 const factsOfProcess: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
   ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],
@@ -16,18 +16,18 @@ const factsOfProcess: ReadonlySet<string> = new Set([
 
 export function addStatus(program: Command, config: ReadConfig): void {
   addCommand(program, 'status', {
-    summary: 'Show how the store is, and which instances of the service use it.',
+    summary: 'Show problems of the store, and the instances of the service that use it.',
     examples: ['animal-store status', 'animal-store status --json'],
     notes: [
-      'Problems come first, the worst at the top, each with its remedy; the exit code is 0 nevertheless.',
-      'What is shown is what this command sees: set SECRETS_KEY as for the service. To ask a running service, use its /readyz.',
+      'Problems come first, the worst at the top, each with a remedy. They do not change the exit code.',
+      'This command reads the store itself: set SECRETS_KEY as for the service. To check a running service, use /readyz.',
     ],
   })
     .addOption(jsonOption())
     .action((options) => showStatus(config(), options));
 }
 
-/** The concerns on the System page of the console, except for those about requests and backups of a running service. */
+/** Returns the problems on the console's System page, except those about a running service's requests and backups. */
 async function concernsIn(
   { store, clock, webhooks }: AdminServices,
   { getPetSunset, webhooks: { secretsKeys } }: Config,
@@ -50,7 +50,7 @@ async function concernsIn(
 
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
 
-/** The store's events. Whether events are recorded is a setting of the service. */
+/** Returns the range of stored events. The settings decide whether the service records events. */
 async function eventsIn({ store, clock }: AdminServices, config: Config) {
   const { eventLogOf } = await import('../../operations/admin/events.ts');
   const { lastId, oldest, newest, perHour } = await eventLogOf(store.events, config.events, clock);
@@ -73,7 +73,7 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
   const facts = Object.entries(await store.facts()).filter(([name]) => !factsOfProcess.has(name));
   const events = await eventsIn(admin, config);
   const instances = await store.instances.list();
-  // Last, because earlier reads may have detected failures.
+  // Runs last, because the reads above may detect failures.
   const concerns = await concernsIn(admin, config);
   const troubles = store.health();
   if (json) {

@@ -20,22 +20,22 @@ export const accountStates = ['open', 'closed'] as const;
 
 const AccountState = enumOf(accountStates);
 
-export const Account = shape('Account', 'An account: who is counted, and by which plan.', {
+export const Account = shape('Account', 'An account, which has a plan and rate limits.', {
   id: id('ID of the account.'),
   name: z.string().meta({ description: 'Name of the account.' }),
   plan: PlanName,
   perMinute: count.meta({ description: 'Requests that the plan allows per minute.' }),
   perDay: count.meta({ description: 'Requests that the plan allows per day.' }),
-  createdAt: instant('When the account was created, UTC.'),
-  closedAt: instant('When it was closed, UTC; null while it is open.').nullable(),
+  createdAt: instant('Time when the account was created, UTC.'),
+  closedAt: instant('Time when the account was closed, UTC; null if it is open.').nullable(),
   note: z
     .string()
     .nullable()
-    .meta({ description: 'Note of operators, which clients cannot read; null without one.' }),
+    .meta({ description: 'Note for operators, which clients cannot read; null if there is none.' }),
   requestsToday: count.optional().meta({
-    description: 'Requests of its keys since 00:00 UTC; only in lists.',
+    description: 'Requests of all keys of the account since 00:00 UTC. Only in lists.',
   }),
-  lastUsedAt: instant('When a key of it made its last request, UTC, to the minute; only in lists.')
+  lastUsedAt: instant('Time of the last request of any key, UTC, to the minute. Only in lists.')
     .nullable()
     .optional(),
 });
@@ -54,7 +54,7 @@ export const ListAccountsQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        'Order of the list: by id, by name, or those first with the most requests today (UTC), or that were used last. ' +
+        'Order of the list: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
         'Defaults to `id`, with the `name` filter to `name`.',
     }),
   cursor: namedCursorParameter,
@@ -62,9 +62,9 @@ export const ListAccountsQuery = z.strictObject({
 
 const name = nameOf('account', 'Seattle shop');
 const perMinute = quotaMember(
-  'Requests per minute. Required with plan `enterprise`, and only there.',
+  'Requests per minute. Required for plan `enterprise`, else not allowed.',
 ).optional();
-const perDay = quotaMember('Requests per day. Required with plan `enterprise`, and only there.').optional();
+const perDay = quotaMember('Requests per day. Required for plan `enterprise`, else not allowed.').optional();
 
 export const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a new account', {
   name,
@@ -85,14 +85,14 @@ const note = requiredString()
   })
   .transform((value) => (value.trim() === '' ? null : value))
   .meta({
-    description: 'Note for operators, of one or several lines. An empty one, or null, removes it.',
+    description: 'Note for operators, with one or several lines. An empty note or null removes it.',
     examples: ['Wants Business from May; answer by Friday.'],
     override: { type: 'string', maxLength: longestNote },
   });
 
 const AccountPatch = bodyShape(
   'AccountPatch',
-  'Changes to an account. Other members are unchanged.',
+  'Changes to an account. Omitted members are unchanged.',
   'a change of an account',
   { name: name.optional(), plan: PlanName.optional(), perMinute, perDay, note: note.nullable().optional() },
 );
@@ -100,10 +100,10 @@ const AccountPatch = bodyShape(
 const Window = z.object({
   limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
   used: count.meta({ description: 'Requests used in the window.' }),
-  resetAt: instant('When the window ends, UTC; null when none is open.').nullable(),
+  resetAt: instant('Time when the window ends, UTC; null if no window is open.').nullable(),
 });
 
-export const AccountLimits = shape('AccountLimits', 'What an account has used of both windows now.', {
+export const AccountLimits = shape('AccountLimits', "The current use of an account's rate limits.", {
   minute: Window,
   day: Window,
 });
@@ -132,7 +132,7 @@ export const accountOperations = rowsOf(
       path: '/accounts',
       summary: 'List accounts',
       description:
-        'Returns a page of accounts by ascending id, or in the order of `sort`, with their use. By `requestsToday` and `lastUsedAt`, a page is of the moment at which it is read: an account whose use changes may move to another page.',
+        'Returns a page of accounts with their use, by ascending id or in the order of `sort`. With `requestsToday` and `lastUsedAt`, the order changes with use, so an account may move to another page between requests.',
       query: ListAccountsQuery,
       paginated: true,
       success: okPage(Accounts, accountTagText, 'The page of accounts.'),
@@ -168,7 +168,7 @@ export const accountOperations = rowsOf(
       ...step,
       path: '/accounts/{accountId}/close',
       summary: 'Close an account',
-      description: 'Disables all keys of the account from the next request on. Nothing is deleted.',
+      description: 'Disables all keys of the account, starting with the next request. Nothing is deleted.',
     },
     reopenAccount: {
       ...step,
@@ -180,9 +180,9 @@ export const accountOperations = rowsOf(
       method: 'GET',
       path: '/accounts/{accountId}/limits',
       summary: "Get an account's rate limits",
-      description: "Returns the account's used quota in both windows. Does not count as a request.",
+      description: "Returns the account's used quota in both windows. This does not count as a request.",
       params,
-      success: okJson(AccountLimits, 'What is used of both windows.'),
+      success: okJson(AccountLimits, 'The use of both windows.'),
     },
     getAccountUsage: {
       method: 'GET',

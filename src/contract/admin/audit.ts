@@ -5,7 +5,7 @@ import { id, since, until } from './values.ts';
 
 export const AuditEntry = shape('AuditEntry', 'A change that an operator made.', {
   id: id('ID of the entry.'),
-  at: instant('When it was done, UTC.'),
+  at: instant('Time of the change, UTC.'),
   actor: z.string().meta({
     description:
       'The actor: `operator:` and a name, `cli:` and the system user, or `console:` and the system user who started the service.',
@@ -17,10 +17,10 @@ export const AuditEntry = shape('AuditEntry', 'A change that an operator made.',
   after: z.unknown().meta({ description: 'The object after the change; null if it no longer exists.' }),
 });
 
-const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, the latest first.');
+const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, latest first.');
 
 const filters = {
-  account: int64Filter('Return only what was done to this account, its keys and its webhooks.'),
+  account: int64Filter('Return only changes of this account, its keys and its webhooks.'),
   since,
   until,
   actor: z.string().max(300).optional().meta({ description: 'Return only changes by this actor.' }),
@@ -42,7 +42,7 @@ const ExportAuditQuery = z.strictObject(filters);
 
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** An audit entry. `before` and `after` are JSON with exact integers. */
+/** An entry of the audit log. `before` and `after` are JSON with exact integers. */
 export interface RecordedEntry extends Omit<AuditEntry, 'before' | 'after'> {
   readonly before: string | null;
   readonly after: string | null;
@@ -66,7 +66,7 @@ export const auditOperations = rowsOf(
       method: 'GET',
       path: '/audit',
       summary: 'List changes by operators',
-      description: 'Returns a page of the audit log, the latest first.',
+      description: 'Returns a page of the audit log, latest first.',
       query: ListAuditQuery,
       paginated: true,
       success: okPage<RecordedEntry>(AuditLog, entryJson, 'The page of entries.'),

@@ -11,13 +11,13 @@ export const defaultLabel = 'manual';
 
 const labelForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 
-const NewBackup = bodyShape('NewBackup', 'A backup to make.', 'a new backup', {
+const NewBackup = bodyShape('NewBackup', 'The backup to make.', 'a new backup', {
   label: z
     .string()
     .regex(labelForm, 'must be 1 to 40 of A-Z a-z 0-9 . _ - and begin with a letter or digit')
     .optional()
     .meta({
-      description: `The purpose of the backup, which becomes part of the file name. Defaults to \`${defaultLabel}\`.`,
+      description: `Purpose of the backup. It becomes part of the file name. Defaults to \`${defaultLabel}\`.`,
       examples: ['before-upgrade'],
     }),
 });
@@ -27,19 +27,19 @@ const DownloadQuery = z.strictObject({ name });
 const counts = z.record(z.string(), count).meta({ description: 'Rows of each table.' });
 
 export const LastVerification = shape('LastVerification', 'The result of a verification.', {
-  at: instant('When the backup was verified, UTC.'),
+  at: instant('Time of the verification, UTC.'),
   isSound: z.boolean().meta({ description: 'Whether the backup was intact.' }),
   message: z.string().nullable().meta({ description: 'The damage; null if the backup was intact.' }),
   counts: counts.nullable(),
 });
 
-export const Backup = shape('Backup', 'A whole copy of the store.', {
+export const Backup = shape('Backup', 'A complete copy of the store.', {
   name,
   label: z.string().nullable().meta({
     description: 'Label of a manual backup, which is never deleted automatically; null for a scheduled one.',
   }),
   bytes: count.meta({ description: 'Size of the file.' }),
-  createdAt: instant('Start time of the backup, UTC. It contains every change acknowledged before.'),
+  createdAt: instant('Start time of the backup, UTC. It contains all changes acknowledged earlier.'),
   lastVerification: LastVerification.nullable().meta({
     description: 'Result of the last verification by the service; null if there was none.',
   }),
@@ -52,7 +52,7 @@ export const BackupState = shape('Backups', 'The backups of the store.', {
     .meta({ description: 'Folder of the backups; null if BACKUP_FOLDER is not set.' }),
   everySeconds: count
     .nullable()
-    .meta({ description: 'Interval of scheduled backups; null if they are made on request only.' }),
+    .meta({ description: 'Interval of scheduled backups; null if backups are made only on request.' }),
   keep: count.meta({ description: 'Number of scheduled backups to keep.' }),
   running: z
     .object({ done: count, total: count })
@@ -64,9 +64,9 @@ export const BackupState = shape('Backups', 'The backups of the store.', {
 
 const NamedBackup = bodyShape('NamedBackup', 'A backup to verify.', 'a backup to verify', { name });
 
-export const Verification = shape('Verification', 'What a sound backup holds.', {
+export const Verification = shape('Verification', 'The contents of an intact backup.', {
   name,
-  createdAt: instant('When the backup was begun, UTC.'),
+  createdAt: instant('Start time of the backup, UTC.'),
   format: count.meta({ description: 'Format of the store in the backup.' }),
   counts,
 });
@@ -96,7 +96,7 @@ export const backupOperations = rowsOf(
       method: 'GET',
       path: '/backups',
       summary: 'List backups',
-      description: 'Returns the backups in BACKUP_FOLDER and the progress of one that is being made.',
+      description: 'Returns the backups in BACKUP_FOLDER and the progress of a running backup.',
       success: okJson(BackupState, 'The backups.'),
     },
     createBackup: {
@@ -105,8 +105,8 @@ export const backupOperations = rowsOf(
       path: '/backups',
       summary: 'Make a backup',
       description:
-        'Writes a complete, consistent copy of an embedded store to BACKUP_FOLDER without interrupting the service, and responds when it is finished.',
-      // It changes nothing in the store.
+        'Writes a complete, consistent copy of an embedded store to BACKUP_FOLDER without interrupting the service. Responds when the backup is finished.',
+      // A backup changes nothing in the store.
       repeatable: false,
       body: { schema: NewBackup, optional: true },
       success: createdJson(Backup, 'The backup was made.'),
@@ -118,7 +118,7 @@ export const backupOperations = rowsOf(
       path: '/backups/download',
       summary: 'Download a backup',
       description:
-        'Returns the file of a backup. Because it contains the whole store, the download is recorded in the audit log.',
+        'Returns the file of a backup. It contains the whole store, so the download is recorded in the audit log.',
       role: 'admin',
       query: DownloadQuery,
       success: file,
@@ -129,11 +129,11 @@ export const backupOperations = rowsOf(
       method: 'POST',
       path: '/backups/verify',
       summary: 'Verify a backup',
-      description: 'Opens a backup, checks all of it, and counts its rows.',
+      description: 'Verifies all data of a backup and counts its rows.',
       role: 'viewer',
       repeatable: false,
       body: { schema: NamedBackup },
-      success: okJson(Verification, 'The backup is sound.'),
+      success: okJson(Verification, 'The backup is intact.'),
       errors: ['backup_not_found', 'backup_damaged', 'backup_failed'],
     },
   },

@@ -8,12 +8,12 @@ export const Ban = shape('Ban', 'A temporary ban of a key.', {
   keyId: id('ID of the banned key.'),
   keyName: z.string().meta({ description: 'Name of the key.' }),
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-  accountId: id('ID of its account.'),
+  accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
-  bannedFrom: instant('When the ban began, UTC.'),
-  bannedUntil: instant('When the ban ends, UTC.'),
+  bannedFrom: instant('Time when the ban began, UTC.'),
+  bannedUntil: instant('Time when the ban ends, UTC.'),
   level: count.meta({
-    description: 'Number of consecutive bans before this one. Each lasts twice as long as the previous one.',
+    description: 'Number of consecutive bans before this ban. Each lasts twice as long as the previous ban.',
   }),
   reason: z.string().meta({ description: 'Reason of the ban.' }),
 });

@@ -3,12 +3,12 @@ import { Category } from '../categories.ts';
 import { okPage, rowsOf } from '../operation.ts';
 import { count, cursorParameter, enumOf, limitParameter, pageShape, shape } from '../values.ts';
 
-const CategoryInUse = shape('CategoryInUse', 'A category that animals belong to.', {
+const CategoryInUse = shape('CategoryInUse', 'A category with animals.', {
   id: Category.shape.id,
-  name: z.string().nullable().meta({ description: 'Its name; null for none.' }),
-  available: count.meta({ description: 'Animals of it that are available.' }),
-  pending: count.meta({ description: 'Animals of it that are pending.' }),
-  sold: count.meta({ description: 'Animals of it that are sold.' }),
+  name: z.string().nullable().meta({ description: 'Name of the category; null if it has no name.' }),
+  available: count.meta({ description: 'Number of available animals in the category.' }),
+  pending: count.meta({ description: 'Number of pending animals in the category.' }),
+  sold: count.meta({ description: 'Number of sold animals in the category.' }),
 });
 
 export type CategoryInUse = z.infer<typeof CategoryInUse>;
@@ -21,7 +21,7 @@ const ListCategoriesInUseQuery = z.strictObject({
   limit: limitParameter('categories'),
   named: enumOf(['true', 'false'])
     .optional()
-    .meta({ description: 'Return only categories that have a name, or that have none.' }),
+    .meta({ description: 'Return only categories with a name, or only categories without a name.' }),
   cursor: cursorParameter,
 });
 
@@ -33,7 +33,7 @@ export const categoryUseOperations = rowsOf(
       path: '/categories/in-use',
       summary: 'List the categories of animals',
       description:
-        'Returns a page of the categories that animals belong to, with or without a name, by ascending id.',
+        'Returns a page of all categories that have animals, with or without a name, by ascending id.',
       query: ListCategoriesInUseQuery,
       paginated: true,
       success: okPage<CategoryInUse>(

@@ -14,7 +14,7 @@ const commonErrors = [
   'service_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Every possible error of an operation: listed by its row, implied by its row, or common to all. */
+/** Returns all possible errors of an operation: errors in its row, implied by its row, or common to all operations. */
 export function adminErrorsOf(operation: Operation): ErrorCode[] {
   const { body, upload, paginated, preconditions, errors: own } = operation;
   return [

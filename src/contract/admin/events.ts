@@ -3,9 +3,9 @@ import { eventOperations } from '../events.ts';
 import { ok, rowsOf } from '../operation.ts';
 import { assignedId, count, instant, int64Hint, shape } from '../values.ts';
 
-const EventMark = shape('EventMark', 'An event, and when its change was made.', {
+const EventMark = shape('EventMark', 'The ID and time of an event.', {
   id: assignedId('ID of the event'),
-  timestamp: instant('When the change was made, UTC.'),
+  timestamp: instant('Time of the change, UTC.'),
 });
 
 const EventLog = shape('EventLog', 'The range of retained events.', {
@@ -15,9 +15,9 @@ const EventLog = shape('EventLog', 'The range of retained events.', {
     description: `The highest assigned id; 0 before the first event. ${int64Hint}`,
     override: { type: 'integer', format: 'int64', minimum: 0, examples: [42] },
   }),
-  oldest: EventMark.nullable().meta({ description: 'The oldest retained event; null without events.' }),
-  newest: EventMark.nullable().meta({ description: 'The newest event; null without events.' }),
-  perHour: count.meta({ description: 'Events per hour: the average since the oldest retained one.' }),
+  oldest: EventMark.nullable().meta({ description: 'The oldest retained event; null if there is none.' }),
+  newest: EventMark.nullable().meta({ description: 'The newest event; null if there is none.' }),
+  perHour: count.meta({ description: 'Average number of events per hour since the oldest retained event.' }),
 });
 
 export type EventLog = z.infer<typeof EventLog>;
@@ -32,7 +32,7 @@ function eventLogJson({ lastId, oldest, newest, ...others }: EventLog): string {
 const { listEvents } = eventOperations;
 
 export const adminEventOperations = {
-  /** Like the clients' feed, but with all types and accounts. */
+  /** Like the public feed, but with the events of all types and accounts. */
   listEvents: {
     ...listEvents,
     description:

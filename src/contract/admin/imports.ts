@@ -14,7 +14,7 @@ const PreviewQuery = z.strictObject({
 });
 
 const ImportQuery = PreviewQuery.extend({
-  fileName: text('Name of the file, for the list of imports.', 'animals.csv').optional(),
+  fileName: text('Name of the file, shown in the list of imports.', 'animals.csv').optional(),
 });
 
 export const maxRejects = 10_000;
@@ -31,7 +31,7 @@ export const ImportReport = shape('ImportReport', 'Report of an import.', {
   added: count.meta({
     description: 'Added animals of the file, including those of an earlier, interrupted import of it.',
   }),
-  rejected: count.meta({ description: 'Rejected lines, including those of an earlier import.' }),
+  rejected: count.meta({ description: 'Rejected lines, including earlier runs of the file.' }),
   rejects: z
     .array(
       z.object({
@@ -41,11 +41,11 @@ export const ImportReport = shape('ImportReport', 'Report of an import.', {
       }),
     )
     .max(maxRejects)
-    .meta({ description: 'The first 10,000 rejected lines, or fewer if they are long.' }),
+    .meta({ description: 'The first 10,000 rejected lines, or fewer if the lines are long.' }),
   rejectsFile: z.string().meta({
     description:
-      'The same lines as a file to mend and import: in the format of the one that was sent, with line and reason in ' +
-      'front of each. Empty without rejects.',
+      'The same lines as a file to correct and import, in the format of the uploaded file, with line and reason in ' +
+      'front of each row. Empty if no lines were rejected.',
   }),
 });
 
@@ -54,25 +54,25 @@ const ImportId = idParameter('ID of the import.');
 export const Import = shape('Import', 'An import of a file.', {
   id: id('ID of the import.'),
   requestId: z.string().meta({ description: '`X-Request-Id` of the request that imports.' }),
-  actor: z.string().meta({ description: 'The operator, as the audit log names them.' }),
-  fileName: z.string().nullable().meta({ description: 'Name of the file; null when it was not sent.' }),
+  actor: z.string().meta({ description: 'The operator, as named in the audit log.' }),
+  fileName: z.string().nullable().meta({ description: 'Name of the file; null if it was not sent.' }),
   format: z.enum(importFormats).meta({ description: 'Format of the file.' }),
   state: z.enum(importStates).meta({
     description:
-      '`receiving` until the file has arrived, then `running`; at the end the outcome, or `failed`.',
+      '`receiving` until the file has arrived, then `running`, and finally the outcome or `failed`.',
   }),
-  startedAt: instant('When the request began, UTC.'),
+  startedAt: instant('Time when the request began, UTC.'),
   endedAt: instant('When the import ended, UTC; null before that.').nullable(),
-  bytes: count.meta({ description: 'Size of the file; while it is received, of what has arrived.' }),
-  bytesRead: count.meta({ description: 'How much of it has been read.' }),
-  added: count.meta({ description: 'Animals added so far, with those of an earlier run of the file.' }),
-  rejected: count.meta({ description: 'Lines rejected so far, counted alike.' }),
-  error: z.string().nullable().meta({ description: 'Why it failed; null unless it did.' }),
+  bytes: count.meta({ description: 'Size of the file. While the file is received, the bytes so far.' }),
+  bytesRead: count.meta({ description: 'Number of bytes processed so far.' }),
+  added: count.meta({ description: 'Animals added so far, including earlier runs of the file.' }),
+  rejected: count.meta({ description: 'Lines rejected so far, including earlier runs of the file.' }),
+  error: z.string().nullable().meta({ description: 'Reason of the failure; null if there is none.' }),
 });
 
 export const Imports = z.array(Import).meta({
   id: 'Imports',
-  description: 'Imports of this instance that are in progress, and the latest that have ended.',
+  description: 'Imports of this instance: imports in progress and the latest finished imports.',
 });
 
 const ImportDetails = Import.extend({
@@ -83,9 +83,7 @@ const ImportDetails = Import.extend({
 }).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
 
 export const ImportPreview = shape('ImportPreview', 'The first rows of a file.', {
-  columns: z
-    .array(z.string())
-    .meta({ description: 'The columns of a CSV file, in their order. Empty for NDJSON.' }),
+  columns: z.array(z.string()).meta({ description: 'The columns of a CSV file in order. Empty for NDJSON.' }),
   rows: z
     .array(
       z.object({
@@ -94,9 +92,9 @@ export const ImportPreview = shape('ImportPreview', 'The first rows of a file.',
         categoryId: z
           .string()
           .nullable()
-          .meta({ description: 'Its category, in decimal digits; null for a rejected line.' }),
+          .meta({ description: 'Category of the animal, in decimal digits; null for a rejected line.' }),
         status: z.string().nullable().meta({ description: 'Its status; null for a rejected line.' }),
-        reason: z.string().nullable().meta({ description: 'Why the line is rejected; null for an animal.' }),
+        reason: z.string().nullable().meta({ description: 'Reason of the rejection; null for an animal.' }),
         text: z.string().nullable().meta({ description: 'The rejected line; null for an animal.' }),
       }),
     )
@@ -118,7 +116,7 @@ export const importOperations = rowsOf(
       path: '/imports',
       summary: 'List imports',
       description:
-        'Returns the imports of files that operators sent to this instance: those in progress and the latest 20 that have ended, ' +
+        'Returns the imports of this instance: all imports in progress and the latest 20 finished imports. The list is kept ' +
         'until the service stops.',
       success: okJson(Imports, 'The imports, latest first.'),
     },
@@ -137,10 +135,10 @@ export const importOperations = rowsOf(
       description:
         'Stops an import of this instance. Added animals remain. Import the same file again to resume.',
       params,
-      // Stopping is idempotent.
+      // Stopping an import twice has no further effect.
       repeatable: false,
       body: noMembers,
-      success: okJson(Import, 'The import. It ends within moments.'),
+      success: okJson(Import, 'The import. It stops shortly after the response.'),
     },
     previewImport: {
       method: 'POST',
@@ -159,8 +157,8 @@ export const importOperations = rowsOf(
       path: '/pets/import',
       summary: 'Import animals',
       description:
-        'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. The same file again resumes where ' +
-        'it stopped, and adds nothing twice. To stop an import, close its connection or call `stopImport`. `listImports` has its ' +
+        'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. Sending the same file again resumes ' +
+        'the import and adds no animal twice. To stop an import, close its connection or call `stopImport`. `listImports` has its ' +
         'progress.',
       // Importing the same file again adds no row twice.
       repeatable: false,

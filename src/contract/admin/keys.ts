@@ -25,46 +25,46 @@ export const Scope = enumOf(scopes).meta({ id: 'Scope', description: 'A permissi
 const Scopes = z
   .array(Scope)
   .min(1, 'must have at least one scope')
-  .max(scopes.length, 'must have each scope once at most');
+  .max(scopes.length, 'must not repeat a scope');
 
 export const Key = shape('Key', 'An API key. The key itself is never shown again.', {
   id: id('ID of the key.'),
-  accountId: id('ID of its account.'),
+  accountId: id('ID of the account.'),
   name: z.string().meta({ description: 'Name of the key.' }),
   lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
   scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
   state: z.enum(keyStates).meta({
     description: 'Status of the key; `unknown` while bans cannot be read.',
   }),
-  createdAt: instant('When the key was made, UTC.'),
-  expiresAt: instant('When it expires, UTC; null if never.').nullable(),
-  revokedAt: instant('When it was revoked, UTC; null while it is not.').nullable(),
-  successorId: id('ID of the key that it was rotated to.').nullable(),
-  lastUsedAt: instant('When it made its last request, UTC, to the minute; null for never.').nullable(),
+  createdAt: instant('Time when the key was created, UTC.'),
+  expiresAt: instant('Time when the key expires, UTC; null if it never expires.').nullable(),
+  revokedAt: instant('Time when the key was revoked, UTC; null if it is not revoked.').nullable(),
+  successorId: id('ID of the key that replaced this key.').nullable(),
+  lastUsedAt: instant('Time of the last request, UTC, to the minute; null if it was never used.').nullable(),
   requestsToday: count.meta({ description: 'Requests since 00:00 UTC.' }),
 });
 
 export const FoundKey = Key.extend({
-  predecessorId: id('ID of the key that was rotated to it.').nullable(),
-}).meta({ id: 'FoundKey', description: 'An API key, with the key that it replaces.' });
+  predecessorId: id('ID of the key that this key replaced.').nullable(),
+}).meta({ id: 'FoundKey', description: 'An API key, with the ID of the key that it replaced.' });
 
 export const Keys = pageShape(Key, 'Keys', 'A page of keys.');
 
-export const BanStatus = shape('BanStatus', 'The bans of a key, and its strikes toward the next one.', {
+export const BanStatus = shape('BanStatus', 'The bans of a key, and its strikes toward the next ban.', {
   strikes: count.meta({
-    description: 'Requests within `withinSeconds` that the key sent after a 429 instead of waiting.',
+    description: 'Number of requests within `withinSeconds` that did not wait for `Retry-After` after a 429.',
   }),
   strikesToBan: count.meta({ description: 'Number of strikes that ban the key.' }),
-  withinSeconds: count.meta({ description: 'Time in which a strike counts, in seconds.' }),
+  withinSeconds: count.meta({ description: 'Number of seconds for which a strike counts.' }),
   bans: count.meta({
-    description: 'Consecutive bans, including a current one; 0 once they no longer lengthen the next.',
+    description: 'Consecutive bans, including an active ban; 0 when they no longer lengthen the next ban.',
   }),
-  lastBan: shape('LastBan', 'A ban that has ended, or not yet.', {
-    from: instant('When it began, UTC.'),
-    until: instant('When it ends or ended, UTC.'),
+  lastBan: shape('LastBan', 'A past or active ban.', {
+    from: instant('Time when the ban began, UTC.'),
+    until: instant('Time when the ban ends or ended, UTC.'),
   })
     .nullable()
-    .meta({ description: 'The last of these bans; null if there is none.' }),
+    .meta({ description: 'The latest ban; null if there is none.' }),
   nextBanSeconds: count.meta({ description: 'Length of the next ban, in seconds.' }),
 });
 
@@ -83,14 +83,14 @@ const scopesMember = Scopes.meta({ description: 'Scopes of the key.' });
 export const NewKey = bodyShape('NewKey', 'A key to issue.', 'a new key', {
   name: nameOf('key', 'website'),
   scopes: scopesMember.optional(),
-  expiresAt: instantInput('When the key expires. Defaults to never.').optional(),
+  expiresAt: instantInput('Time when the key expires. Defaults to never.').optional(),
 });
 
-const KeyPatch = bodyShape('KeyPatch', 'What to change about a key.', 'a change of a key', {
+const KeyPatch = bodyShape('KeyPatch', 'Changes to a key.', 'a change of a key', {
   scopes: scopesMember.optional(),
 });
 
-export const Rotation = bodyShape('Rotation', 'How a key is replaced.', 'a rotation', {
+export const Rotation = bodyShape('Rotation', 'Options for the rotation of a key.', 'a rotation', {
   graceSeconds: z
     .bigint({ error: 'must be a whole number' })
     .refine((value) => value >= 0n && value <= 31_536_000n, { message: 'must be from 0 to 31536000' })
@@ -104,10 +104,10 @@ export const Rotation = bodyShape('Rotation', 'How a key is replaced.', 'a rotat
 
 export const IssuedKey = shape('IssuedKey', 'A new key.', {
   id: id('ID of the key.'),
-  accountId: id('ID of its account.'),
-  key: z.string().meta({ description: 'The key. It is shown only once.' }),
+  accountId: id('ID of the account.'),
+  key: z.string().meta({ description: 'The key. Shown only once.' }),
   scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
-  expiresAt: instant('When it expires, UTC; null if never.').nullable(),
+  expiresAt: instant('Time when the key expires, UTC; null if it never expires.').nullable(),
 });
 
 export const KeyId = idParameter('ID of the key.');
@@ -115,7 +115,7 @@ export const KeyId = idParameter('ID of the key.');
 export type FoundKey = z.infer<typeof FoundKey>;
 export type Key = z.infer<typeof Key>;
 
-/** Source of a key's entity tag: all members that a change can depend on, but not the use of the key. */
+/** Text from which a key's entity tag is computed: all members except the use of the key. */
 export function keyTagText({
   id,
   name,
@@ -139,7 +139,7 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys',
       summary: 'List keys',
-      description: 'Returns a page of keys by ascending id or, with `order=desc`, the newest first.',
+      description: 'Returns a page of keys by ascending id or, with `order=desc`, newest first.',
       query: ListKeysQuery,
       paginated: true,
       success: okPage(Keys, (key: Key) => JSON.stringify(key), 'The page of keys.'),
@@ -148,10 +148,10 @@ export const keyOperations = rowsOf(
       method: 'POST',
       path: '/accounts/{accountId}/keys',
       summary: 'Issue a key',
-      description: 'Creates a key for the account. It is shown only in this response.',
+      description: 'Creates a key for the account. The key is shown only in this response.',
       params: { accountId: { schema: AccountId, otherwise: 'account_not_found' } },
       body: { schema: NewKey },
-      success: issued('The key was made.'),
+      success: issued('The key was created.'),
     },
     getKey: {
       method: 'GET',
@@ -165,7 +165,7 @@ export const keyOperations = rowsOf(
       method: 'PATCH',
       path: '/keys/{keyId}',
       summary: 'Change the scopes of a key',
-      description: 'Sets the scopes of a key. Takes effect with its next request.',
+      description: 'Sets the scopes of a key. The change applies to its next request.',
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
@@ -178,14 +178,14 @@ export const keyOperations = rowsOf(
       description: 'Creates a new key with the same scopes. The old key stays active for a grace period.',
       params,
       body: { schema: Rotation, optional: true },
-      success: issued('The new key was made.'),
+      success: issued('The new key was created.'),
       errors: ['key_ended'],
     },
     revokeKey: {
       method: 'POST',
       path: '/keys/{keyId}/revoke',
       summary: 'Revoke a key',
-      description: 'Permanently disables a key, from its next request on.',
+      description: 'Permanently disables a key, starting with its next request.',
       params,
       body: noMembers,
       success: okJson(Key, 'The key after the change.'),
@@ -195,7 +195,7 @@ export const keyOperations = rowsOf(
       path: '/keys/{keyId}/ban-status',
       summary: 'Get the ban status of a key',
       description:
-        'Returns the strikes of the key and its bans. A key is banned for strikes, which are requests sent after 429 instead of waiting for `Retry-After`.',
+        'Returns the strikes and bans of the key. A strike is a request that was sent after 429 without waiting for `Retry-After`. Too many strikes ban the key.',
       params,
       success: okJson(BanStatus, 'The strikes and bans.'),
     },
@@ -215,7 +215,7 @@ export const keyOperations = rowsOf(
       tag: usageTag,
       summary: 'Get the requests of a key by operation',
       description:
-        'Returns how many requests the key made to each operation, by day (UTC), of the last 30 days unless `since` says otherwise. Days are kept for 35.',
+        'Returns the number of requests of the key to each operation by day (UTC). `since` defaults to 30 days ago. Days are kept for 35 days.',
       params,
       query: z.strictObject({ since, until }),
       success: okJson(KeyOperationUsages, 'The requests, oldest first.'),

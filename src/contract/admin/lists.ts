@@ -1,4 +1,4 @@
-/** Filters and orders that only the lists of operators have, and totals. */
+/** Filters and orders that only lists of the admin API have, and totals. */
 import * as z from 'zod';
 import { orderStatuses } from '../../domain/order-status.ts';
 import { okJson, rowsOf } from '../operation.ts';
@@ -6,34 +6,34 @@ import { sharedOperations } from '../operations.ts';
 import { count, enumOf, shape } from '../values.ts';
 import { since, until } from './values.ts';
 
-/** Closed accounts, and orders of a status, are counted up to this number. */
+/** Maximum count of closed accounts and of orders in a status. */
 export const maxCounted = 10_000;
 
 export const direction = enumOf(['asc', 'desc'])
   .optional()
-  .meta({ description: 'Whether ids ascend or descend, the newest first. Defaults to `asc`.' });
+  .meta({ description: 'Order by ascending or descending id. `desc` is newest first. Defaults to `asc`.' });
 
-/** Removed for clients, but kept for operators, because its entity tag is needed to change a single animal. */
+/** Removed from the public API. Operators still need it for the entity tag of a single animal. */
 const { deprecation: _, ...getPet } = {
   ...sharedOperations.getPet,
-  description: 'Returns one animal, with the `ETag` that a change of it can depend on.',
+  description: 'Returns one animal. Its `ETag` can be used for conditional changes.',
 };
 
 const { listPets, listOrders } = sharedOperations;
 
-/** The rows of clients that are others for operators. */
+/** Rows of the public API that differ in the admin API. */
 export const ownShopOperations = {
   getPet,
   listPets: {
     ...listPets,
-    description: 'Returns a page of animals by ascending id or, with `order=desc`, the newest first.',
+    description: 'Returns a page of animals by ascending id or, with `order=desc`, newest first.',
     query: listPets.query.extend({ order: direction }),
   },
   listOrders: {
     ...listOrders,
     description:
-      'Returns a page of orders by ascending id or, with `order=desc`, the newest first. `since` and `until` filter by ' +
-      'when they were placed. Ids ascend with that time, as far as the clocks of all instances agree.',
+      'Returns a page of orders by ascending id or, with `order=desc`, newest first. `since` and `until` filter by ' +
+      'the time when they were placed. Ids ascend with this time if the clocks of all instances agree.',
     query: listOrders.query.extend({ order: direction, since, until }),
   },
 } as const;
@@ -41,30 +41,30 @@ export const ownShopOperations = {
 const counted = (what: string) =>
   count.meta({ description: `${what}, counted up to ${maxCounted.toLocaleString('en')}.` });
 
-export const Totals = shape('Totals', 'How many objects there are.', {
-  accounts: count.meta({ description: 'Accounts, open and closed.' }),
+export const Totals = shape('Totals', 'The number of objects.', {
+  accounts: count.meta({ description: 'Number of accounts, open and closed.' }),
   closedAccounts: counted('Closed accounts'),
-  keys: count.meta({ description: 'Keys in any state.' }),
-  orders: count.meta({ description: 'Orders of all statuses.' }),
+  keys: count.meta({ description: 'Number of keys in any state.' }),
+  orders: count.meta({ description: 'Number of orders in any status.' }),
   ordersByStatus: z
     .object(
       Object.fromEntries(
         orderStatuses.map((status) => [status, counted(`Orders that are \`${status}\``)]),
       ) as Record<(typeof orderStatuses)[number], typeof count>,
     )
-    .meta({ description: 'Orders of each status.' }),
+    .meta({ description: 'Number of orders in each status.' }),
 });
 
 export type Totals = z.infer<typeof Totals>;
 
 export const totalsOperations = rowsOf(
-  { tag: { name: 'Store', description: 'What is stored.' } },
+  { tag: { name: 'Store', description: 'Contents of the store.' } },
   {
     getTotals: {
       method: 'GET',
       path: '/totals',
       summary: 'Count accounts, keys and orders',
-      description: 'Returns how many there are. For animals, see `GET /inventory`.',
+      description: 'Returns the number of accounts, keys and orders. For animals, see `GET /inventory`.',
       success: okJson(Totals, 'The numbers.'),
     },
   },

@@ -1,7 +1,4 @@
-/**
- * The operations of operators as data, from which the admin API, its document, the console and the tests are
- * derived.
- */
+/** Operations of the admin API as data. The API, its document, the console and tests are derived from them. */
 
 import type { Role } from '../../domain/role.ts';
 import { type InputOfRow, isRead, type Operation, type UploadOfRow } from '../operation.ts';
@@ -24,7 +21,7 @@ import { accountWebhookOperations } from './webhooks.ts';
 
 export const adminBasePath = '/admin/v1';
 
-/** Shared with clients: operators have no quota, and their changes are recorded in the audit log. */
+/** Converts rows of the public API. Operators have no quota, and the audit log records their changes. */
 export const shopOperations = { ...sharedOperations, ...ownShopOperations } as const;
 
 export const adminOperations = {
@@ -57,7 +54,7 @@ export const allAdminOperations: readonly (Operation & { readonly operationId: A
 export type AdminInputOf<Id extends AdminOperationId> = InputOfRow<AdminOperations[Id]> &
   UploadOfRow<AdminOperations[Id]>;
 
-/** The required role; undefined if no sign-in is needed. */
+/** Returns the required role, or undefined if the operation requires no sign-in. */
 export function roleOf(operation: Operation): Role | undefined {
   const { role = isRead(operation) ? 'viewer' : 'admin' } = operation;
   return role === 'anybody' ? undefined : role;

@@ -9,13 +9,13 @@ export const Role = enumOf(roles).meta({
   description: 'A viewer has read-only access. An admin can also make changes.',
 });
 
-export const Operator = shape('Operator', 'A person or program that runs the service.', {
+export const Operator = shape('Operator', 'A person or program that manages the service.', {
   id: id('ID of the operator.'),
   name: z.string().meta({ description: 'Name of the operator.' }),
   role: Role,
   lastFour: z.string().meta({ description: 'The last four characters of the token.' }),
-  createdAt: instant('When the operator was added, UTC.'),
-  revokedAt: instant('When the token was revoked, UTC; null while it is valid.').nullable(),
+  createdAt: instant('Time when the operator was added, UTC.'),
+  revokedAt: instant('Time when the token was revoked, UTC; null if it is valid.').nullable(),
 });
 
 export const Operators = z.array(Operator).meta({ id: 'Operators', description: 'All operators.' });
@@ -26,8 +26,8 @@ export const NewOperator = bodyShape('NewOperator', 'An operator to add.', 'a ne
 });
 
 export const IssuedToken = Operator.extend({
-  token: z.string().meta({ description: 'The token. It is shown only once.' }),
-}).meta({ id: 'IssuedToken', description: 'An operator with its new token.' });
+  token: z.string().meta({ description: 'The token. Shown only once.' }),
+}).meta({ id: 'IssuedToken', description: 'An operator with the new token.' });
 
 const OperatorId = idParameter('ID of the operator.');
 
@@ -37,7 +37,7 @@ export type IssuedToken = z.infer<typeof IssuedToken>;
 const params = { operatorId: { schema: OperatorId, otherwise: 'operator_not_found' } } as const;
 
 export const operatorOperations = rowsOf(
-  { tag: { name: 'Operators', description: 'Operators of the service, and their tokens.' } },
+  { tag: { name: 'Operators', description: 'Operators of the service and their tokens.' } },
   {
     listOperators: {
       method: 'GET',
@@ -62,7 +62,7 @@ export const operatorOperations = rowsOf(
       description: 'Creates a new token. The old token and all sessions of the operator end immediately.',
       params,
       body: noMembers,
-      success: okJson(IssuedToken, 'The operator with its new token.'),
+      success: okJson(IssuedToken, 'The operator with the new token.'),
       errors: ['operator_revoked'],
     },
     revokeOperator: {

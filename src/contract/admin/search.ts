@@ -14,10 +14,10 @@ export const searchedKinds = [
   'request',
 ] as const;
 
-/** Results of each kind at most. */
+/** Maximum number of results of each kind. */
 export const maxPerKind = 5;
 
-/** Animals whose names are searched. */
+/** Number of newest animals that are searched by name. */
 export const namedAnimals = 10_000;
 
 const matches = ['id', 'name', 'lastFour', 'reference', 'requestId'] as const;
@@ -28,7 +28,7 @@ const SearchQuery = z.strictObject({
     .refine((text) => text.trim() !== '', 'must not be blank')
     .meta({
       description:
-        'An id, as `7` or, of one kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`), `key:7`; a part of a name, in upper or lower case; the last four characters of a key; ' +
+        'An id such as `7`; an id of one kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`) such as `key:7`; a part of a name, ignoring case; the last four characters of a key; ' +
         'the beginning of the reference of an order, as it was written; or the request id of an import or a recent failed request.',
       examples: ['seattle'],
     }),
@@ -40,33 +40,33 @@ const Found = shape('Found', 'An object that a search found.', {
     .bigint()
     .nullable()
     .meta({
-      description: `Its ID; of a failed request, that of its key, or null without a valid key. ${int64Hint}`,
+      description: `ID of the object. For a failed request, ID of its key, or null without a valid key. ${int64Hint}`,
       override: { type: ['integer', 'null'], format: 'int64', examples: [1] },
     }),
   name: z.string().nullable().meta({
     description:
-      'Its name, the reference of an order, the description of a webhook, the file of an import, or the request id; null for none.',
+      'Name of the object, reference of an order, description of a webhook, file of an import, or request id; null if there is none.',
   }),
   state: z.string().nullable().meta({
     description:
-      'Its state or status, as its own list names it, or the error code of a request; null for a kind without one.',
+      'State or status of the object, as in its list, or error code of a request; null for kinds without a state.',
   }),
   lastFour: z.string().nullable().meta({
-    description: 'The last four characters of a key or of the token of an operator; else null.',
+    description: "Last four characters of a key or an operator's token; null for other kinds.",
   }),
   accountId: z
     .int()
     .min(1)
     .nullable()
     .meta({
-      description: 'ID of the account of a key, a webhook or a request; else null.',
+      description: 'ID of the account of a key, a webhook or a request; null for other kinds.',
       override: { type: ['integer', 'null'], format: 'int64', minimum: 1 },
     }),
-  matched: enumOf(matches).meta({ description: 'What of it the text is, or is in.' }),
+  matched: enumOf(matches).meta({ description: 'The member that matches the text.' }),
 });
 
-export const SearchResults = shape('SearchResults', 'What a search found.', {
-  results: z.array(Found).meta({ description: `The objects by kind, at most ${maxPerKind} of each.` }),
+export const SearchResults = shape('SearchResults', 'Results of a search.', {
+  results: z.array(Found).meta({ description: `Objects by kind, at most ${maxPerKind} of each kind.` }),
 });
 
 export type Found = z.infer<typeof Found>;
@@ -80,7 +80,7 @@ function searchJson({ results }: SearchResults): string {
 }
 
 export const searchOperations = rowsOf(
-  { tag: { name: 'Search', description: 'One search for everything that has an id or a name.' } },
+  { tag: { name: 'Search', description: 'Search by id or name.' } },
   {
     search: {
       method: 'GET',
@@ -88,9 +88,9 @@ export const searchOperations = rowsOf(
       summary: 'Find objects by id, name or reference',
       description:
         `Returns at most ${maxPerKind} objects of each kind. Animals are found by id, and by name among the newest ` +
-        `${namedAnimals.toLocaleString('en')}; all others by id and name. The imports and the recent failed requests of this instance are found by their request id.`,
+        `${namedAnimals.toLocaleString('en')}; other objects by id and name. Imports and recent failed requests of this instance are found by request id.`,
       query: SearchQuery,
-      success: ok<SearchResults>(SearchResults, searchJson, 'What was found.'),
+      success: ok<SearchResults>(SearchResults, searchJson, 'The results.'),
     },
   },
 );

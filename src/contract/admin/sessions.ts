@@ -27,18 +27,18 @@ export const Session = shape('Session', 'A session of the console.', {
 export const NewSession = Session.extend({
   secret: z.string().meta({
     description:
-      'Send it as `X-Session-Secret` with every request that the cookie authenticates. It is shown only in this response.',
+      'Secret of the session. Send it as `X-Session-Secret` with every request that uses the cookie. Shown only in this response.',
   }),
 }).meta({ id: 'NewSession', description: 'A new session.' });
 
 const SessionId = idParameter('ID of the session.');
 
-export const OwnSession = shape('OwnSession', 'A session of the operator who makes the request.', {
+export const OwnSession = shape('OwnSession', 'A session of the signed-in operator.', {
   id: id('ID of the session.'),
-  startedAt: instant('When it began, UTC.'),
-  usedAt: instant('When it was last used, UTC, to the minute.'),
-  expiresAt: instant('When it ends at the latest, UTC.'),
-  isCurrent: z.boolean().meta({ description: 'Whether the request was made with it.' }),
+  startedAt: instant('Time when the session began, UTC.'),
+  usedAt: instant('Time when the session was last used, UTC, to the minute.'),
+  expiresAt: instant('Latest end of the session, UTC.'),
+  isCurrent: z.boolean().meta({ description: 'Whether this session sent the request.' }),
 });
 
 export type OwnSession = z.infer<typeof OwnSession>;
@@ -60,22 +60,21 @@ export const sessionOperations = rowsOf(
       role: 'anybody',
       repeatable: false,
       body: { schema: SignIn, maxBytes: maxSignInBytes },
-      success: createdJson(NewSession, 'The session: a cookie, and a secret to send with it.'),
+      success: createdJson(NewSession, 'The session: a cookie, and a secret to send with the cookie.'),
       errors: ['sign_in_failed', 'too_many_sign_ins'],
     },
     getSession: {
       method: 'GET',
       path: '/session',
       summary: 'Get the signed-in operator',
-      description: 'Returns the operator of this request.',
+      description: 'Returns the operator who sent the request.',
       success: okJson(Session, 'The signed-in operator.'),
     },
     listSessions: {
       method: 'GET',
       path: '/sessions',
       summary: 'List your own sessions',
-      description:
-        'Returns the sessions of the operator who makes the request that have not ended, those used last first.',
+      description: 'Returns the active sessions of the signed-in operator, last used first.',
       success: okJson(
         z.array(OwnSession).meta({ id: 'OwnSessions', description: 'Sessions of one operator.' }),
         'The sessions.',
@@ -85,7 +84,7 @@ export const sessionOperations = rowsOf(
       method: 'DELETE',
       path: '/sessions/{sessionId}',
       summary: 'End one of your own sessions',
-      description: 'Ends a session of the operator who makes the request, from its next request on.',
+      description: 'Ends a session of the signed-in operator, starting with its next request.',
       role: 'viewer',
       params: { sessionId: { schema: SessionId, otherwise: 'session_not_found' } },
       success: noContent('The session has ended.'),
@@ -94,7 +93,7 @@ export const sessionOperations = rowsOf(
       method: 'DELETE',
       path: '/session',
       summary: 'Sign out',
-      description: 'Ends the session of the cookie.',
+      description: 'Ends the session that the cookie identifies.',
       role: 'viewer',
       success: noContent('The session has ended.'),
     },

@@ -4,8 +4,8 @@ import { bodyShape, count, enumOf, instant, shape } from '../values.ts';
 
 const microseconds = z.number().min(0).nullable();
 
-export const TrafficSecond = shape('TrafficSecond', 'What was answered in a second.', {
-  at: instant('When the second begins, UTC.'),
+export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', {
+  at: instant('Start of the second, UTC.'),
   ok: count,
   refused: count,
   limited: count,
@@ -19,8 +19,8 @@ export const TrafficSecond = shape('TrafficSecond', 'What was answered in a seco
   }),
 });
 
-export const Concern = shape('Concern', 'Something that needs an operator.', {
-  what: z.string().meta({ description: 'The problem, in a sentence.' }),
+export const Concern = shape('Concern', 'A problem that requires an operator.', {
+  what: z.string().meta({ description: 'Description of the problem in one sentence.' }),
   remedy: z.string().meta({ description: 'The remedy.' }),
 });
 
@@ -38,27 +38,27 @@ const settingSources = ['default', 'environment', 'changed'] as const;
 
 export const Setting = shape('Setting', 'A setting of the service.', {
   name: z.string(),
-  value: z.string().meta({ description: 'The value; passwords are masked.' }),
+  value: z.string().meta({ description: 'Value of the setting. Passwords are masked.' }),
   source: z.enum(settingSources).meta({ description: 'Source of the value.' }),
   about: z.string().meta({ description: 'Meaning of the setting.' }),
 });
 
 export const Instance = shape('Instance', 'A process of the service, with its workers.', {
   name: z.string().meta({ description: 'Name of the instance.' }),
-  version: z.string().meta({ description: 'Version of the service that it runs.' }),
-  startedAt: instant('When it started, UTC.'),
-  seenAt: instant('When it last gave a sign of life, UTC.'),
+  version: z.string().meta({ description: 'Version of the service.' }),
+  startedAt: instant('Time when the instance started, UTC.'),
+  seenAt: instant('Time of the last heartbeat, UTC.'),
 });
 
 const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-export const System = shape('System', 'What runs, on what, and how it is set.', {
+export const System = shape('System', 'Versions, instances and settings of the service.', {
   version: z.string().meta({ description: 'Version of the service.' }),
   runtime: z.string().meta({ description: 'Version of the runtime.' }),
   apiUrl: z
     .string()
-    .meta({ description: 'Where clients reach the service (`PUBLIC_URL`, or where this instance listens).' }),
-  startedAt: instant('When this instance started, UTC.'),
+    .meta({ description: 'URL of the service for clients (`PUBLIC_URL`, or the address of this instance).' }),
+  startedAt: instant('Time when this instance started, UTC.'),
   workers: count.meta({ description: 'Processes that serve requests.' }),
   memoryBytes: count.meta({ description: 'Memory of these processes.' }),
   troubles: z.array(z.string()).meta({ description: 'Current failures.' }),
@@ -72,15 +72,15 @@ export const System = shape('System', 'What runs, on what, and how it is set.', 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
 
-export const Logging = shape('Logging', 'What this instance writes to its log.', {
+export const Logging = shape('Logging', 'Log settings of this instance.', {
   level: z.enum(logLevels).meta({ description: 'Lines below this level are not written.' }),
   requests: z.enum(loggedRequests).meta({ description: 'Requests to log.' }),
 });
 
 export const LoggingPatch = bodyShape(
   'LoggingPatch',
-  'What to change about the log.',
-  'a change of the log',
+  'Changes to the log settings.',
+  'a change of the log settings',
   {
     level: enumOf(logLevels).optional(),
     requests: enumOf(loggedRequests).optional(),
@@ -120,7 +120,7 @@ export const systemOperations = rowsOf(
       summary: 'Get versions, instances and settings',
       description:
         'Returns versions, the store as this instance sees it, all instances, and the settings with their source.',
-      success: okJson(System, 'What runs and how it is set.'),
+      success: okJson(System, 'The versions, instances and settings.'),
     },
     getLogging: {
       ...common,
@@ -137,7 +137,7 @@ export const systemOperations = rowsOf(
       summary: 'Change the log settings',
       description: 'Changes the log settings of this instance until it restarts.',
       body: { schema: LoggingPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
-      success: okJson(Logging, 'What is logged from now on.'),
+      success: okJson(Logging, 'The new log settings.'),
     },
   },
 );

@@ -17,10 +17,10 @@ export const UsageQuery = z.strictObject({
   until,
   resolution: enumOf(resolutions)
     .default('hour')
-    .meta({ description: 'Hours are kept for 7 days, days for 400.' }),
+    .meta({ description: 'Hours are kept for 7 days, days for 400 days.' }),
 });
 
-export const UsagePeriod = Outcomes.extend({ from: instant('When the hour or day begins, UTC.') });
+export const UsagePeriod = Outcomes.extend({ from: instant('Start of the hour or day, UTC.') });
 
 export const UsageSeries = z.array(UsagePeriod).meta({
   id: 'UsageSeries',
@@ -30,7 +30,7 @@ export const UsageSeries = z.array(UsagePeriod).meta({
 const MinutesQuery = z.strictObject({ since, until });
 
 export const MinuteUsage = shape('MinuteUsage', 'The requests of an operation in a minute.', {
-  minute: instant('When the minute begins, UTC.'),
+  minute: instant('Start of the minute, UTC.'),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   codes: z.record(z.string(), count).meta({
     description: 'Requests by outcome: `ok`, or the error code.',
@@ -52,7 +52,7 @@ const microseconds = (share: string) =>
     .meta({ description: `Latency that ${share} of the requests did not exceed, in microseconds.` });
 
 export const TrafficStep = Outcomes.extend({
-  from: instant('When the step begins, UTC.'),
+  from: instant('Start of the step, UTC.'),
   p50: microseconds('half'),
   p95: microseconds('95 %'),
   p99: microseconds('99 %'),
@@ -68,12 +68,12 @@ const HistoryQuery = z.strictObject({
   until,
   step: enumOf(usageSteps).default('1m').meta({
     description:
-      'Length of a step. Steps of minutes are kept for 2 days, those of hours and days for 35. They begin at multiples of their length, UTC.',
+      'Length of a step. Steps of minutes are kept for 2 days, steps of hours and days for 35 days. A step begins at a multiple of its length, UTC.',
   }),
 });
 
 export const OperationUsage = shape('OperationUsage', 'The requests of an operation.', {
-  operation: z.string().meta({ description: 'The operation, or `none` for requests of none.' }),
+  operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
   codes: z.record(z.string(), count).meta({
     description: 'Requests by outcome: `ok`, or the error code.',
     examples: [{ ok: 120, invalid_body: 2 }],
@@ -88,8 +88,8 @@ export const KeyOperationUsage = shape(
   'KeyOperationUsage',
   'The requests of a key to an operation in a day.',
   {
-    from: instant('When the day begins, UTC.'),
-    operation: z.string().meta({ description: 'The operation, or `none` for requests of none.' }),
+    from: instant('Start of the day, UTC.'),
+    operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
     requests: count.meta({ description: 'Requests with any outcome.' }),
   },
 );
@@ -109,10 +109,10 @@ const FailedRequestsQuery = z.strictObject({
   limit: limitParameter('requests'),
 });
 
-export const FailedRequest = shape('FailedRequest', 'A request that was not answered with 2xx or 304.', {
-  at: instant('When it was answered, UTC.'),
+export const FailedRequest = shape('FailedRequest', 'A request with a response other than 2xx or 304.', {
+  at: instant('Time of the response, UTC.'),
   requestId: z.string().meta({ description: 'Its `X-Request-Id`.' }),
-  operation: z.string().meta({ description: 'The operation, or `none` for a request of none.' }),
+  operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   status: z.int().meta({ description: 'Status of the response.' }),
   code: z.string().meta({ description: 'Error code of the response.' }),
   keyId: id('ID of the key; null without a valid key.').nullable(),
@@ -148,7 +148,7 @@ export type FailedRequest = z.infer<typeof FailedRequest>;
 export type MinuteUsage = z.infer<typeof MinuteUsage>;
 export type KeyUsage = z.infer<typeof KeyUsage>;
 
-export const usageTag = { name: 'Usage', description: 'Numbers of requests.' } as const;
+export const usageTag = { name: 'Usage', description: 'Requests by key, operation and time.' } as const;
 
 const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], errors: [] } as const;
 
@@ -161,7 +161,7 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/minutes',
       summary: 'List requests by minute',
-      description: `Returns the requests of each operation by minute and outcome, since the last hour or \`since\`. Minutes are kept for 2 days. At most the last 6 hours are returned. ${delay}`,
+      description: `Returns the requests of each operation by minute and outcome. \`since\` defaults to one hour ago. Minutes are kept for 2 days. At most the last 6 hours are returned. ${delay}`,
       query: MinutesQuery,
       success: okJson(Minutes, 'The requests, oldest first.'),
     },
@@ -177,16 +177,16 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/operations',
       summary: 'List requests by operation',
-      description: `Returns the requests of each operation by outcome, of the last hour unless \`since\` says otherwise. Up to 6 hours are summed by whole minutes of the last 2 days, longer times by whole hours of the last 35 days. ${delay}`,
+      description: `Returns the requests of each operation by outcome. \`since\` defaults to one hour ago. Periods of up to 6 hours are summed by whole minutes of the last 2 days, longer periods by whole hours of the last 35 days. ${delay}`,
       query: MinutesQuery,
-      success: okJson(OperationUsages, 'The requests, those of the most used operation first.'),
+      success: okJson(OperationUsages, 'The requests, most used operation first.'),
     },
     listFailedRequests: {
       ...common,
       path: '/usage/failed-requests',
       summary: 'List recent failed requests',
       description:
-        'Returns the latest failed requests of this instance since its start. They are kept in memory: in each process the last 25 of each of the 400 keys that failed last, and the last 25 without a valid key.',
+        'Returns the latest failed requests of this instance since its start. Each process keeps the last 25 failed requests of each of the 400 keys with the latest failures, and the last 25 without a valid key.',
       query: FailedRequestsQuery,
       success: okJson(FailedRequestList, 'The requests, newest first.'),
     },
@@ -196,7 +196,7 @@ export const usageOperations = rowsOf(
       summary: 'List the keys with the most requests',
       description: `Returns the keys with the most requests, today (UTC) or from \`since\`. Only whole days are counted, at most 31. ${delay}`,
       query: TopCallersQuery,
-      success: okJson(TopCallers, 'The keys, those with the most requests first.'),
+      success: okJson(TopCallers, 'The keys, most requests first.'),
     },
     listDeprecatedCallers: {
       ...common,
@@ -204,7 +204,7 @@ export const usageOperations = rowsOf(
       summary: 'List callers of deprecated operations',
       description: `Returns the keys that called a deprecated operation, in the last 30 days or from \`since\`. Only whole days are counted, at most 31. ${delay}`,
       query: TopCallersQuery,
-      success: okJson(TopCallers, 'The keys, those with the most such requests first.'),
+      success: okJson(TopCallers, 'The keys, most deprecated requests first.'),
     },
   },
 );

@@ -43,11 +43,11 @@ export const instantInput = (description: string) =>
       examples: ['2026-11-22T09:30:00Z'],
     });
 
-/** Whether a query has an end before its beginning, and so cannot have results. */
+/** Whether a query's `until` is before its `since`, so that it cannot have results. */
 export function isReversed(query: unknown): boolean {
   const { since, until } = (query ?? {}) as { readonly since?: unknown; readonly until?: unknown };
   return typeof since === 'number' && typeof until === 'number' && until < since;
 }
 
-export const since = instantInput('Only what happened at this instant or later.').optional();
-export const until = instantInput('Only what happened before this instant.').optional();
+export const since = instantInput('Return only items at this time or later.').optional();
+export const until = instantInput('Return only items before this time.').optional();

@@ -27,11 +27,11 @@ import { id } from './values.ts';
 export const AccountWebhook = shape('AccountWebhook', 'A webhook with its account. Secrets are not shown.', {
   ...webhookMembers,
   id: id('ID of the webhook.'),
-  accountId: id('ID of its account.'),
+  accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
 });
 
-/** A webhook for operators. */
+/** A webhook as operators see it. */
 export interface AccountWebhook extends Webhook {
   readonly accountId: number;
   readonly accountName: string;
@@ -55,8 +55,8 @@ const ListWebhooksQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-const Disabling = bodyShape('Disabling', 'Why a webhook is disabled.', 'a reason', {
-  reason: text('Why the webhook is disabled. The account sees it.', 'The receiver is overloaded.'),
+const Disabling = bodyShape('Disabling', 'The reason for disabling a webhook.', 'a reason', {
+  reason: text('Reason for disabling the webhook. The account can read it.', 'The receiver is overloaded.'),
 });
 
 const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;
@@ -64,7 +64,7 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 const one = (description: string) => ok(AccountWebhook, accountWebhookJson, description);
 
 export const accountWebhookOperations = rowsOf(
-  { tag: { name: 'Webhooks', description: 'URLs at which accounts receive events.' } },
+  { tag: { name: 'Webhooks', description: 'URLs where accounts receive events.' } },
   {
     listAccountWebhooks: {
       method: 'GET',
@@ -88,8 +88,8 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries',
       summary: 'List the deliveries of a webhook',
       description:
-        'Returns a page of deliveries with their attempts, the newest first. They are kept for 7 days after they ended. Only ' +
-        "the account sees receivers' responses.",
+        'Returns a page of deliveries with their attempts, newest first. They are kept for 7 days after they ended. Only ' +
+        "the account can read receivers' responses.",
       params,
       query: ListDeliveriesQuery,
       paginated: true,
@@ -100,7 +100,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/disable',
       summary: 'Disable a webhook',
       description:
-        'Stops sending events to a webhook. The account sees the reason, gets the event `webhook.disabled`, and can enable the ' +
+        'Stops sending events to a webhook. The account can read the reason, gets the event `webhook.disabled`, and can enable the ' +
         'webhook again.',
       params,
       body: { schema: Disabling },
@@ -111,7 +111,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/enable',
       summary: 'Enable a webhook',
       description:
-        'Sends events to a disabled webhook again, and removes the reason. Events that occurred while it was disabled are not sent.',
+        'Sends events to a disabled webhook again, and removes the reason. Events from the time when it was disabled are not sent.',
       params,
       body: noMembers,
       success: one('The webhook after the change.'),
@@ -121,8 +121,8 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/test',
       summary: 'Send a test event',
       description:
-        'Sends the event `webhook.test` once, now, and returns the outcome without the response, which only the account sees. ' +
-        'Disabled webhooks can be tested as well.',
+        'Sends the event `webhook.test` once and returns the outcome without the response, which only the account can read. ' +
+        'Disabled webhooks can also be tested.',
       params,
       body: noMembers,
       repeatable: false,
@@ -133,7 +133,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after an id again, even delivered ones. Use it for a receiver " +
+        "Sends all events of the webhook's types after an id again, including delivered events. Use it for a receiver " +
         'that was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },

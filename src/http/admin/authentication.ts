@@ -10,7 +10,7 @@ export interface Authenticated extends SignedIn {
 }
 
 /**
- * The operator whose token or session the request has. A token takes precedence over a cookie. Refuses
+ * Finds the operator by the token or session of the request. A token takes precedence over a cookie. Refuses
  * `sign_in_required`, `sign_in_failed` and `too_many_sign_ins`. A valid token is accepted even from a network with too
  * many failures.
  */
@@ -47,9 +47,9 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
 }
 
 /**
- * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` once the network has to wait. Call it
- * only after the credential was found to be invalid, so that failures of other clients never lock out a valid one. The
- * log contains the address, and nothing of the credential.
+ * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` if the network has too many failures.
+ * Call it only after the credential was found to be invalid, so that failures of other clients never lock out a valid
+ * one. The log contains the address, but no part of the credential.
  */
 export function failedSignIn(
   { failedSignIns, log }: AdminContext,
@@ -76,7 +76,7 @@ const secretHeader = 'X-Session-Secret';
 /** Browsers accept this prefix only with `Secure`, and only for the host that sets it (RFC 6265bis, section 4.1.3.2). */
 const secureName = '__Host-animal-store-session';
 
-/** Cookies do not distinguish ports, so two services on one machine need two names. */
+/** Cookies do not distinguish ports, so two services on one machine need different names. */
 function plainName({ headers }: Request): string {
   return `animal-store-session-${/:(\d{1,5})$/.exec(headers.get('host') ?? '')?.[1] ?? '80'}`;
 }

@@ -1,4 +1,4 @@
-/** The files of the console. The build of the single file replaces this module by one with bundled files. */
+/** The files of the console. The build of the standalone executable replaces this module. */
 import { fileURLToPath } from 'node:url';
 
 interface ConsoleFile {
@@ -6,20 +6,24 @@ interface ConsoleFile {
   readonly body: Blob;
 }
 
-/** By path, such as `/` and `/assets/main-3f2a1b.js`. Names below `/assets/` contain a hash of the content. */
+/**
+ * Console files by path, such as `/` and `/assets/main-3f2a1b.js`. Names below `/assets/` contain a hash of the
+ * content.
+ */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
 const page = '../../../console/index.html';
 
 /**
- * Bundles the console, which takes some 50 ms outside the event loop, and 6 MB permanently. Throws an `AggregateError`.
+ * Bundles the console. This takes about 50 ms outside the event loop and 6 MB of memory permanently. Throws an
+ * `AggregateError`.
  */
 export async function consoleFiles(): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [fileURLToPath(new URL(page, import.meta.url))],
     target: 'browser',
     minify: true,
-    // Without it, development-only code would be bundled.
+    // Otherwise, development-only code would be bundled.
     define: { 'process.env.NODE_ENV': '"production"' },
     publicPath: '/',
     naming: {

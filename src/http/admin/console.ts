@@ -43,7 +43,7 @@ export class Console {
       });
       return new Map(await Promise.all(ready));
     } catch (error) {
-      // The next request tries again.
+      // The next request bundles them again.
       this.#ready = undefined;
       throw error;
     }

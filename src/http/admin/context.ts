@@ -19,12 +19,12 @@ export interface AdminContext {
   readonly failedSignIns: FailedSignIns;
   readonly recentTokens: RecentTokens;
   readonly operations: AdminOperations;
-  /** Current failures of the store, in text that may be public. */
+  /** Current failures of the store, without confidential details. */
   readonly troubles: () => readonly string[];
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
   readonly outages: Outages;
-  /** By connection: errors and the console's files. */
+  /** Budget per connection for errors and console files. */
   readonly freeResponses: FreeBudget;
   readonly makeRequestId: () => string;
 }
@@ -43,7 +43,7 @@ export interface AdminIncoming {
   readonly client: string;
   readonly network: string;
   /**
-   * Exempts the connection from the idle time-out and the bound of connections: backups and long files take a while.
+   * Exempts the connection from the idle timeout and the limit of connections, because backups and downloads can take minutes.
    */
   readonly mayTakeLong: (isAllowed: boolean) => void;
 }

@@ -25,7 +25,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     context.site.checkHost(request);
     const isPublic = operation !== undefined && roleOf(operation) === undefined;
     signedIn = isPublic ? undefined : await authenticate(context, incoming);
-    // Only a program sends a token. A browser sends the cookie with requests of any page.
+    // Only programs send tokens. Browsers send the cookie with requests from any page.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
     const routed = routedOf(incoming);
@@ -89,8 +89,8 @@ async function answerTo(
   if ('file' in performed) return fileAnswer(performed.file);
   if ('lines' in performed)
     return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
-  // Resources that clients share have a tag for `If-Match`. Other responses have one only if their row says so: they
-  // may show a secret, once.
+  // Resources shared with clients have an entity tag for `If-Match`. Other responses have one only if their row
+  // declares it, because they may contain a secret.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
   return successAnswer(operation, input.query, performed, {
     base: adminBasePath,
@@ -99,9 +99,7 @@ async function answerTo(
   });
 }
 
-/**
- * Identifies an operator's request and its repetitions. Refuses `invalid_parameter` for a key that could be guessed.
- */
+/** Identifies an operator's request and its retries. Throws `invalid_parameter` for a key that could be guessed. */
 function repeatableOf(
   { idempotencyKey, bytes }: Pick<Input, 'idempotencyKey' | 'bytes'>,
   { method, url }: Request,

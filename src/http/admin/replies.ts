@@ -80,7 +80,7 @@ function errorHeaders(
   }
 }
 
-/** The route instead of the URL: an operator may have put a secret into the path or the query by mistake. */
+/** Logs the route instead of the URL, which may contain a secret by mistake. */
 function logFailure(
   { log, outages }: AdminContext,
   { request: { method, signal }, requestId, route }: AdminIncoming,
@@ -97,10 +97,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/**
- * The console loads its own scripts and styles, and calls this listener. Nothing is inline or comes from another
- * origin.
- */
+/** The console loads its own scripts and styles, and calls this listener. Nothing is inline or from another origin. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

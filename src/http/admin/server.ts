@@ -14,7 +14,7 @@ import { adminPage, openapiPath } from './pages.ts';
 import { adminPipeline } from './pipeline.ts';
 import { failed } from './replies.ts';
 
-/** An idle connection is closed after this long, unless an operation is in progress. */
+/** An idle connection is closed after this time, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
 const stopWithinMs = 200;
 
@@ -84,7 +84,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,
-      // Errors outside of both pipelines; the runtime would send a page about them.
+      // Errors outside both pipelines. By default, the runtime would respond with an HTML page.
       error: (error) => failed(context, error),
     });
   const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });

@@ -35,9 +35,7 @@ export async function signIn(
   }
 }
 
-/**
- * The refusal of a sign-in whose body cannot be read. It counts like an invalid token, because it needs no credential.
- */
+/** Refuses a sign-in with an unreadable body. It counts as a failed sign-in, because it needs no credential. */
 export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
   return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
 }

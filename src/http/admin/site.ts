@@ -3,21 +3,21 @@ import { isIP } from 'node:net';
 import { Refusal } from '../../contract/refusal.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
-/** Names of the local machine, on any port. They include the near end of a tunnel. */
+/** Names of the local machine, on any port, including the local end of a tunnel. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export class Site {
   readonly #origin: string | undefined;
   readonly #hostOfOrigin: string | undefined;
 
-  /** `origin` is the https address of the operators' proxy; undefined if there is none. */
+  /** `origin` is the https address of the proxy for operators; undefined without a proxy. */
   constructor(origin: string | undefined) {
     this.#origin = origin;
     this.#hostOfOrigin = origin === undefined ? undefined : new URL(origin).host;
   }
 
   /**
-   * Refuses `invalid_parameter` for several names, and `host_unknown` for a name that is not the listener's: a foreign
+   * Throws `invalid_parameter` for several names, and `host_unknown` for a name that is not the listener's: a foreign
    * page whose name is made to resolve to this address (DNS rebinding) would be same-origin. IP addresses are accepted,
    * because no name was resolved.
    */
@@ -30,7 +30,7 @@ export class Site {
   }
 
   /**
-   * Refuses `cross_site_request`. A request without origin is refused if `isProofNeeded`, which means that it has
+   * Throws `cross_site_request`. A request without origin is refused if `isProofNeeded`, which means that it has
    * credentials that browsers add automatically.
    */
   checkOrigin(request: Request, isProofNeeded: boolean): void {

@@ -4,7 +4,7 @@ type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
 /**
  * Connections with an authenticated request in flight. When there are too many connections, all others are closed
- * first. Connections are identified by the peer's port: if two have the same one, both are kept.
+ * first. Connections are identified by the peer's port: two connections with the same port are both kept.
  */
 export class BusyConnections {
   /** The peer's port is read only when it is needed, because reading it creates two objects. */
@@ -37,12 +37,12 @@ export class BusyConnections {
     this.#streams.delete(stream);
   }
 
-  /** Peer ports of the connections to a port that are not kept; empty if the system does not provide them. */
+  /** Peer ports of the connections to a port that are not kept; empty if the system does not list them. */
   others(port: number): ReadonlySet<number> {
     return new Set(this.#others(port).map(({ peerPort }) => peerPort));
   }
 
-  /** Closes those of these connections that are still not kept, and returns their number. */
+  /** Closes the given connections that are still not kept, and returns their number. */
   close(port: number, peerPorts: ReadonlySet<number>): number {
     const closed = this.#others(port).filter(({ peerPort }) => peerPorts.has(peerPort));
     for (const socket of closed) socket.shutDown();
@@ -68,7 +68,7 @@ type Server = Pick<Bun.Server<undefined>, 'timeout'>;
 
 /**
  * Keeps the connection open until the response: the runtime would close it as idle if the response took longer than the
- * time-out.
+ * timeout.
  */
 export async function keepOpenUntilAnswered(
   server: Server,

@@ -6,7 +6,7 @@ export interface ConnectionBound {
   readonly open: () => number;
 }
 
-/** Upper bound of the default number of connections of all processes, whatever the system allows. */
+/** Maximum default number of connections of all processes, even if the system allows more. */
 const defaultMaxConnections = 10_000;
 /**
  * Share of the free descriptors that connections get by default. The rest is for the store and for outgoing
@@ -19,24 +19,27 @@ const shareOfOperators = 0.1;
 const minAdminConnections = 16;
 const countedForMs = 500;
 
-/** Bounds the connections to the public port by the descriptors of this process, whatever they are used for. */
+/**
+ * Limits connections to the public port by the descriptors of this process, including descriptors used for other
+ * purposes.
+ */
 export function boundOfClients(maxConnections: number, processes: number): ConnectionBound {
   const others = openDescriptors();
-  // Descriptors belong to each process. The other bounds apply to all processes together.
+  // Each process has its own descriptors. The other limits apply to all processes together.
   const free = Math.floor((descriptorLimit() - others) * shareByDefault);
   const part = Math.floor((maxConnections || defaultMaxConnections) / processes);
   const most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
   return { maxConnections: most, open: openDescriptors };
 }
 
-/** Bounds the connections to the port of operators, so that descriptors remain for clients. */
+/** Limits connections to the admin port, so that descriptors remain for clients. */
 export function boundOfOperators(port: number): ConnectionBound {
   const others = openDescriptors();
   const share = Math.floor((descriptorLimit() - others) * shareOfOperators);
   const most = Math.min(maxAdminConnections, Math.max(minAdminConnections, share));
   let counted = { at: Number.NEGATIVE_INFINITY, open: 0 };
   const open = () => {
-    // Usually few descriptors are open, so the connections among them need not be counted.
+    // Usually few descriptors are open, and the connections need not be counted.
     if (openDescriptors() - others < most) return 0;
     const now = performance.now();
     if (now - counted.at > countedForMs) counted = { at: now, open: connectionsTo(port) };
@@ -75,10 +78,12 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Number of open descriptors. `Infinity` if none is left to read the folder with, 0 on a system without proc(5). */
+/**
+ * Number of open descriptors. `Infinity` if no descriptor is left to read the folder, 0 on a system without proc(5).
+ */
 export function openDescriptors(): number {
   try {
-    // Since Linux 6.2, the size of the folder is the number of descriptors. Nothing has to be opened.
+    // Since Linux 6.2, the size of the folder is the number of descriptors, so the folder need not be opened.
     const { size } = process.platform === 'linux' ? statSync('/proc/self/fd') : { size: 0 };
     return size > 0 ? size : readdirSync('/dev/fd').length;
   } catch (error) {

@@ -2,12 +2,14 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../domain/clock.ts';
 
 const windowMs = 60_000;
-/** Maximum number of remembered clients. Beyond it, the least recently seen are dropped. */
+/** Maximum number of clients in memory. Beyond it, the least recently seen clients are dropped. */
 const maxClients = 10_000;
-/** Maximum number of delayed responses. Further ones are sent immediately. */
+/** Maximum number of delayed responses. Further responses are sent immediately. */
 const maxDelayed = 1_000;
 
-/** Counts responses that count against no plan, in windows of a minute, by address or connection. In memory only. */
+/**
+ * Counts responses that count against no plan, in windows of a minute, by address or connection. Stored in memory only.
+ */
 export class FreeBudget {
   readonly #perMinute: number;
   readonly #clock: Clock;
@@ -47,7 +49,10 @@ export class FreeBudget {
   }
 }
 
-/** Free responses of a connection per minute; the next closes it. Thousands of pipelined requests would delay all others. */
+/**
+ * Free responses of a connection per minute; the next one closes it. Thousands of pipelined requests would delay other
+ * clients.
+ */
 export const freeResponsesPerMinute = 30;
 
 export function freeResponsesOf(clock: Clock): FreeBudget {

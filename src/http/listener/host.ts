@@ -18,18 +18,18 @@ export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
 
 /** Address of a listening service for programs on the same machine, without a trailing slash. */
 export function listeningAddress(host: string, port: number): string {
-  // Clients cannot connect to the address that stands for all addresses of the machine.
+  // Clients cannot connect to the wildcard address.
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /**
  * Reserves a port for processes that will share it, until it is disposed of. The system lets any process of the same
- * user share a shared port, so a second service would get part of the requests of the first one. Hence two checks: the
- * port is free now, and no other service takes it from now on. The second one uses a name in the system's abstract
- * namespace, which belongs to the network namespace, as ports do, and is released when the process ends in any way.
- * Linux only. Throws an error with the system's `code`, as listening would. Port 0 is any free port, which needs no
- * reservation.
+ * user share a shared port, so a second service would get part of the requests of the first one. So there are two
+ * checks: the port is free now, and no other service takes it from now on. The second one uses a name in the system's
+ * abstract namespace, which belongs to the network namespace, as ports do, and is released when the process ends in any
+ * way. Linux only. Throws an error with the system's `code`, as listening would. Port 0 is any free port, which needs
+ * no reservation.
  */
 export async function reservePort(host: string, port: number): Promise<AsyncDisposable> {
   await using taken = new AsyncDisposableStack();

@@ -7,22 +7,22 @@ import { refuseNewConnections } from './sockets.ts';
 type Server = Bun.Server<undefined>;
 
 const countEveryMs = 100;
-/** Time for requests in flight on connections that are about to be closed. */
+/** Time for requests in flight on connections that will be closed. */
 const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
-/** With fewer free descriptors, requests in flight get no time. */
+/** With fewer free descriptors, connections are closed without waiting for requests in flight. */
 const fewLeft = 8;
 /** The last part of a drain accepts no new connections; requests on existing ones are still answered. */
 const lastCallShare = 0.25;
 const maxLastCallMs = 1_000;
-/** The same without a drain: some ticks of the event loop. */
+/** Minimum length of that part, even without a drain: some event-loop ticks. */
 const minLastCallMs = 10;
 const pollMs = 10;
 
 interface ListenerOptions {
   readonly serve: (port: number) => Server;
   readonly port: number;
-  /** Maximum number of connections. Called with the port, once the listener has one. */
+  /** Returns the maximum number of connections. Called with the port when the listener has one. */
   readonly bound: (port: number) => ConnectionBound;
   readonly busy: BusyConnections;
   readonly log: Logger;
@@ -103,7 +103,10 @@ export class Listener implements Disposable {
       this.#drop(this.#former.server, this.#former.others);
   }
 
-  /** Closes those connections, or all without an authenticated request in flight; if there are none, the former's. */
+  /**
+   * Closes these connections or, if there are none, the former server's, all without an authenticated request in
+   * flight.
+   */
   #drop(former: Server, others: ReadonlySet<number>): void {
     const dropped =
       this.#options.busy.close(this.port, others) || this.#options.busy.close(this.port, this.#others());

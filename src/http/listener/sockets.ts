@@ -13,7 +13,7 @@ interface PortSocket {
   readonly peerPort: number;
   /** Sets an option of the level SOL_SOCKET. Returns whether the system accepts it. */
   setOption(option: number, value: Pointer, length: number): boolean;
-  /** Ends both directions, so that the runtime finds the connection closed. */
+  /** Shuts down both directions, so that the runtime sees the connection closed. */
   shutDown(): void;
 }
 

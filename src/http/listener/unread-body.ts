@@ -3,21 +3,21 @@ import type { Awaitable } from '../../domain/awaitable.ts';
 
 export const bodyTimeoutMs = 10_000;
 /**
- * Bytes that are read of a body that no operation needs. Chunks are bounded as well: each costs 2 µs of CPU, however
- * small.
+ * Maximum number of bytes read of an unused body. The number of chunks is limited as well, because even a small chunk
+ * costs 2 µs of CPU.
  */
 export const maxDroppedBytes = 65_536;
 export const maxDroppedChunks = 256;
 
 /**
  * Closes the connection with the response to a chunked request, because the runtime itself responds to a malformed
- * chunk or a trailer, even after ours. A proxy would take that for the response to another client's request (RFC 9112,
+ * chunk or a trailer, even after ours. A proxy would treat that as the response to another client's request (RFC 9112,
  * section 9.6). The response waits for the end of the body, up to a bound: a client that is still writing may see the
  * reset before the response.
  */
 export async function afterChunkedBody(request: Request, answer: Awaitable<Response>): Promise<Response> {
   const response = await answer;
-  // A locked body has a reader that timed out.
+  // The body is locked if its reader timed out.
   if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
   await remainderParsed();
   response.headers.set('Connection', 'close');
@@ -25,8 +25,8 @@ export async function afterChunkedBody(request: Request, answer: Awaitable<Respo
 }
 
 /**
- * Resolves when the runtime has parsed all data that arrived with the part that has been read. If any of it is
- * malformed, the runtime has sent 400 by then, closed the connection, and aborted the request's signal.
+ * Resolves when the runtime has parsed all data that arrived with the part already read. If the data is malformed, the
+ * runtime has then sent 400, closed the connection, and aborted the request's signal.
  */
 export function remainderParsed(): Promise<void> {
   return nextTurn();

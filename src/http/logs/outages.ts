@@ -6,8 +6,8 @@ interface OngoingOutage {
 }
 
 /**
- * Refusals without a known outage (a lock held for long, a full queue) count as ended after this long without another
- * one.
+ * Refusals without a known outage (a lock held for long, a full queue) count as ended after this time without another
+ * refusal.
  */
 const quietMs = 5_000;
 

@@ -7,8 +7,8 @@ type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
 
 /**
  * Logs selected requests at `info` when their response is ready; undefined if none are selected. `slowMs` is the
- * duration from which `slow` selects a request. The line has the route and never the target, in which clients may put
- * keys.
+ * duration from which `slow` selects a request. The line has the route, never the target, which may contain a key by
+ * mistake.
  */
 export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
   if (which === 'off' || !log.isLevelEnabled('info')) return undefined;
@@ -56,7 +56,7 @@ export class ProcessLogging {
   constructor(log: Logger, requests: Logging['requests'], slowMs: number) {
     this.#log = log;
     this.#slowMs = slowMs;
-    // The logger was made with a level of the settings.
+    // The logger was created with a level from the settings.
     this.#current = { level: log.level as Logging['level'], requests };
     this.requestLog = requestLogOf(log, requests, slowMs);
   }

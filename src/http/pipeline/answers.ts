@@ -5,7 +5,7 @@ import { isTagged, type Operation } from '../../contract/operations.ts';
 import type { Performed } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** The response of an operation, before the headers that all responses have. */
+/** The response of an operation, without the headers that all responses have. */
 export interface Answer {
   readonly status: number;
   readonly body: string | Blob | null;
@@ -20,7 +20,7 @@ interface AnswerContext {
   readonly hasTag?: boolean;
 }
 
-/** The connection ends with the stream, because its idle time-out is disabled. */
+/** The connection ends with the stream, because its idle timeout is disabled. */
 const streamHeaders: HeaderFields = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': cacheControl.stream,
@@ -47,14 +47,14 @@ export function successAnswer(
   return { status, body: body ?? null, etag, headers };
 }
 
-/** The response to a client that already has this version: all of it except for the body (RFC 9110, section 15.4.5). */
+/** The response to a client that already has this version: all headers, but no body (RFC 9110, section 15.4.5). */
 export function notModified({ etag, headers }: Answer): Answer {
   return { status: 304, body: null, etag, headers };
 }
 
 /**
- * The response to a client that may change the resource but not read it. The entity tag would allow guesses of the
- * body.
+ * The response to a client that may change the resource but not read it. Its entity tag would allow the client to guess
+ * the body.
  */
 export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
   return { status: 204, body: null, headers };
@@ -70,9 +70,9 @@ interface FeedQuery {
   readonly wait?: number | undefined;
 }
 
-/** Link to the events after the last one that was examined. */
+/** Link to the events after the last examined one. */
 function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
-  // Each relation once: proxies bound the headers of a response.
+  // Each relation appears once, because proxies limit the headers of a response.
   const types = [...new Set(type)].map((selector) => `&type=${inQuery(selector)}`).join('');
   return `<${url}?limit=${limit}${types}${wait === undefined ? '' : `&wait=${wait}`}&after=${after}>; rel="next"`;
 }

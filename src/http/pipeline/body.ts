@@ -23,12 +23,12 @@ const mediaType = /^([^\t ;]+)[\t ]*(?:;(.*))?$/;
 const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
 /**
- * Reads a request's JSON body: media type and coding, then size, then content. Refuses `unsupported_media_type`,
+ * Reads a request's JSON body: media type and coding, then size, then content. Throws `unsupported_media_type`,
  * `body_too_large`, `invalid_json`, and `invalid_body` if a required body is missing.
  */
 export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  // An empty body that is not expected may have any media type: `curl -d ''` sends one. `request.body` comes last,
+  // An unexpected empty body may have any media type, because `curl -d ''` sends one. `request.body` comes last,
   // because reading it creates a stream.
   if ((body.optional || !headers.has('content-type')) && request.body === null) return withoutBody(body);
   refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
@@ -36,7 +36,7 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
   return bytes.length === 0 ? withoutBody(body) : parse(bytes);
 }
 
-/** Refuses `unsupported_media_type` for a body of another type, or a compressed one. */
+/** Throws `unsupported_media_type` for a body of another type, or a compressed one. */
 function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
   const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
   if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
@@ -49,7 +49,7 @@ function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail
   return [{ in: 'header', name: 'Content-Type', message: `must be ${types.join(' or ')}, in UTF-8` }];
 }
 
-/** Compressed bodies are not accepted (RFC 9110 section 8.4): a small one could expand to any number of bytes. */
+/** Compressed bodies are not accepted (RFC 9110 section 8.4), because a small body could expand to any size. */
 function mistakesOfCoding(headers: Headers): ErrorDetail[] {
   const coding = headers.get('content-encoding')?.trim().toLowerCase();
   if (coding === undefined || coding === '' || coding === 'identity') return [];
@@ -69,7 +69,7 @@ function withoutBody({ schema, optional }: Body): JsonBody {
   });
 }
 
-/** One promise for the body and its time-out, because each step of a chain of promises costs the request. */
+/** A single promise for the body and its timeout, because each step of a promise chain costs time. */
 function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
@@ -138,7 +138,7 @@ function parse(bytes: Uint8Array): JsonBody {
 }
 
 /**
- * The request body as a stream, which can be read once. Refuses `unsupported_media_type` and `body_too_large`, the
+ * The request body as a stream, which can be read once. Throws `unsupported_media_type` and `body_too_large`, the
  * latter also during reading.
  */
 export function uploadOf({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {

@@ -6,7 +6,7 @@ import type { Preconditions } from '../../operations/changes/preconditions.ts';
 
 /**
  * A list of entity tags (RFC 9110, section 8.8.3), which may contain commas. Empty elements are ignored (section
- * 5.6.1.2), because programs that join lists leave some.
+ * 5.6.1.2), because some programs produce them when they join lists.
  */
 const tagList =
   /^(?:[\t ]*,)*[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
@@ -16,8 +16,8 @@ const noPreconditions: Validated<Preconditions> = { value: {} };
 
 /**
  * The request's preconditions on the resource it changes. Only operations that support them read them. A weak tag
- * equals the strong one: proxies that compress a response weaken its tag, and ours identifies the body before content
- * coding.
+ * matches the strong one, because proxies that compress a response weaken its tag, and ours identifies the uncompressed
+ * body.
  */
 export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
   if (preconditions === undefined) return noPreconditions;

@@ -22,7 +22,7 @@ export interface RequestContext {
   readonly pageCache: PageCache;
   readonly changedIds: ChangedIds | undefined;
   readonly clock: Clock;
-  /** Address for clients, without the version; undefined if there is none. */
+  /** Public address for clients, without the version; undefined if none is configured. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
@@ -36,7 +36,7 @@ export interface RequestContext {
   readonly isDraining: () => boolean;
 }
 
-/** A request with the result of routing; outside the API version, there is no route. */
+/** A request with the result of routing. Requests outside the API version have no route. */
 export interface IncomingRequest {
   readonly request: Request;
   readonly route: Route | undefined;
@@ -44,9 +44,9 @@ export interface IncomingRequest {
   readonly path: Readonly<Record<string, string>>;
   readonly requestId: string;
   client(): string;
-  /** Counts a free response (401, 429, or of a free operation), and returns whether it has to close the connection. */
+  /** Counts a free response (401, 429, or a free operation), and returns whether it must close the connection. */
   countFree(): boolean;
-  /** Marks the caller as authenticated, so that the connection is among the last to be closed. */
+  /** Marks the caller as authenticated, so that its connection is closed last. */
   keep(): void;
   /** The body of a stream. The connection stays open until it ends. */
   streamed(source: StreamSource): ReadableStream;
@@ -61,9 +61,9 @@ export interface Outcome {
   readonly code?: ErrorCode | undefined;
   /** Undefined for requests without a limit: preflights, and pages outside the API version. */
   readonly admission?: Authenticated | Unauthenticated | undefined;
-  /** Response body; undefined if it is not known here, as for pages outside the API version and streams. */
+  /** Response body; undefined if it is unknown here, for streams and for pages outside the API version. */
   readonly body?: string | Blob | null | undefined;
-  /** The path of a page outside the version; the route of any other request is known. */
+  /** Path of a page outside the API version. Other requests have a route. */
   readonly page?: string | undefined;
 }
 

@@ -6,8 +6,8 @@ import type { Credential } from '../../operations/admission/admission.ts';
 const bearer = /^bearer +\S+$/i;
 
 /**
- * The bearer token of the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110
- * section 11.1). A header given twice arrives joined by a comma and so is malformed.
+ * The bearer token of the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section
+ * 11.1). A repeated header arrives joined by commas and is therefore malformed.
  */
 export function credentialOf(headers: Headers): Credential {
   const authorization = headers.get('authorization');
@@ -17,8 +17,8 @@ export function credentialOf(headers: Headers): Credential {
 }
 
 /**
- * The address of the client behind a connection. `X-Forwarded-For` is followed from its right end only through
- * trusted proxies, to the last address that they vouch for.
+ * The address of the client behind a connection. `X-Forwarded-For` is read from the right through trusted proxies, up
+ * to the last address that a trusted proxy reported.
  */
 export function clientAddress(
   peer: string,

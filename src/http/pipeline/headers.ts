@@ -45,7 +45,7 @@ class ReusedHeaders {
     return this.#headers;
   }
 
-  /** No header of the previous response may remain. */
+  /** Removes headers of the previous response. */
   #writeOwn(own: HeaderFields): void {
     for (const name in this.#own) {
       if (own[name] !== undefined) continue;
@@ -127,16 +127,19 @@ export function headersOf(
   return reused.write(requestId, admission, own);
 }
 
-/** The specification's three headers (section 8), of the binding window, or of an address without a valid key. */
+/**
+ * The three headers of the specification (section 8), for the window that is exhausted first, or for an address without
+ * a valid key.
+ */
 export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limit): void {
   headers.set('X-RateLimit-Limit', String(limit));
   headers.set('X-RateLimit-Remaining', String(remaining));
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
-/** Reads the headers of the response only for these methods, because the runtime then makes an object of them. */
+/** Accesses the headers of the response only for these methods, because the runtime then creates an object. */
 export function writeForMethod(response: Pick<Response, 'headers'>, method: string): void {
-  // Bun omits the date when it omits the body.
+  // Bun omits the Date header when it omits the body.
   if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
   // Bun treats data after a CONNECT as a tunnel, so the next request on the connection would never be answered.
   if (method === 'CONNECT') response.headers.set('Connection', 'close');

@@ -5,7 +5,7 @@ import type { Authenticated } from '../../operations/admission/admission.ts';
 import type { Once } from '../../operations/changes/once.ts';
 import { pathOf } from './query.ts';
 
-/** A value that begins with a quotation mark has to be a quoted string. */
+/** A value that starts with a quotation mark must be a quoted string. */
 const bare = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
 const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+"$/;
 

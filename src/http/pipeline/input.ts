@@ -22,8 +22,8 @@ export interface Input<Read = OperationRequest['input']> {
 const noBytes = new Uint8Array();
 
 /**
- * Reads and checks a request. Refuses unreadable bodies, then `invalid_parameter` or `invalid_body`, each 400 with all
- * mistakes at once, and then paths of unknown resources.
+ * Reads and checks a request. Throws the refusal of an unreadable body, then `invalid_parameter` or `invalid_body`
+ * (400) with all mistakes at once, then the refusal of an unknown resource.
  */
 export function readInput<Read = OperationRequest['input']>(
   operation: Operation,
@@ -71,7 +71,7 @@ function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
 
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 
-/** The parameters of the path. An invalid int64 is a mistake, unless the row names a refusal for it. */
+/** The parameters of the path. An invalid int64 is a mistake, unless the row has a refusal for it. */
 function readParams(
   { params }: Operation,
   path: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ function readParams(
   return mistakes.length > 0 ? { mistakes } : { value: values };
 }
 
-/** Refuses an invalid int64 with the refusal that the row names. */
+/** Throws the row's refusal for an invalid int64. */
 function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;
@@ -100,7 +100,7 @@ function refuseUnnameable({ params }: Operation, values: Readonly<Record<string,
 /** For a stream, `Last-Event-ID` replaces `after` (WHATWG HTML, section 9.2.4). */
 function resumed({ success }: Operation, headers: Headers, query: Validated<unknown>): Validated<unknown> {
   const sent = success.stream && headers.get('last-event-id');
-  // Some clients send an empty one before their first event.
+  // Some clients send an empty header before their first event.
   if (!sent) return query;
   const after = parseInt64(sent);
   if (after !== undefined)
@@ -149,7 +149,7 @@ export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): 
 
 function shortened(name: string): string {
   if (name.length <= maxNameLength) return name;
-  // Half a surrogate pair at the end is removed.
+  // Removes half of a surrogate pair at the end.
   return `${name
     .slice(0, maxNameLength)
     .toWellFormed()

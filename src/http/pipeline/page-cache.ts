@@ -5,7 +5,10 @@ import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
 import type { Answer } from './answers.ts';
 
-/** Size of the cache in bytes: small enough for the processor's cache, large enough for the busy pages. */
+/**
+ * Maximum size of the cache in bytes: small enough for the processor's cache, large enough for frequently requested
+ * pages.
+ */
 const maxCacheBytes = 8_388_608;
 /** Overhead of an entry, in bytes. */
 const entrySize = 512;
@@ -26,8 +29,9 @@ interface Reading {
 }
 
 /**
- * Cached responses to reads, valid while the resources that they show have the versions under which they were read, or while
- * the store knows that no row of theirs has changed. A single resource is not cached: that costs as much as finding it.
+ * Cached responses to reads. A response is valid while its resources have the versions under which it was read, or
+ * while the store detects that none of its rows has changed. Single resources are not cached, because a lookup costs as
+ * little.
  */
 export class PageCache {
   hits = 0;
@@ -53,7 +57,7 @@ export class PageCache {
     });
   }
 
-  /** Call it before the response is read. Returns a function that caches the response. */
+  /** Returns a function that caches the response. Call this before reading the response. */
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
     if (!isHeld(operation)) return () => undefined;
     const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
@@ -72,7 +76,7 @@ export class PageCache {
   }
 }
 
-/** Of responses that are cached, all that they show has a version. */
+/** All data of a cached response has a version. */
 function isCurrent({ reads }: Operation, held: Versions, now: Versions): boolean {
   for (const resource of reads as readonly Resource[]) if (held[resource] !== now[resource]) return false;
   return true;

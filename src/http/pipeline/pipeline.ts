@@ -35,10 +35,11 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   const refused = (error: unknown) => refuse(context, incoming, admission, error);
   return orElse(answer, (error) =>
     orElse(
-      // It has been counted.
+      // The request has been counted.
       () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
-        // The limits cannot be read either. The 503 is sent without them, because it states whether the request was applied.
+        // The limits cannot be read either. The 503 is sent without them, because it reports whether the request was
+        // applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
         counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
@@ -115,7 +116,7 @@ function performed(
   );
 }
 
-/** Not a chain of `andThen`: a change always waits, and each step of a chain costs two promises. */
+/** Not a chain of `andThen`, because a change always waits, and each step of a chain costs two promises. */
 async function changed(
   context: RequestContext,
   incoming: IncomingRequest,

@@ -34,7 +34,7 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const parameters = new Map<string, string | string[]>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});
-  // Each name is reported once, however often it occurs: 16 KiB of repetitions would make a response of a megabyte.
+  // Each name is reported once, because 16 KiB of repetitions would result in a response of a megabyte.
   const reported = new Set<string>();
   const addMistake = (name: string, message: string) => {
     if (!reported.has(name)) mistakes.push({ in: 'query', name, message });
@@ -47,7 +47,7 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
     else if (given !== undefined) addMistake(name, 'is given more than once');
     else parameters.set(name, value);
   }
-  // It is unknown which value of a repeated parameter is meant, so none is checked.
+  // Values of a repeated parameter are not checked, because the intended value is unknown.
   for (const name of reported) parameters.delete(name);
   const schema = operation.query;
   if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: undefined };

@@ -84,7 +84,7 @@ export function refuse(
 export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
   const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
   const refusal = isUnavailable ? error : new Refusal('internal_error');
-  // The store of the limits itself is unavailable, so the 503 has no limits either.
+  // The limits themselves are unavailable, so the 503 has no limit headers.
   if (isUnavailable) log.debug({ requestId, err: error.cause }, 'limits of a refused request are not known');
   else log.error({ requestId, err: error }, 'request failed');
   const headers = {
@@ -163,7 +163,8 @@ function errorHeaders(
 
 export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
   return {
-    // Sent only if the coding is the mistake, so that it is not attributed to the media type (RFC 9110, 12.5.3).
+    // Sent only if the content coding is the mistake, so that the error is not attributed to the media type (RFC 9110,
+    // section 12.5.3).
     ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
     // RFC 5789, section 2.2.
     ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
@@ -175,7 +176,7 @@ function retryAfterSeconds(code: ErrorCode, admission: Authenticated | Unauthent
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 
-/** A 503 is free: the request's count is returned, if the store can do so. */
+/** A 503 is free: the request is uncounted if the store is reachable. */
 function refunded(
   context: RequestContext,
   admission: Authenticated | Unauthenticated | undefined,
@@ -196,7 +197,7 @@ function unauthenticated(
   }));
 }
 
-/** The route instead of the URL: a client may have put its key into the path or the query by mistake. */
+/** Logs the route instead of the URL, which may contain a key by mistake. */
 function logFailure(
   context: RequestContext,
   { request: { method }, requestId, route }: IncomingRequest,

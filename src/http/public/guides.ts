@@ -1,7 +1,4 @@
-/**
- * The guides for clients: the repository's Markdown as pages below `/docs`, so that there is only one version of the
- * text.
- */
+/** The guides for clients: the repository's Markdown files as pages below `/docs`. */
 import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
 import style from '../../../assets/guides/style.css' with { type: 'text' };
 import typescriptClient from '../../../client/README.md' with { type: 'text' };
@@ -47,7 +44,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
-/** The icon for HTML, beside the name: without a namespace, and without a title that would repeat the name. */
+/** The icon for HTML. It stands beside the name, so it needs no title, and no namespace. */
 export const inlineIcon = icon
   .trim()
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
@@ -113,7 +110,7 @@ function layout({ path, title, toDocs, body }: Page): string {
     const mark = to === current ? ' aria-current="page"' : '';
     return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
   });
-  // The reference page has the path of the folder itself.
+  // The path of the reference page is the folder.
   const reference = path === undefined ? toDocs.slice(0, -1) : `${toDocs}../docs`;
   return `<!doctype html>
 <html lang="en">

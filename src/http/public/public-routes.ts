@@ -13,7 +13,7 @@ import { clientPackage, clientPackagePath, docsPage, docsScript } from './refere
 
 /** Routes outside the API version, for people, operators and machines. They need no credential. */
 export interface PublicRoutesOptions {
-  /** The OpenAPI document as text. It is read once the service listens, because it contains the address. */
+  /** The OpenAPI document as text. It is read after the service listens, because it contains the address. */
   readonly openapi: () => string;
   readonly publicUrl: string | undefined;
   /** Responses to an address per minute, except for probes. Further requests are refused with 429. */
@@ -29,7 +29,7 @@ type Page = (request: Request) => Response | Promise<Response>;
 
 /** Probes of load balancers: never refused, but delayed for an address that sends too many. */
 const probes = new Set(['/livez', '/readyz']);
-/** Shorter than the time-outs of load balancers. */
+/** Shorter than the timeouts of load balancers. */
 const probeCacheMs = 100;
 const refusalCacheMs = 1_000;
 
@@ -128,7 +128,7 @@ function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions):
   };
 }
 
-/** Browsers list it first in `Accept`. Programs that accept anything get JSON. */
+/** Browsers list HTML first in `Accept`. Programs that accept anything get JSON. */
 function wantsHtml({ headers }: Request): boolean {
   return /^\s*text\/html\b/i.test(headers.get('accept') ?? '');
 }

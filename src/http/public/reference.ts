@@ -12,7 +12,7 @@ import scalar from '../../../assets/reference/version.json' with { type: 'json' 
 import { acceptsGzip } from '../pipeline/head.ts';
 import { inlineIcon } from './guides.ts';
 
-/** Scalar's settings: requests to its makers' hosts are disabled, and members keep the order of the contract. */
+/** Settings of Scalar. Requests to its vendor's hosts are disabled, and members keep the order of the contract. */
 const configuration = {
   theme: 'none',
   favicon: 'docs/icon.svg',
@@ -77,7 +77,7 @@ function contentSecurityPolicy(openapi: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    // Scalar brings its style sheet in the script and sets styles on elements.
+    // Scalar's script contains its style sheet and sets styles on elements.
     "style-src 'unsafe-inline'",
     "img-src 'self' data:",
     'font-src data:',
@@ -88,7 +88,7 @@ function contentSecurityPolicy(openapi: string): string {
   ].join('; ');
 }
 
-/** Scalar's script, compressed if the client accepts that. Its URL changes with its version. */
+/** Scalar's script, compressed if the client accepts gzip. Its URL changes with its version. */
 export function docsScript(): (request: Request) => Promise<Response> {
   const bytes = readFileSync(scalarPath);
   const compressed = new Blob([bytes]);

@@ -32,7 +32,7 @@ const unused: Use = { requestsToday: 0, lastUsedAt: 0 };
 /** Number of rows read at once. A read of an embedded store blocks the event loop. */
 const rowBatch = 2_000;
 
-/** Refuses `invalid_cursor`. */
+/** Throws `invalid_cursor`. */
 export function accountPage(services: Services, query: Query): Promise<Page<ShownAccount>> {
   const { sort = query.name === undefined ? 'id' : 'name' } = query;
   return sort === 'id' || sort === 'name'
@@ -66,7 +66,7 @@ async function storedPage(
   );
 }
 
-/** A page by use, which is not stored by account. Its cursor has the number of accounts before it. */
+/** A page by use. Use is not stored by account, so the cursor is the number of accounts before the page. */
 async function pageByUse(
   services: Services,
   query: Query,
@@ -88,7 +88,7 @@ async function pageByUse(
   );
 }
 
-/** Number of days searched for the last use of accounts. Those used earlier follow in the order of their ids. */
+/** Number of days searched for the last use of accounts. Accounts used earlier follow in the order of their ids. */
 const maxDays = 31;
 
 /** The first ids of accounts in this order: at least `needed`, or all. */
@@ -120,7 +120,7 @@ async function rankedIds(
   return ranked;
 }
 
-/** The numbers that rank the accounts used on a day. */
+/** Sort keys of the accounts used on a day. */
 async function amountsOn(
   { usage }: Services['store'],
   sort: 'requestsToday' | 'lastUsedAt',

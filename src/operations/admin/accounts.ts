@@ -19,7 +19,7 @@ interface AccountUpdate {
   readonly preconditions?: Preconditions | undefined;
 }
 
-/** Accounts and their plans. Functions that take an account id refuse `account_not_found`. */
+/** Accounts and their plans. Functions that take an account id throw `account_not_found`. */
 export class AccountOperations {
   readonly #context: OperatorContext;
 
@@ -39,7 +39,7 @@ export class AccountOperations {
 
   /**
    * Changes the name, the plan and the note in one step; limits without a plan apply to the current plan. Takes
-   * effect within the store's `maxStaleMs`. Throws `PlanError`, and refuses `precondition_failed`.
+   * effect within the store's `maxStaleMs`. Throws `PlanError`, and throws `precondition_failed`.
    */
   async update(
     id: number,
@@ -65,7 +65,7 @@ export class AccountOperations {
 
   async limits(id: number): Promise<Verdict> {
     const { quota } = await this.find(id);
-    // No key has the id 0, so the verdict is not that of a banned key.
+    // No key has the id 0, so this never reports a ban.
     return (await this.#context.store.limits.standing({ keyId: 0, accountId: id, quota })).verdict;
   }
 
@@ -84,7 +84,7 @@ export class AccountOperations {
       try {
         return foundAccount(await writeAs(this.#context, 'updateAccount', change), id);
       } catch (error) {
-        // With preconditions, a difference of the limits must be reported.
+        // With preconditions, limits that changed in the meantime must be reported.
         const isOvertaken =
           error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;
@@ -123,7 +123,7 @@ export const accountHandlers = {
 
 const idOf = ({ accountId }: { readonly accountId: bigint }) => Number(accountId);
 
-/** Refuses `invalid_body` for an invalid plan. */
+/** Throws `invalid_body` for an invalid plan. */
 async function planned<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

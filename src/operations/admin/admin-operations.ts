@@ -69,7 +69,7 @@ const handlers: HandlersOf<Services, HandledRows> = {
 export interface AdminRequest {
   readonly input: AdminInputOf<AdminOperationId>;
   readonly preconditions: Preconditions;
-  /** Identifies it among its repetitions; undefined without an `Idempotency-Key`. */
+  /** Identifies the request and its retries; undefined without an `Idempotency-Key`. */
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
@@ -91,7 +91,7 @@ export class AdminOperations {
   }
 
   /**
-   * Its change is durable and recorded when this resolves. Refuses with the errors of the operation and
+   * Its change is durable and recorded when this resolves. Throws the errors of the operation and
    * `service_unavailable`.
    */
   perform(

@@ -52,7 +52,7 @@ export interface BackupFigures {
   /** Interval in ms; undefined if backups are made on request only. */
   readonly everyMs: number | undefined;
   readonly latest: NamedFile | undefined;
-  /** Duration of the latest backup of this service; undefined while there is none. */
+  /** Duration of the latest backup of this service; undefined before the first one. */
   readonly seconds: number | undefined;
   readonly made: number;
   readonly failed: number;
@@ -95,7 +95,7 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Makes a backup and resolves when it is complete. Refuses `backup_not_possible`, and `backup_in_progress`
+   * Makes a backup and resolves when it is complete. Throws `backup_not_possible`, and `backup_in_progress`
    * while another one is running.
    */
   async create(actor: Actor, label: string): Promise<Backup> {
@@ -123,7 +123,7 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. Refuses `backup_not_found`, and `backup_damaged` with the
+   * Verifies a backup and stores the result. Throws `backup_not_found`, and `backup_damaged` with the
    * damage.
    */
   async verify(name: string): Promise<Verification> {
@@ -153,7 +153,7 @@ export class BackupOperations implements AsyncDisposable {
     };
   }
 
-  /** Undefined where there is no folder for them. */
+  /** Undefined without a backup folder. */
   async figures(): Promise<BackupFigures | undefined> {
     const { parts, everyMs, clock } = this.#context;
     if (parts === undefined) return undefined;
@@ -184,7 +184,7 @@ export class BackupOperations implements AsyncDisposable {
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
     this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
-    // A clock set back does not delay it.
+    // The backup is not delayed if the clock was set back.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
 
@@ -205,7 +205,7 @@ export class BackupOperations implements AsyncDisposable {
     if (parts === undefined) throw new Refusal('backup_not_possible');
     if (this.#running !== undefined) throw new Refusal('backup_in_progress');
     const { maker, folder } = parts;
-    // To the second, like its name.
+    // Rounded down to the second, as in the file's name.
     const now = Math.floor(clock.now() / 1_000) * 1_000;
     const name = folder.nameAt(now, label);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };

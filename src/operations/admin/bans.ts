@@ -35,7 +35,7 @@ export class BanOperations {
   }
 
   /**
-   * Ends a key's ban and clears its strikes and level. Refuses `ban_not_found`. Bans and the audit log are
+   * Ends a key's ban and clears its strikes and level. Throws `ban_not_found`. Bans and the audit log are
    * stored separately, so the request is recorded first and the result afterwards. If the process ends or the
    * store fails in between, the log has only the first entry, and the list of bans shows the result.
    */

@@ -5,7 +5,7 @@ import { pageOf } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Number of categories examined at once. A read of an embedded store blocks the event loop. */
+/** Number of categories per read. A read of an embedded store blocks the event loop. */
 const examinedBatch = 1_000;
 
 type Stores = Pick<Store, 'pets' | 'categories'>;

@@ -43,7 +43,7 @@ export async function eventLogOf(
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Steps as long as a gap find every gap.
+  // Steps of the length of a gap find every gap.
   for (let at = first; at + step <= last; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;

@@ -9,7 +9,7 @@ export interface SignedIn {
   readonly role: Role;
   /** Unix ms; undefined for a token, which does not expire. */
   readonly expiresAt: number | undefined;
-  /** Of the session; undefined for a token. */
+  /** Fingerprint of the session; undefined for a token. */
   readonly sessionFingerprint?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Asking extends SignedIn {
   readonly signal: AbortSignal;
 }
 
-/** Handlers of operators' rows. They may refuse. A change is made with `writeAs`, which records it. */
+/** Handlers of operators' rows. They may throw a `Refusal`. `writeAs` makes a change and records it. */
 export type HandlersOf<Services, Rows> = {
   readonly [Id in keyof Rows]: (
     services: Services,

@@ -19,7 +19,7 @@ import type { UsageReports } from './usage.ts';
 /** Lifetime of a key: ms from now, or until a time (Unix ms); `null` for unlimited. */
 type Lifetime = number | { readonly until: number } | null;
 
-/** A new key, with its only copy in clear text. */
+/** A new key. This is its only copy in clear text. */
 export interface IssuedKey {
   readonly id: number;
   readonly accountId: number;
@@ -40,7 +40,7 @@ export class KeyOperations {
     this.#randomBytes = randomBytes;
   }
 
-  /** Refuses `account_not_found`. */
+  /** Throws `account_not_found`. */
   async create(
     accountId: number,
     name: string,
@@ -71,7 +71,7 @@ export class KeyOperations {
 
   /**
    * Creates a new key for the same account. The old one ends after `graceMs`, or at its expiry. The lifetime
-   * of the new one defaults to that of the old one. Refuses `key_not_found`, and `key_ended` if the old key
+   * of the new one defaults to that of the old one. Throws `key_not_found`, and `key_ended` if the old key
    * is no longer active.
    */
   async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
@@ -85,26 +85,26 @@ export class KeyOperations {
     return this.#issued(outcome, account.plan, secret);
   }
 
-  /** Refuses `key_not_found`. */
+  /** Throws `key_not_found`. */
   async revoke(id: number): Promise<void> {
     const hasKey = await writeAs(this.#context, 'revokeKey', { id, at: this.#context.clock.now() });
     foundById(hasKey || undefined, 'key_not_found', id);
   }
 
   /**
-   * Sets the scopes of a key, from its next request on. Refuses `key_not_found` and `precondition_failed`.
+   * Sets the scopes of a key, from its next request on. Throws `key_not_found` and `precondition_failed`.
    */
   async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
     const hasKey = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
     foundById(hasKey || undefined, 'key_not_found', id);
   }
 
-  /** Refuses `key_not_found`. */
+  /** Throws `key_not_found`. */
   async find(id: number): Promise<Key> {
     return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }
 
-  /** Refuses `key_not_found`. */
+  /** Throws `key_not_found`. */
   async banStatus(id: number): Promise<BanStatus> {
     const { limits } = this.#context.store;
     const { accountId } = await this.find(id);
@@ -136,7 +136,7 @@ export class KeyOperations {
   }
 
   /**
-   * The banned keys. Refuses `service_unavailable` if Redis, which has the bans of several instances, is
+   * The banned keys. Throws `service_unavailable` if Redis, which has the bans of several instances, is
    * unreachable.
    */
   async bannedIds(): Promise<ReadonlySet<number>> {
@@ -185,7 +185,7 @@ function stateOf(
   return isBanned ? 'banned' : 'live';
 }
 
-/** The reason a key was not rotated. The holder of an ended key was meant to lose access, or has its successor. */
+/** The reason a key was not rotated. The holder of an ended key should have no access, or has its successor. */
 function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';
@@ -246,7 +246,7 @@ export const keyHandlers = {
   },
 } satisfies HandlersOf<Services, typeof keyOperations>;
 
-/** Number of keys examined at once for a state, which is not stored. */
+/** Number of keys per read. The state of a key is computed, not stored. */
 const examinedBatch = 500;
 
 /** Up to `limit` keys in the state, or in any. */

@@ -1,4 +1,4 @@
-/** Lists of operators beyond those of clients: in both directions, by time, and with totals. */
+/** Lists for operators. Unlike clients' lists, they run in both directions, start at a time, and have totals. */
 import {
   maxCounted,
   type ownShopOperations,
@@ -90,7 +90,7 @@ export const operatorReaders = {
     }),
 } satisfies ReadersOf<typeof ownShopOperations>;
 
-/** The lowest id of an order that was placed at an instant (Unix ms) or later; above the last one if none was. */
+/** The lowest id of an order placed at an instant (Unix ms) or later; above the last id if there is none. */
 async function firstPlacedAt(
   orders: Pick<Store['orders'], 'list' | 'listNewest'>,
   at: number,
@@ -106,7 +106,7 @@ async function firstPlacedAt(
   return later;
 }
 
-/** Totals. Accounts, keys and orders are never deleted, so that their last ids are their numbers. */
+/** Accounts, keys and orders are never deleted, so their last ids are their totals. */
 async function totalsOf({ accounts, keys, orders, search }: Store): Promise<Totals> {
   const [[account], [key], [order]] = await Promise.all([
     accounts.listNewest(undefined, 1),

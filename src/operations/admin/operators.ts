@@ -6,7 +6,7 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import { shownOperator } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** A new token, with its only copy in clear text. */
+/** A new token. This is its only copy in clear text. */
 export interface IssuedToken {
   readonly operator: Operator;
   readonly token: string;
@@ -22,7 +22,7 @@ export class OperatorOperations {
     this.#randomBytes = randomBytes;
   }
 
-  /** Refuses `name_taken`. */
+  /** Throws `name_taken`. */
   async create(name: string, role: Role): Promise<IssuedToken> {
     const { token, ...stored } = this.#make();
     const input = { name, role, createdAt: this.#context.clock.now(), ...stored };
@@ -31,7 +31,7 @@ export class OperatorOperations {
   }
 
   /**
-   * Creates a new token. The old one and all sessions end immediately. Refuses `operator_not_found` and
+   * Creates a new token. The old one and all sessions end immediately. Throws `operator_not_found` and
    * `operator_revoked`.
    */
   async rotate(id: number): Promise<IssuedToken> {
@@ -40,7 +40,7 @@ export class OperatorOperations {
     return { operator: outcome, token: secret };
   }
 
-  /** Ends the token and all sessions permanently. Refuses `operator_not_found`. */
+  /** Ends the token and all sessions permanently. Throws `operator_not_found`. */
   async revoke(id: number): Promise<Operator> {
     return writeAs(this.#context, 'revokeOperator', { id, at: this.#context.clock.now() });
   }

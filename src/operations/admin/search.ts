@@ -18,7 +18,7 @@ import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 import { type KeyOperations, shownKeys } from './keys.ts';
 
-/** Number of rows examined at once. A read of an embedded store blocks the event loop. */
+/** Number of rows per read. A read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
 
 /** Maximum number of categories whose names are searched. */
@@ -164,7 +164,7 @@ function matchOf(
   return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
 }
 
-/** The first of them, without duplicates. */
+/** The first items, without duplicates. */
 function unique<Item extends { readonly id: bigint | number }>(items: readonly (Item | undefined)[]): Item[] {
   const byId = new Map(items.flatMap((item) => (item === undefined ? [] : [[item.id, item] as const])));
   return [...byId.values()].slice(0, maxPerKind);

@@ -13,7 +13,7 @@ import { KnownKeys } from './known-keys.ts';
 
 const maxCallers = 100_000;
 const maxUnknownKeys = 10_000;
-/** Maximum number of reads of a caller that keeps changing. */
+/** Maximum number of times a caller is read again because it changed during the read. */
 const maxReads = 4;
 
 export type Credential =
@@ -69,7 +69,10 @@ export class AdmissionOperations {
     this.#changed = changed;
   }
 
-  /** Counts a request against its account, unless free, or as a failure of its address. Refuses `service_unavailable`. */
+  /**
+   * Counts a request against its account unless it is free, or as a failure of its address. Throws
+   * `service_unavailable`.
+   */
   admit(
     credential: Credential,
     address: () => string,
@@ -116,7 +119,7 @@ export class AdmissionOperations {
     });
   }
 
-  /** Most keys never expire, and need no call of the clock. */
+  /** Most keys never expire, so the clock is not read. */
   #isExpired({ expiresAt }: Caller): boolean {
     return expiresAt !== Number.POSITIVE_INFINITY && expiresAt <= this.#clock.now();
   }
@@ -128,7 +131,7 @@ export class AdmissionOperations {
     }));
   }
 
-  /** Unknown keys are detected without a look-up. Others are looked up once per version of callers. */
+  /** Unknown keys are detected without a lookup. Known keys are looked up once per version of callers. */
   #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     const { print, address } = attempt;
     const { version } = this.#known;

@@ -3,7 +3,7 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { FingerprintSet } from '../../domain/fingerprint-set.ts';
 import type { KeyFingerprint, KeyStore } from '../../storage/storage.ts';
 
-/** Number of keys read at once. Requests are served in between. */
+/** Number of keys per read. Requests are served between reads. */
 const pageSize = 1_000;
 
 /**
@@ -47,7 +47,7 @@ export class KnownKeys {
   #readNextPage(version: number): Awaitable<void> {
     return andThen(this.#keys.fingerprints(this.#last?.id ?? 0, pageSize), (page) => {
       if (this.#last !== undefined && page[0]?.fingerprint !== this.#last.fingerprint) {
-        // The store was restored to an earlier state while open: its ids are assigned again.
+        // The store was restored to an earlier state while it was open, so ids are assigned again.
         this.#set.clear();
         this.#last = undefined;
         return this.#readNextPage(version);

@@ -7,13 +7,13 @@ type Id = number | bigint;
 
 interface Subject {
   readonly kind: string;
-  /** The id that the input names; undefined when the unit makes the object. */
+  /** The id in the input; undefined when the unit creates the object. */
   readonly of: (input: unknown) => Id | undefined;
   /** Whether the change is recorded even if the object looks the same afterwards. */
   readonly always?: true;
   /** The object as JSON, without secrets; `null` if it does not exist. */
   readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
-  /** JSON of the change's additions to the object, which is recorded instead of the object. */
+  /** Returns what the change added, as JSON. It is recorded instead of the object. */
   readonly made?: (outcome: unknown) => string;
 }
 
@@ -57,7 +57,7 @@ export interface AuditedInput {
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** Never undefined: data read before the change is unchanged until the change. */
+  /** Never undefined, because data read before the change is still current during the change. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];

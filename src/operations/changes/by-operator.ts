@@ -15,7 +15,7 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
 type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
 
-/** Makes and records a change; of a repeated request, returns the first outcome. Rejects as `Writer.write` does. */
+/** Makes and records a change. For a repeated request, returns the first outcome. Rejects as `Writer.write` does. */
 export async function writeAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,
@@ -24,7 +24,7 @@ export async function writeAs<Name extends AuditedName>(
   return (await write(context, unit, input, undefined)).outcome;
 }
 
-/** The same for a change that issues a secret; of a repeated request, resolves with the secret of the first one. */
+/** Like `writeAs`, for a change that issues a secret. For a repeated request, resolves with the first secret. */
 export async function issueAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,

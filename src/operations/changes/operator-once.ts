@@ -43,7 +43,7 @@ export class OperatorOnce {
     return Buffer.concat([salt, encryption.getAuthTag(), ...sealed]).toString('base64url');
   }
 
-  /** Throws if it was sealed by another request. */
+  /** Throws if another request sealed it. */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64url');
     const { key, iv } = this.#derived(bytes.subarray(0, saltBytes));
@@ -54,7 +54,7 @@ export class OperatorOnce {
     );
   }
 
-  /** Each salt results in another key, so the vector may be derived from it as well. */
+  /** Each salt yields a different key, so the initialization vector may be derived from the salt as well. */
   #derived(salt: Uint8Array): { key: Buffer; iv: Buffer } {
     const { idempotencyKey, actor, request } = this.#options;
     const info = `animal-store operator-once\n${actor}\n${request}`;

@@ -13,7 +13,7 @@ export interface Preconditions {
 }
 
 /**
- * Refuses `precondition_failed`. Call it in the transaction of the change, so that only one of two clients
+ * Throws `precondition_failed`. Call it in the transaction of the change, so that only one of two clients
  * with the same version succeeds.
  */
 export function checkPreconditions(

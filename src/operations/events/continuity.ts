@@ -2,7 +2,7 @@ import type { Store } from '../units.ts';
 
 /**
  * Leaves a gap in the ids of events before changes are made without events, and when events are recorded again. Every
- * reader then starts again, including those that read the resources in between.
+ * reader then starts again, including readers that fetched the resources between the two.
  */
 export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
   if (areRecorded && !(await endsWithGap(store.events))) return;
@@ -12,7 +12,7 @@ export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecord
 /** Whether the highest id has no event: changes were made without events since, or all events have expired. */
 async function endsWithGap(events: Store['events']): Promise<boolean> {
   const { last } = await events.bounds();
-  // Checked second, because another process may be recording events.
+  // Read after the other check, because another process may be recording events.
   const [newest] = await events.newest(1);
   return last > (newest?.id ?? 0n);
 }

@@ -22,7 +22,7 @@ const examinedBatch = 500;
 /** The events that a caller selected and may read. */
 export interface Wanted {
   readonly types: ReadonlySet<EventType>;
-  /** Of a client; an operator may read the events of all accounts. */
+  /** Account of the client. Operators may read the events of all accounts. */
   readonly accountId: number | 'all';
 }
 
@@ -75,7 +75,7 @@ export class EventFeed implements Disposable {
     this.tail = new EventTail(store, clock);
   }
 
-  /** Refuses like `read`. */
+  /** Throws like `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
     const { after, limit, wanted, waitSeconds } = request;
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
@@ -85,7 +85,7 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** Refuses `events_expired` if events after `after` were deleted, or if no event has its id yet. */
+  /** Throws `events_expired` if events after `after` were deleted, or if no event has its id yet. */
   read(after: bigint | undefined, limit: number): Awaitable<EventRead> {
     return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
@@ -126,7 +126,7 @@ export class EventFeed implements Disposable {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        // After a gap, the oldest event is the next one.
+        // After a gap, the next event is the oldest one.
         if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
         return after;
       });
@@ -176,7 +176,7 @@ function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): E
   return { items, next: String(last?.id) };
 }
 
-/** Refuses `events_expired` unless all events after `after` are retained. */
+/** Throws `events_expired` unless all events after `after` are retained. */
 export function expectRetained(after: bigint, { oldest, last }: EventBounds): void {
   if (after < oldest - 1n) throw expired(after, oldest);
   if (after > last) throw unknown(after, last);

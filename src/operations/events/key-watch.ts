@@ -16,7 +16,7 @@ export interface WatchStore {
 export interface Reader {
   /** Whether a key with these scopes may read the selected events. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean;
-  /** Called once its key is revoked, has expired, is banned, or may not read it. It has to leave the watch. */
+  /** Called when the key is revoked, expired, banned, or lost a required scope. The reader must leave the watch. */
   lose(): void;
 }
 
@@ -24,7 +24,7 @@ export interface Reader {
 interface WatchedKey<Open> {
   readonly readers: Set<Open>;
   caller: Caller;
-  /** The version of callers under which the caller was read; -1 if it has to be read again. */
+  /** The version of callers under which the caller was read; -1 if the caller must be read again. */
   callersVersion: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Store } from '../units.ts';
 
-/** A batch that is this large may not be the last one. */
+/** A full batch may not be the last one. */
 const batch = 1_000n;
 /** Batches of 1,000 events per run: more than a store can record between two runs. */
 const maxBatches = 200;
@@ -8,8 +8,8 @@ const maxBatches = 200;
 export type EventRemoval = Pick<Store, 'events' | 'write'>;
 
 /**
- * Removes events from before an instant (Unix ms) in small batches, between which other changes are made, until the signal.
- * Returns whether there may be more.
+ * Removes events older than an instant (Unix ms) until the signal aborts. Batches are small, so that other changes can
+ * be made between them. Returns whether there may be more.
  */
 export async function removeEvents(
   store: EventRemoval,

@@ -7,7 +7,9 @@ import { chunksOf, type Filter, type SharedFrames } from './frames.ts';
 import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
-/** Maximum number of bytes a reader may be behind. An event has more than 105 bytes, so this is fewer than 10,000 events. */
+/**
+ * Maximum number of bytes a reader may be behind: fewer than 10,000 events, because an event has more than 105 bytes.
+ */
 const maxBufferedBytes = 1_048_576;
 /** Number of events per read while a stream catches up. */
 const readBatch = 500;
@@ -99,14 +101,14 @@ export class EventStream implements StreamSource, Listener, Reader {
     const isFirst = this.#behindBytes === 0;
     this.#behindBytes += bytes.length;
     if (!isFirst) return written;
-    // The promises of all writes until then resolve at the same time.
+    // The promises of all writes so far resolve at the same time.
     const taken = () => {
       this.#behindBytes = 0;
     };
     return written.then(taken, taken);
   }
 
-  /** Reads the store as fast as the reader takes it, up to its end, then joins the tail. */
+  /** Reads the store as fast as the reader accepts data, up to the newest event, then joins the tail. */
   async #catchUp(): Promise<void> {
     const { feed } = this.#parts;
     try {

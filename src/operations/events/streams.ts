@@ -10,7 +10,7 @@ import { KeyWatch, type WatchStore } from './key-watch.ts';
 import { EventStream } from './stream.ts';
 
 const commentEveryMs = 15_000;
-/** Interval of checks for due comments, in ms. */
+/** Interval of checks for due keep-alive comments, in ms. */
 const checkIntervalMs = 500;
 
 /** The open streams of a process. */
@@ -38,7 +38,7 @@ export class EventStreams implements Disposable {
   }
 
   /**
-   * Starts after `after`, or with the next event. Refuses `too_many_streams`, and `events_expired` like the
+   * Starts with the event after `after`, or with the next event. Throws `too_many_streams`, and `events_expired` like the
    * feed.
    */
   begin(admission: Authenticated, wanted: Wanted, after: bigint | undefined): Awaitable<EventStream> {

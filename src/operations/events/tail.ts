@@ -17,7 +17,7 @@ export type EndOfListening = 'time' | 'closing' | 'gap';
 export interface Listener {
   /** Deadline by the steady clock, in ms. */
   readonly until: number;
-  /** Whether the service itself is a listener. */
+  /** Whether the listener is part of the service. */
   readonly isOwn?: boolean;
   /** Receives every event after its position, once and in order. */
   take(events: readonly StoreEvent[]): void;
@@ -28,9 +28,9 @@ export interface Listener {
 export class EventTail implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
-  /** With the position of each listener. */
+  /** Position of each listener. */
   readonly #listeners = new Map<Listener, bigint>();
-  /** The last event that was delivered. */
+  /** Id of the last delivered event. */
   #position = 0n;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -78,7 +78,7 @@ export class EventTail implements Disposable {
     }, collectMs);
   }
 
-  /** Makes the service's own listener run although there may be no new events. */
+  /** Runs the listener of the service even if there are no new events. */
   nudge(): void {
     for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.take([]);
   }
@@ -135,7 +135,7 @@ export class EventTail implements Disposable {
     if (last !== undefined) {
       this.#position = last.id;
       for (const [listener, after] of this.#listeners) {
-        // A listener that read the store after the last check is ahead of the tail.
+        // A listener that read the store after the last poll is ahead of the tail.
         const unseen = after <= from ? events : behind(events, after);
         if (unseen.length > 0) listener.take(unseen);
       }

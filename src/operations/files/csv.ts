@@ -55,7 +55,7 @@ export class CsvReader implements RecordReader {
   #header: string | undefined;
   #columns: readonly string[] = [];
   #positions: readonly number[] = [];
-  /** Whether the rows begin with line and reason, because an earlier import rejected them. */
+  /** Whether the rows start with a line number and a reason, as in a file of rejected rows. */
   #hasReasons = false;
   #open: Line[] = [];
   #openBytes = 0;
@@ -146,7 +146,7 @@ export class CsvReader implements RecordReader {
     const record = lines.length === 1 && first !== undefined ? recordOf(first) : joined(lines);
     if (record.bytes.length === 0) return [];
     if (!this.#hasReasons) return [record];
-    // Latin-1 maps every byte to one character, so that lengths agree whatever the bytes are.
+    // Latin-1 maps every byte to one character, so lengths in characters and bytes are equal.
     const prefix = rejectPrefix.exec(record.bytes.toString('latin1'))?.[0] ?? '';
     return [{ ...record, bytes: record.bytes.subarray(prefix.length) }];
   }
@@ -188,7 +188,7 @@ export function csvRow({ name, categoryId, status }: Pet): string {
 /** Characters that start a formula in spreadsheets (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r]/;
 
-/** An animal as a row for a spreadsheet: an apostrophe keeps a name from being run as a formula. */
+/** An animal as a row for a spreadsheet. An apostrophe prevents a name from being run as a formula. */
 export function spreadsheetRow(pet: Pet): string {
   return csvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
 }

@@ -1,6 +1,6 @@
 import { maxBodyBytes } from '../../contract/bounds.ts';
 
-/** Maximum length of a row in bytes, like the API's bound of an animal. */
+/** Maximum length of a row in bytes. The API has the same limit for an animal. */
 export const maxRowBytes = maxBodyBytes;
 
 const lineFeed = 10;
@@ -8,7 +8,7 @@ const none = Buffer.alloc(0);
 
 export interface Line {
   readonly number: number;
-  /** Without its line feed; cut one byte after `maxRowBytes`, to mark a longer one. */
+  /** Without its line feed. A line longer than `maxRowBytes` is cut one byte after that length. */
   readonly bytes: Buffer;
 }
 

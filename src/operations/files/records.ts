@@ -7,7 +7,7 @@ import { type Line, maxRowBytes } from './lines.ts';
 export interface InputRecord {
   readonly line: number;
   readonly endLine: number;
-  /** Without the end of its last line. */
+  /** Without the line feed of its last line. */
   readonly bytes: Buffer;
 }
 
@@ -19,9 +19,9 @@ export interface ReaderOptions {
 }
 
 export interface RecordReader {
-  /** Adds a line and returns the completed records. Refuses `import_invalid` for an invalid header. */
+  /** Adds a line and returns the completed records. Throws `import_invalid` for an invalid header. */
   take(line: Line): InputRecord[];
-  /** The remaining records at the end of the input. Refuses `import_invalid` for an incomplete input. */
+  /** The remaining records at the end of the input. Throws `import_invalid` for an incomplete input. */
   end(): InputRecord[];
   check(record: InputRecord): Checked;
   readonly columns: readonly string[];
@@ -38,7 +38,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const lineFeed = Buffer.from('\n');
 
-/** The text of a record, or undefined with the reason. */
+/** The text of a record, or the reason it has none. */
 export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
   if (bytes.length > maxRowBytes) return { reason: `is longer than ${maxRowBytes} bytes` };
   try {

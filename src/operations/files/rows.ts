@@ -43,7 +43,7 @@ export class Rows {
     for await (const chunk of input.read(signal)) {
       this.bytesRead += chunk.length;
       yield this.#rowsOf(splitter.push(chunk));
-      // An incomplete line at an interruption is not a row.
+      // After an interruption, an incomplete line is not a row.
       if (signal.aborted) return;
     }
     if (signal.aborted) return;

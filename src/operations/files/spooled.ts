@@ -14,7 +14,7 @@ export interface Spooled extends AsyncDisposable {
   read(): AsyncIterable<Buffer>;
 }
 
-/** Rejects with the stream's error, or refuses `service_unavailable` when the temporary folder cannot be written. */
+/** Rejects with the stream's error, or with `service_unavailable` if the temporary folder cannot be written. */
 export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spooled> {
   await using kept = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'animal-store-')).catch(refuse);

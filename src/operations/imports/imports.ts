@@ -47,7 +47,7 @@ interface ImportTask {
   readonly source: string | undefined;
   /** The file's name, for the audit log; undefined when it is unknown. */
   readonly file?: string | undefined;
-  /** Result of `find` for the source. An unfinished import is resumed; a finished one starts again. */
+  /** Result of `find` for the source. An unfinished import resumes; a finished one starts again. */
   readonly stored: ImportProgress | undefined;
   readonly rows: AsyncIterable<readonly ImportRow[]>;
   readonly signal: AbortSignal;
@@ -120,7 +120,7 @@ export class ImportOperations {
   /**
    * Adds the rows, in groups, and yields after the commit of each. The last group shows whether the import is
    * complete. The audit log records the first animals, in their transaction, and how the import ended.
-   * Refuses `import_invalid` if another import of the same input is in progress, and `service_unavailable`;
+   * Throws `import_invalid` if another import of the same input is in progress, and `service_unavailable`;
    * the yielded groups remain imported.
    */
   async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {

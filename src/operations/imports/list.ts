@@ -114,7 +114,7 @@ export class ImportList {
     return this.#listed.map(({ view }) => view);
   }
 
-  /** Refuses `import_not_found`. */
+  /** Throws `import_not_found`. */
   find(id: bigint): ListedImport {
     const found = this.#listed.find((listed) => BigInt(listed.id) === id);
     if (found === undefined) throw new Refusal('import_not_found');

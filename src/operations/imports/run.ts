@@ -4,7 +4,7 @@ import { Rows } from '../files/rows.ts';
 import type { Spooled } from '../files/spooled.ts';
 import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 
-/** Maximum total length of rejected lines in a response, in bytes: each may be as long as a request. */
+/** Maximum total length of rejected lines in a response, in bytes. A single line may be as long as a request. */
 const maxRejectBytes = 8_388_608;
 
 const nothing = { added: 0, rejected: 0, finished: false };
@@ -33,7 +33,7 @@ export class ImportRun {
     return { bytes: this.#options.file.bytes, bytesRead: this.#rows?.bytesRead ?? 0, added, rejected };
   }
 
-  /** Adds the rows of the file that have not been imported yet. Refuses `import_invalid`. */
+  /** Adds the rows of the file that have not been imported yet. Throws `import_invalid`. */
   async report(): Promise<ImportReport> {
     const { sha256: source, read } = this.#options.file;
     const stored = await this.#imports.find(source);

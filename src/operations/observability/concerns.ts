@@ -44,9 +44,9 @@ export interface Known {
   readonly seconds: readonly TrafficSecond[];
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly oldestPendingAgeMs: number;
-  /** Of secrets of webhooks that cannot be decrypted. */
+  /** Concern about webhook secrets that cannot be decrypted. */
   readonly secrets: Concern | undefined;
-  /** Of failing backups; only the service knows whether they fail. */
+  /** Concern about failing backups. Only a serving process has it. */
   readonly backups?: Concern | undefined;
 }
 
@@ -60,7 +60,7 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   }
 }
 
-/** The worst first. `instances` are those that were not stopped. */
+/** Current concerns, most severe first. `instances` are the instances that were not stopped. */
 export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
   const { store, clock, secrets, backups } = known;
   return [

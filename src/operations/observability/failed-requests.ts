@@ -8,8 +8,8 @@ import type { Caller } from '../../storage/storage.ts';
 import { iso } from '../shown.ts';
 
 /**
- * Bounds of memory, some 2 MB in all. Counted separately for each key, so that a key that keeps failing displaces no
- * other.
+ * Limits memory to about 2 MB. Each key has a separate list, so that a failing key does not displace the requests of
+ * others.
  */
 const maxKeys = 400;
 const maxPerKey = 25;

@@ -2,14 +2,14 @@ import { hourMs } from '../../domain/clock.ts';
 import type { KeyHour, KeyOperation } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 
-/** Maximum number of unrecorded pairs of key and hour (some 13 MB). Requests beyond it are not recorded. */
+/** Maximum number of unrecorded pairs of key and hour (about 13 MB). Requests beyond it are not recorded. */
 const maxRows = 40_000;
 const manyRows = 10_000;
 
 type Counted<Row> = { -readonly [Name in keyof Row]: Row[Name] };
 
 type KeyUsageRow = Counted<Omit<KeyHour, 'operations'>> & {
-  /** Few entries: a program uses some operations, and the counts are recorded soon. */
+  /** Has few entries, because a client uses few operations and counts are recorded often. */
   readonly operations: Counted<Pick<KeyOperation, 'operation' | 'requests'>>[];
 };
 
@@ -21,7 +21,7 @@ interface CountedOperation {
 export class KeyUsageCounter {
   #hour = 0;
   #current = new Map<number, KeyUsageRow>();
-  /** Rows of earlier hours and of a batch that is partly taken, oldest first. */
+  /** Rows of earlier hours and of a partly taken batch, oldest first. */
   #closed: Map<number, KeyUsageRow>[] = [];
   #rows = 0;
   #lost = 0;
@@ -69,7 +69,7 @@ export class KeyUsageCounter {
     return this.#closed.length > 0;
   }
 
-  /** Number of requests not counted since the last call, because too much was unrecorded. */
+  /** Number of requests dropped since the last call because there were too many unrecorded rows. */
   takeLost(): number {
     const lost = this.#lost;
     this.#lost = 0;

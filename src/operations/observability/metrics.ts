@@ -46,7 +46,7 @@ export interface EventFigures {
   readonly keepMs: number | undefined;
 }
 
-/** Series that exist for every operation from the start, because an alert has to see them increase from 0. */
+/** Series that exist for every operation from the start, because alerts need to see an increase from 0. */
 const alwaysPresent = ['ok', 'internal_error', 'service_unavailable'];
 
 export function metricsOf(measured: Measured): Metric[] {

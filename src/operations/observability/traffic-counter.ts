@@ -38,7 +38,9 @@ function indexOfOutcome(code: ErrorCode): OutcomeIndex {
 
 type MinuteRows = Pick<UsageRows, 'minutes' | 'latencies'>;
 
-/** Requests of an operation since the start. Doubles, because a busy service exceeds 2³² within days. */
+/**
+ * Requests of an operation since the start. Stored as doubles, because a busy service exceeds 2³² requests within days.
+ */
 class OperationCounts {
   readonly operation: string;
   readonly isDeprecated: boolean;
@@ -80,7 +82,7 @@ export class TrafficCounter {
   #minute = 0;
   readonly #minutes: MinuteUsage[] = [];
   readonly #latencies: LatencyUsage[] = [];
-  /** Requests by latency since the start, and those of them that are already in rows of minutes. */
+  /** Requests by latency since the start, and the part that is already in rows of minutes. */
   readonly #byLatency = new Float64Array(latencyBuckets);
   readonly #byLatencyInMinutes = new Float64Array(latencyBuckets);
 

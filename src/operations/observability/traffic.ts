@@ -3,7 +3,7 @@ import type { AttemptOutcome } from '../../domain/delivery.ts';
 import { type LatencyCounts, latencyQuantiles } from '../../domain/latency.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
-/** Upper bounds of the buckets of the latency metric, in seconds. One more bucket is above the last one. */
+/** Upper bounds of the latency buckets, in seconds. Another bucket counts requests above the last bound. */
 export const latencyBounds = [
   0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
   10,
@@ -20,14 +20,14 @@ interface TrafficCount {
 
 export interface TrafficLatency {
   readonly operation: string;
-  /** Requests in each bucket, not cumulative. There is one more bucket than bounds. */
+  /** Requests in each bucket, not cumulative. The last bucket has no upper bound. */
   readonly buckets: readonly number[];
   readonly sumSeconds: number;
 }
 
 /** A second of the last five minutes in which there were requests. */
 export interface TrafficSecond extends OutcomeCounts {
-  /** Unix s of its beginning. */
+  /** Start of the second, Unix s. */
   readonly at: number;
   readonly latencies: LatencyCounts;
 }
@@ -61,7 +61,7 @@ export interface Traffic {
 }
 
 export interface TrafficSource {
-  /** One for each process, including ended ones, so that sums never decrease. */
+  /** Counters of each process, including ended ones, so that sums never decrease. */
   traffic(): Promise<readonly Traffic[]>;
 }
 

@@ -10,7 +10,7 @@ import type { TrafficCounter } from './traffic-counter.ts';
 
 /** Interval of usage records. This much may be lost in a crash. */
 const recordEveryMs = 10_000;
-/** Delay of the first heartbeat, until the first requests are answered. */
+/** Delay of the first heartbeat, so that the first requests are not delayed. */
 const firstRecordMs = 1_000;
 /** Maximum wait for the last record at shutdown. */
 const lastRecordMs = 400;
@@ -73,7 +73,7 @@ export class UsageRecorder implements AsyncDisposable {
     this.#options = options;
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
-    // Not during the start, when all other instances of a cluster may start as well.
+    // Not at the start, because all instances of a cluster may start at the same time.
     this.#nextPruneAt = options.clock.steady() + minuteMs;
     this.#timer = this.#after(firstRecordMs);
   }
@@ -114,7 +114,7 @@ export class UsageRecorder implements AsyncDisposable {
     const lost = counter.keys.takeLost();
     if (lost > 0) notice('requests are missing from the usage of keys', { requests: lost });
     try {
-      // An outage of the whole store is logged where it is noticed. Nothing is written to it.
+      // The store logs its outage. Nothing can be written during one.
       store.health();
       // Unwritten reports first, then newer counts.
       if (this.#hasMore()) await this.#recordGroups();

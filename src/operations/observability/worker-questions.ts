@@ -5,7 +5,7 @@ import type { StoreFacts } from '../../storage/admin.ts';
 import { type FailedRequestFilter, type FailedRequestSource, newest } from './failed-requests.ts';
 import { sumOf, type Traffic, type TrafficSource } from './traffic.ts';
 
-/** Time-out of workers' responses. The last response represents a slower worker. */
+/** Timeout of workers' responses. The previous response is used for a slower worker. */
 export const answerWithinMs = 1_000;
 
 export type WorkerQuestion =
@@ -25,7 +25,7 @@ export async function answerAsWorker(
   return own;
 }
 
-/** Queries serving workers. Returns the responses by number, of those that respond in time. */
+/** Queries the serving workers. Returns the responses that arrive in time, by worker number. */
 export type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<number, unknown>>;
 
 export class WorkersTraffic implements TrafficSource {
@@ -54,7 +54,7 @@ export class WorkersTraffic implements TrafficSource {
   }
 }
 
-/** The counters of an ended process, without its momentary values. */
+/** The counters of an ended process, without its gauges. */
 function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
   const { counts, latencies, seconds, deliveries, pageCache, eventLoop, startedAt } = last;
   const ended = {
@@ -69,7 +69,7 @@ function together(last: Traffic, ended: Traffic): Traffic {
   return { ...last, ...sumOf([last, ended]), store: { ...last.store, ...risingIn(last.store, ended.store) } };
 }
 
-/** The facts of a store that count from the start of a process on. */
+/** Facts of a store that are counters since the start of the process. */
 const risingFacts = [
   ...['groups', 'units', 'seconds'],
   ...['postgresStatements', 'postgresSeconds', 'redisRequests', 'redisSeconds', 'primaryReads'],

@@ -33,7 +33,7 @@ export function eventReaders(
 
 type FeedQuery = InputOfRow<typeof eventOperations.listEvents>['query'];
 
-/** Refuses what `EventFeed.page` does, and `invalid_parameter` for a combination that has no meaning. */
+/** Throws the errors of `EventFeed.page`, and `invalid_parameter` for parameters that exclude each other. */
 export function pageOfFeed(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
@@ -45,7 +45,7 @@ export function pageOfFeed(
   return feed.newest(limit, wanted);
 }
 
-/** Refuses `insufficient_scope` if selectors name events that the key may not read. */
+/** Throws `insufficient_scope` if selectors name events that the key may not read. */
 export function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,

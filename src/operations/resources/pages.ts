@@ -17,7 +17,7 @@ interface PagedList<Item, Filter> {
   readonly read: (after: bigint | undefined, limit: number, filter: Filter) => Awaitable<Item[]>;
 }
 
-/** A page of a list by ascending or descending id. Refuses `invalid_cursor`. */
+/** A page of a list by ascending or descending id. Throws `invalid_cursor`. */
 export function pageOf<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
   query: Query,
   { path, minId = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
@@ -31,13 +31,13 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
   }));
 }
 
-/** A page depends on the rows up to the first one of the next page, and the last page on all that follow. */
+/** A page depends on the rows up to the first row of the next page; the last page depends on all later rows. */
 function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
   const next = found[limit];
   return { from, to: next && BigInt(next.id) };
 }
 
-/** The page that was read; `found` has one item more than `limit` when there is a next page. */
+/** Builds a page. `found` has one item more than `limit` if there is a next page. */
 export function pageFrom<Item>(
   found: readonly Item[],
   limit: number,

@@ -20,7 +20,7 @@ export const petReaders = {
         andThen(
           pets.list(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
           (page) =>
-            // Ids ascend, so the page after one that reaches the last id would be empty.
+            // Ids ascend, so no page follows a page that reaches the last id.
             page.filter(({ id }) => id <= maxId),
         ),
     });

@@ -21,7 +21,7 @@ export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned
  */
 type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & Row['reads'][number]>;
 
-/** Read-only rows as functions of the store, the input and further arguments. They may refuse. */
+/** Read-only rows as functions of the store, the input and further arguments. They may throw a `Refusal`. */
 export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
   readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
     store: ResourcesReadBy<All[Id]>,
@@ -33,7 +33,7 @@ export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = 
 /** Inputs of a unit from the `needs` of its row. */
 export interface Needed {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
-  /** Also without a mistake if the body has no URL. */
+  /** `mistake` is undefined if the body has no URL. */
   readonly endpoint: { readonly mistake: string | undefined };
   readonly events: EventBounds;
   /** Sealed. */

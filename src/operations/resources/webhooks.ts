@@ -114,7 +114,7 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
       const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
-      // Once enabled, it continues with the events from then on.
+      // A webhook continues with events that occur after it is enabled.
       if (!webhook.enabled) throw new Refusal('webhook_disabled');
       expectRetained(after, events);
       if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
@@ -133,14 +133,14 @@ export const webhookUnits = {
       const due = { status: 'pending', nextAttemptAt: now } as const;
       if (delivery.status !== 'pending')
         return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
-      // A leased delivery is being attempted.
+      // An attempt is in progress if the delivery is leased.
       if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
       return { ...delivery, ...due };
     },
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;
 
-/** Refuses `webhook_not_found`, also for the webhook of another account. */
+/** Throws `webhook_not_found`, even if another account has the webhook. */
 function ownWebhook(
   webhooks: Pick<Storage['webhooks'] | Transaction['webhooks'], 'find'>,
   id: bigint,
@@ -151,7 +151,7 @@ function ownWebhook(
   );
 }
 
-/** The selectors of all events about one resource that the key may read, whatever types they get later. */
+/** Selectors of all events of the resources that the key may read, including event types added later. */
 function readableBy(scopes: readonly Scope[]): EventSelector[] {
   const mayReadAll = (selector: EventSelector) =>
     [...selectedTypes([selector])].every((type) => mayRead(new Set(scopes), type));

@@ -8,7 +8,7 @@ const maxTokens = 100;
 /** Tokens that were valid at their last lookup, for reading metrics and concerns while lookups fail. */
 export class RecentTokens {
   readonly #clock: Clock;
-  /** Time of the last valid look-up in ms of steady time, by fingerprint. */
+  /** Time of the last valid lookup in ms of steady time, by fingerprint. */
   readonly #validAt = new LRUCache<string, number>(atMost(maxTokens));
 
   constructor(clock: Clock) {

@@ -86,7 +86,7 @@ export class SessionOperations {
     return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
   }
 
-  /** Begins a session with new secrets, even while the store cannot be written. Refuses `sign_in_failed`. */
+  /** Begins a session with new secrets, even while the store cannot be written. Throws `sign_in_failed`. */
   async signIn({ token, code }: SignIn): Promise<NewSession> {
     const now = this.#options.clock.now();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);

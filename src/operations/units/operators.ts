@@ -13,7 +13,7 @@ const subject = subjectsOf(
 
 export const operatorUnits = {
   createOperator: { writes: [], subject: subject.made, run: createOperator },
-  // A new token may by chance end like the old one, and only its end is shown.
+  // A new token may randomly end like the old one, and only its end is shown.
   rotateOperator: { writes: [], subject: { ...subject.byId, always: true }, run: rotateOperator },
   revokeOperator: { writes: [], subject: subject.byId, run: revokeOperator },
 } as const satisfies AuditedUnits;

@@ -64,7 +64,7 @@ const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},
 
 const writes = ['webhooks'] as const;
 
-/** The owner of a webhook, for whom an operator acts. Refuses `webhook_not_found`. */
+/** The owner of a webhook, for whom an operator acts. Throws `webhook_not_found`. */
 async function ownerOf(transaction: Transaction, id: bigint) {
   const { accountId } = foundById(await find(transaction, id), 'webhook_not_found', id);
   return { accountId, scopes: [] };

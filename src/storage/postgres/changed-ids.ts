@@ -3,25 +3,25 @@ import type { Resource, Versions } from '../../domain/resources.ts';
 import type { RequiredVersions } from '../required-versions.ts';
 import type { Runner } from './statements.ts';
 
-/** Ids in one range of `changed_ranges`, as its triggers divide them. */
+/** Number of ids per range in `changed_ranges`. The triggers use the same number. */
 const rangeIds = 16n;
-/** Maximum number of ranges in one span. A longer one counts as changed. */
+/** Maximum number of ranges in a span. A longer span counts as changed. */
 const maxRanges = 1_024n;
-/** Maximum number of remembered ranges. Beyond it, all count as changed. */
+/** Maximum number of ranges kept in memory. Above this, every range counts as changed. */
 const maxRemembered = 100_000;
 
 /**
- * The ranges of ids that have changed since a cached page was read, so that a change discards only the pages that could
- * show it. Triggers store the version of a change with its range, in the same transaction. A process that learns of a
- * new version reads the ranges with newer versions: `counters` orders the commits of a resource, so that it misses
- * none.
+ * Tracks the id ranges that changed after a cached page was read, so that a change invalidates only the pages that may
+ * contain it. Triggers store the version of each change with its range, in the same transaction. When a process sees a
+ * new version, it reads the ranges that changed since its last read. It cannot miss a change, because the lock on the
+ * row in `counters` serializes the commits of a resource.
  */
 export class PostgresChangedIds implements ChangedIds {
   readonly #ranges: Partial<Record<Resource, ChangedRanges>>;
 
   /**
-   * `versions` returns those that this process knows. Pages have to show every change that is known here: it is
-   * `required`.
+   * `versions` returns the versions known to this process. Versions read here are added to `required`, because pages
+   * must include every change that this process has seen.
    */
   constructor(runner: Runner, versions: () => Versions, required?: RequiredVersions) {
     const rangesOf = (resource: Resource) =>
@@ -35,7 +35,7 @@ export class PostgresChangedIds implements ChangedIds {
 
   async isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean> {
     const ranges = this.#ranges[resource];
-    // While Redis is down, versions are negative, and everything is read from the database.
+    // While Redis is down, versions are negative and every page is read from the database.
     if (ranges === undefined || versions[resource] < 0) return false;
     await ranges.readUpTo(versions[resource]);
     return ranges.isUnchanged(span, mark);
@@ -44,28 +44,29 @@ export class PostgresChangedIds implements ChangedIds {
 
 interface ChangedRow {
   readonly server: string;
-  /** The version of the resource. */
+  /** Current version of the resource. */
   readonly current: bigint;
   readonly range: bigint | null;
   readonly version: bigint | null;
 }
 
 class ChangedRanges {
-  /** Number of finished reads. */
+  /** Number of completed reads. */
   reads = 0;
   readonly #resource: Resource;
   readonly #runner: Runner;
   readonly #versionNow: () => number;
   readonly #required: RequiredVersions | undefined;
-  /** The last read that found a range changed. */
+  /** Number of the last read that found a change, by range. */
   readonly #found = new Map<bigint, number>();
   #highest = 0n;
-  /** Data that was read before this read counts as changed. */
+  /** Pages with a lower mark than this count as changed. */
   #since = 1;
-  /** The highest version in the database, and the version of this process, as of the last read. */
+  /** Highest version in the database as of the last read. */
   #last: bigint | undefined;
+  /** Version known to this process as of the last read. */
   #current = -1;
-  /** When the server was started. */
+  /** Start time of the server. */
   #server: string | undefined;
   #reading: Promise<void> | undefined;
 
@@ -76,7 +77,7 @@ class ChangedRanges {
     this.#required = required;
   }
 
-  /** Concurrent callers share a read, unless it began before a caller's version was known. */
+  /** Concurrent callers share a read, unless it started before a caller's version was known. */
   async readUpTo(version: number): Promise<void> {
     while (this.#current < version) {
       this.#reading ??= this.#read().finally(() => {
@@ -102,7 +103,7 @@ class ChangedRanges {
     this.reads++;
     const [first] = rows;
     this.#required?.raise(this.#resource, Number(first?.current ?? 0));
-    // Another server, such as a promoted standby, may lack changes that pages show.
+    // A different server, such as a promoted standby, may lack changes that cached pages contain.
     const isOther = first?.server !== this.#server || (first?.current ?? 0n) < (this.#last ?? 0n);
     this.#server = first?.server;
     for (const { range, version } of rows) {
@@ -120,7 +121,10 @@ class ChangedRanges {
     this.#current = current;
   }
 
-  /** The first read finds only the newest change: all data was read before it. Without a change, there is one row of NULLs. */
+  /**
+   * The first read needs only the newest change, because pages cached before it count as changed. Without changes, the
+   * query returns one row of NULLs.
+   */
   #changed(): Promise<ChangedRow[]> {
     const maxCount = this.#last === undefined ? 1 : maxRemembered;
     return this.#runner.run(

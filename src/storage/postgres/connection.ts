@@ -22,24 +22,24 @@ export interface ConnectionSettings {
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
 interface ConnectionOptions {
-  /** Whether it leads to a pooler. If so, statements are not prepared, and are sent one at a time. */
+  /** True for a connection through a pooler: statements are not prepared, and are sent one at a time. */
   readonly throughPooler: boolean;
-  /** Called when it is closed, even if it was never opened. */
+  /** Called when the connection closes, even if it never opened. */
   readonly onClose: (connection: Connection) => void;
 }
 
 export class Connection {
   readonly sql: SQL;
   readonly throughPooler: boolean;
-  /** The server ends statements and idle transactions after the time-out. Otherwise each transaction has to set it. */
+  /** True if the session has timeouts for statements and idle transactions. Otherwise, each transaction sets them. */
   hasTimeouts = true;
-  /** Pending statements, which the server runs one after the other. */
+  /** Number of pending statements, which the server runs one after the other. */
   active = 0;
-  /** Whether its current statement is a write or a transaction, during which no other statement is sent. */
+  /** True while a write or a transaction is running. No other statement is sent during this time. */
   exclusive = false;
-  /** Whether it is closed after its pending statements, and accepts no others. */
+  /** True if the connection accepts no new statements and closes after the pending ones. */
   retired = false;
-  /** Time of the last reply, or of the first statement after an idle time (monotonic, ms). */
+  /** Time of the last reply, or of the first statement after an idle period (monotonic, ms). */
   movedAt = 0;
   untimed = false;
   readonly #settings: ConnectionSettings;
@@ -51,11 +51,11 @@ export class Connection {
     this.throughPooler = throughPooler;
     this.sql = new SQL({
       url: throughPooler ? urlForPooler(url) : url,
-      // Bun prefers PGDATABASE to the URL.
+      // Bun gives PGDATABASE precedence over the URL.
       ...databaseOf(url),
       max: 1,
       prepare: !throughPooler,
-      // int8 as bigint: JavaScript's numbers would round it.
+      // Returns int8 as bigint, because JavaScript numbers would round it.
       bigint: true,
       connectionTimeout: this.#openTimeoutMs / 1_000,
       connection: {
@@ -67,7 +67,7 @@ export class Connection {
     });
   }
 
-  /** Rejects with `BehindPooler` if it has to be opened as a connection through a pooler. */
+  /** Rejects with `BehindPooler` if a pooler is detected, which needs different connection options. */
   async open(): Promise<void> {
     const timeoutMs = this.#openTimeoutMs;
     const late = () => this.close(new NoAnswer(`no response within ${timeoutMs} ms`));
@@ -84,7 +84,7 @@ export class Connection {
     }
   }
 
-  /** Runs a transaction under the time-outs. */
+  /** Runs a transaction with timeouts for statements and idle time. */
   begin<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.hasTimeouts) return this.sql.begin(work);
     const settings = Object.entries(timeouts(this.#settings.statementTimeoutMs));
@@ -95,12 +95,12 @@ export class Connection {
     });
   }
 
-  /** Replaces the error of a statement with the reason for which the connection was closed, if it was. */
+  /** Returns the reason why the connection was closed, or else the error of the statement. */
   failureOf(error: unknown): unknown {
     return this.#failure ?? error;
   }
 
-  /** Closes it immediately. Pending statements are rejected, with `failure` if given. */
+  /** Closes the connection immediately. Pending statements reject with `failure` if it is set. */
   close(failure?: Error): void {
     this.#failure = failure;
     void this.sql.close({ timeout: 0 }).catch(() => undefined);
@@ -121,7 +121,7 @@ export class Connection {
 
 const timeouts = (statementTimeoutMs: number) => ({
   statement_timeout: statementTimeoutMs,
-  // Maximum time for which a process that freezes within a transaction blocks others.
+  // Limits how long a process that freezes within a transaction can block other processes.
   idle_in_transaction_session_timeout: statementTimeoutMs,
 });
 

@@ -6,30 +6,33 @@ export interface ConnectionsOptions {
   readonly connection: ConnectionSettings;
   readonly size: number;
   readonly onChange: () => void;
-  /** Another connection could not be opened; the open ones continue. */
+  /** Called if an additional connection could not be opened. Open connections stay in use. */
   readonly onShortage: (error: Error) => void;
   readonly onUnreachable: (error: Error) => void;
 }
 
-/** Statements are pipelined on a responsive connection, which halves their cost. */
+/** Maximum number of pipelined statements per connection. Pipelining halves the cost of a statement. */
 const maxPipelineDepth = 16;
-/** A connection without a reply for this long accepts no further statements: its current one may wait for a lock. */
+/**
+ * Time without a reply after which no further statements are sent on a connection: the current one may be waiting for a
+ * lock.
+ */
 const stalledMs = 100;
-/** Time for the server to cancel a statement itself before it counts as frozen, as a multiple of the time-out. */
+/** Time the server has to cancel a statement before it counts as frozen, as a multiple of the timeout. */
 const silenceTimeouts = 1.5;
-/** A connection that is idle for this long is closed, except for the last one, because other programs may need it. */
+/** Idle time after which a connection is closed, because other programs may need it. One connection stays open. */
 const idleMs = 10_000;
 
-/** Open connections. Opens them as needed, and closes some when the server refuses further ones. */
+/** Opens connections as needed, and closes some of them if the server refuses new ones. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Set<Connection>();
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
-  /** Whether the last attempt to open another connection failed. Only `fill` tries again. */
+  /** True if the last attempt to open an additional connection failed. While others are open, only `fill` retries. */
   #isShort = false;
   #closed = false;
-  /** Whether a pooler was detected. New connections then assume one, which also works without a pooler. */
+  /** True if a pooler was detected. Later connections use the options for a pooler, which also work without one. */
   #throughPooler = false;
 
   constructor(options: ConnectionsOptions) {
@@ -41,14 +44,16 @@ export class Connections {
     return this.#throughPooler;
   }
 
-  /** An idle connection, or the least busy one that accepts more. Opens another if none is idle. */
+  /**
+   * Returns an idle connection, or the least busy one that accepts more statements. Opens another one if none is idle.
+   */
   choose(exclusive: boolean): Connection | undefined {
     const stalledSince = performance.now() - stalledMs;
     let best: Connection | undefined;
     for (const connection of this.#open) {
       if (connection.retired || connection.exclusive) continue;
       if (connection.active === 0) return connection;
-      // Through a pooler, the driver sends each statement after the reply to the previous one.
+      // Through a pooler, the driver waits for each reply before it sends the next statement.
       const takesMore =
         !connection.throughPooler &&
         connection.active < maxPipelineDepth &&
@@ -65,7 +70,7 @@ export class Connections {
     return { connections: this.#open.size, busy: busy.length };
   }
 
-  /** Opens as many connections as allowed. Rejects with `NoConnection` if one cannot be opened. */
+  /** Opens connections up to the limit. Rejects with `NoConnection` if one cannot be opened. */
   async fill(): Promise<void> {
     try {
       while (!this.#isFull()) await this.#grow();
@@ -93,7 +98,7 @@ export class Connections {
     if (connection.retired) this.#retire(connection);
   }
 
-  /** Closes connections that do not respond. Their statements are rejected with `NoAnswer`. */
+  /** Closes unresponsive connections. Their statements reject with `NoAnswer`. */
   endSilent(): void {
     const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     const silentSince = performance.now() - silentMs;
@@ -103,7 +108,7 @@ export class Connections {
       this.#open.delete(connection);
       connection.retired = true;
       connection.close(failure);
-      // The others may be dead as well.
+      // Other connections to the server may be dead as well.
       this.renew();
       this.#options.onUnreachable(failure);
     }
@@ -163,11 +168,11 @@ export class Connections {
 
   #lost(connection: Connection): void {
     connection.retired = true;
-    // A failed attempt to connect is reported by `#grow`.
+    // `#grow` reports failed connection attempts.
     if (this.#open.delete(connection)) this.#options.onChange();
   }
 
-  /** If the server is out of connections, closes half of them for other programs. */
+  /** Closes half of the connections if the server has run out of them, so that other programs can connect. */
   #releaseSlot(error: unknown): void {
     if (!isOutOfConnections(error)) return;
     const connections = [...this.#open].filter(({ retired }) => !retired);

@@ -1,7 +1,7 @@
-/** Commands that create what a URL names and the server lacks. */
+/** Suggests commands that create a missing database or role. */
 import { isMissingDatabase, isMissingRole } from './failures.ts';
 
-/** A sentence with the command, after a space; empty for other errors. */
+/** Returns a space and a sentence with the command, or an empty string for other errors. */
 export function remedyOf(error: unknown, url: string): string {
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   const server = `-h ${hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost'} -p ${port || '5432'}`;

@@ -14,27 +14,29 @@ export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
   /**
-   * Time limit of a statement from its arrival, in milliseconds; a connection that is silent for half as long again is
-   * closed.
+   * Timeout of a statement in milliseconds, including time in the queue. A connection is closed after 1.5 times this
+   * period without a reply.
    */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
 
 const retryIntervalMs = 500;
-/** Interval of attempts to connect after the server refused a connection. */
+/** Interval between connection attempts after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
-/** The database and its outages. Statements are templates, prepared once per connection. */
+/** PostgreSQL database with outage detection. Statements are templates, which each connection prepares once. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
-  /** While this is tripped, no statements are sent. */
+  /** Tripped while the server is unreachable. No statements are sent. */
   readonly #reaching: Breaker;
-  /** While this is tripped, existing connections remain in use. */
+  /** Tripped while the server refuses new connections. Existing connections remain in use. */
   readonly #connecting: Breaker;
-  /** While this is tripped, statements are still sent, because the server may refuse only those on one table. */
+  /**
+   * Tripped while the server rejects statements. They are still sent, because the rejection may affect only one table.
+   */
   readonly #working: Breaker;
   #wasReadOnly = false;
   #isOpen = false;
@@ -47,7 +49,7 @@ export class PostgresDatabase implements AsyncDisposable {
       size,
       onShortage: (error) => this.#connecting.trip(error),
       onUnreachable: (error) => {
-        // A failure to open the database aborts the start.
+        // During startup, `migrate` reports the failure.
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
@@ -73,7 +75,10 @@ export class PostgresDatabase implements AsyncDisposable {
     );
   }
 
-  /** Cancelled at `dueAt`. `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
+  /**
+   * Runs a write, which is canceled at `dueAt`. Rejects with `StorageUnavailable` if nothing was changed, or with
+   * `WriteUncertain` if the outcome is unknown.
+   */
   write<T>(
     statement: Statement<T>,
     dueAt = performance.now() + this.#options.statementTimeoutMs,
@@ -82,14 +87,17 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Rolled back at `dueAt` unless its commit was sent. Rejects like `write`, and with errors of `work`. May run `work`
-   * twice.
+   * Runs a transaction, which is rolled back at `dueAt` unless the commit was already sent. May run `work` twice.
+   * Rejects like `write`, or with the error of `work`.
    */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     return this.#change((onCommit) => this.#pool.transact(work, dueAt, onCommit));
   }
 
-  /** Migrates the database; an empty one only if `create`. Throws `StorageUnusable`, also if it cannot be reached. */
+  /**
+   * Migrates the database. Sets up an empty database only if `create` is true. Throws `StorageUnusable`, including if
+   * the database cannot be reached.
+   */
   async migrate(create = true): Promise<void> {
     try {
       const former = await migrate((work) => this.#pool.transaction(work), create);
@@ -118,7 +126,7 @@ export class PostgresDatabase implements AsyncDisposable {
     return describeEncryption(url, row?.version);
   }
 
-  /** The current outage; undefined if there is none. */
+  /** Reason for the current outage; undefined if there is no outage. */
   get trouble(): string | undefined {
     return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;
   }
@@ -128,7 +136,7 @@ export class PostgresDatabase implements AsyncDisposable {
     await this.#pool.close(this.#reaching.trouble === undefined ? closeSeconds : 0);
   }
 
-  /** The outcome of a change is unknown if there is no reply after `onCommit` was called. */
+  /** If the server does not reply after `onCommit` was called, the outcome of the change is unknown. */
   #change<T>(change: (onCommit: () => void) => Promise<T>): Promise<T> {
     let isCommitting = false;
     const onCommit = () => {
@@ -164,7 +172,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#working.trip(postgresReason(error));
   }
 
-  /** A read-only session stays read-only, even if its server becomes writable, so sessions are replaced. */
+  /** Replaces read-only sessions, because they remain read-only even after the server becomes writable. */
   async #trialWrite(): Promise<void> {
     if (this.#wasReadOnly) this.#pool.connections.renew();
     await this.#pool.write(trialWrite).catch((error) => {
@@ -174,7 +182,7 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
-/** The server aborts a transaction to resolve a deadlock, which undoes it. It is retried once. */
+/** Retries once if the server aborted the transaction, for example to resolve a deadlock. */
 async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   try {
     return await once();
@@ -184,13 +192,10 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As many rows as the largest group, so that a full disk is noticed. */
+/** Number of rows in the largest group of writes, so that a full disk is detected. */
 const trialRows = 1_000;
 
-/**
- * Performs the writes of requests and undoes them: a block with an exception handler leaves no error in the server's
- * log.
- */
+/** Performs typical writes and rolls them back. The exception handler keeps the error out of the server's log. */
 function trialWrite(sql: SQL): SQL.Query<unknown> {
   return sql.unsafe(`
     DO $$

@@ -1,12 +1,12 @@
 import type { SQL } from 'bun';
 
-/** Checks of libpq's `sslmode`, besides TLS itself. */
+/** Certificate checks of the `sslmode` values in libpq. */
 const checked = {
   'verify-ca': 'certificate verified',
   'verify-full': 'certificate and host name verified',
 } as const;
 
-/** Libpq's `sslmode`. Defaults to `prefer`, or to `verify-full` with a certificate authority (`sslrootcert`). */
+/** Returns the `sslmode` of a URL, as in libpq. Defaults to `prefer`, or to `verify-full` if `sslrootcert` is set. */
 export function sslModeOf(url: string): string {
   const parameters = new URL(url).searchParams;
   for (const name of ['sslmode', 'ssl', 'tls']) {
@@ -17,7 +17,7 @@ export function sslModeOf(url: string): string {
 }
 
 interface Encryption {
-  /** Such as "TLSv1.3"; null for none. */
+  /** TLS version, such as "TLSv1.3"; null without TLS. */
   readonly version: string | null;
 }
 
@@ -32,7 +32,10 @@ export function describeEncryption(url: string, version: string | null = null): 
   return `${version}, ${isChecked ? checked[mode] : `certificate not verified (sslmode=${mode})`}`;
 }
 
-/** Encryption up to the pooler. The server only knows that of the pooler's connections. */
+/**
+ * Describes the encryption between this process and the pooler. The server reports only the encryption of the pooler's
+ * connections.
+ */
 export function describeEncryptionToPooler(url: string): string {
   const mode = sslModeOf(url);
   if (mode === 'disable') return 'none, to a connection pooler';

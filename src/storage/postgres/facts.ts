@@ -14,7 +14,7 @@ const askForServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
          (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
           WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
 
-/** Facts about the database; only those known to this process if the server does not respond. */
+/** Returns facts about the database. If the server does not respond, only facts known to this process are set. */
 export async function factsOf(database: PostgresDatabase): Promise<StoreFacts> {
   const [server] = await database.read(askForServer).catch((error) => {
     if (error instanceof StorageUnavailable) return [];

@@ -3,7 +3,7 @@ import type { RowConflict } from '../storage.ts';
 
 export class NoAnswer extends Error {}
 
-/** No connection could be opened; `cause` has the reason. */
+/** No connection could be opened. `cause` is the reason. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(postgresReason(cause), { cause });
@@ -13,25 +13,28 @@ export class NoConnection extends Error {
 /** A statement timed out. If it was a write, nothing was changed. */
 export class TooLate extends Error {}
 
-/** A conflict with another transaction, such as a serialization failure. It can be run again. */
+/** A conflict with another transaction, such as a serialization failure. The transaction can be retried. */
 export class Overtaken extends Error {}
 
 /**
  * Classification of a failed statement.
- * - `unavailable`: no connection, a lock, a time-out or a conflict with another transaction; nothing was done.
- * - `refused`: the server rejected it: permissions, a full disk, read-only; nothing was done.
- * - `unanswered`: it was sent, and its outcome is unknown.
- * - `defect`: anything else, which is a bug of the service.
+ * - `unavailable`: no connection, a lock, a timeout or a conflict with another transaction; nothing was changed.
+ * - `refused`: the server rejected the statement (permissions, full disk, read-only); nothing was changed.
+ * - `unanswered`: the statement was sent, but its outcome is unknown.
+ * - `defect`: any other error, which is a bug in the service.
  */
 export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
-/** Serialization failures, deadlocks (SQLSTATE): the server aborted one transaction for another. */
+/** SQLSTATEs of serialization failures and deadlocks, for which the server aborts one of the transactions. */
 const overtaken = /^(40001|40P01)/;
-/** Lock time-outs, cancelled statements, and transactions that were left idle as well. */
+/** SQLSTATEs of lock timeouts, canceled statements, idle transactions, serialization failures and deadlocks. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
-/** Missing login, schema or permission; resources, limits, object states, internal errors, read-only. */
+/**
+ * SQLSTATEs of invalid logins, missing databases, schemas, tables and permissions, exhausted resources, exceeded
+ * limits, object states, system and internal errors, and read-only transactions.
+ */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
-/** The server shuts down, or the connection is lost (classes 57P and 08). */
+/** SQLSTATE classes of a server shutdown (57P) and a lost connection (08). */
 const going = /^(57P|08)/;
 
 export function failureOf(error: unknown): Failure {
@@ -47,8 +50,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Canceled before its execution: it waited behind another statement, or the server had yet to parse it, which also
- * waits for locks. If it was sent, `detail` of the driver's error shows that.
+ * Detects statements that were canceled before execution. They were queued behind another statement, or not yet parsed,
+ * which also waits for locks. If a statement was sent, the driver's error has a `detail`.
  */
 function isUnsent({ code, detail }: SQL.PostgresError): boolean {
   return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
@@ -58,7 +61,7 @@ export function isOvertaken(error: unknown): boolean {
   return error instanceof Overtaken || overtaken.test(stateOf(error));
 }
 
-/** The session is read-only, such as after its server became a standby. */
+/** The session is read-only, for example because the server became a standby. */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
@@ -67,14 +70,14 @@ export function isMissingDatabase(error: unknown): boolean {
   return stateOf(causeOf(error)) === '3D000';
 }
 
-/** Only servers that ask for no password report it. */
+/** Only servers without password authentication report a missing role. */
 export function isMissingRole(error: unknown): boolean {
   return stateOf(causeOf(error)) === '28000' && /^role ".*" does not exist$/.test(postgresReason(error));
 }
 
 const causeOf = (error: unknown) => (error instanceof NoConnection ? error.cause : error);
 
-/** A table does not exist in the database and schema. */
+/** The table does not exist in this database and schema. */
 export function isUndefinedTable(error: unknown): boolean {
   return stateOf(error) === '42P01';
 }
@@ -82,11 +85,14 @@ export function isUndefinedTable(error: unknown): boolean {
 /** The server, the database, the role or a pooler allows no further connections. */
 export function isOutOfConnections(error: unknown): boolean {
   const cause = causeOf(error);
-  // PgBouncer gives all of its errors the same SQLSTATE.
+  // PgBouncer uses the same SQLSTATE for all errors.
   return stateOf(cause) === '53300' || /^no more connections allowed/.test(postgresReason(cause));
 }
 
-/** The conflict of a row: its key is taken, or a row it refers to is missing; undefined for other errors. */
+/**
+ * Returns the kind of constraint violation: the key is taken, or a referenced row is missing. Undefined for other
+ * errors.
+ */
 export function conflictOf(error: unknown): RowConflict | undefined {
   const state = stateOf(error);
   if (state === '23505') return 'taken';

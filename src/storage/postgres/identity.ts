@@ -3,28 +3,28 @@ import type { Notice } from '../outage.ts';
 import { StorageUnusable, unfinishedCopy } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** The names of the store and of this process in Redis. */
+/** Identifiers of the store and of this process in Redis. */
 export interface Identity {
-  /** 12 hexadecimal digits, generated with the store. */
+  /** 12 hexadecimal digits, generated when the store was created. */
   readonly store: string;
-  /** 8 characters of base64, generated for this process. */
+  /** 8 base64 characters, generated for this process. */
   readonly process: string;
 }
 
 interface IdentityRow extends Identity {
   readonly redisPrefix: string | null;
   readonly isUnfinishedCopy: boolean;
-  /** Names of the running instances, separated by commas; null if there are none. */
+  /** Comma-separated names of the running instances; null if no instance is running. */
   readonly running: string | null;
 }
 
-/** An instance is running if it reported within this time: three of its reports. */
+/** An instance counts as running if it reported within this time, which is three report intervals. */
 const runningWithinSeconds = 30;
 
 /**
- * Identifies the store and this process, and compares the Redis prefix with that of the instances: with different ones,
- * processes would not see each other's changes. If it differs, a command throws `StorageUnusable`, and so does an
- * instance while others are running. Otherwise it moves the store to its prefix.
+ * Identifies the store and this process, and checks that all instances use the same Redis prefix. With different
+ * prefixes, they would not see each other's changes. If the prefix differs, a command throws `StorageUnusable`, and so
+ * does an instance while other instances are running. If no other instance is running, the store adopts the new prefix.
  */
 export async function identify(
   database: PostgresDatabase,

@@ -83,7 +83,10 @@ export const operatorTables = `
 
 const foldBatch = 1_000;
 
-/** Names that older instances still add are folded by the server, whose rules depend on its locale. */
+/**
+ * Folds the names of existing accounts. A trigger folds the names that older instances add, by the rules of the
+ * server's locale.
+ */
 export async function foldNames(transaction: SQL): Promise<void> {
   for (let last = 0n; ; ) {
     const accounts = await transaction<{ id: bigint; name: string }[]>`

@@ -2,12 +2,12 @@ import type { SQL } from 'bun';
 import { schemaChanges } from '../schema-changes.ts';
 import { foldNames, operatorTables } from './migration-for-operators.ts';
 
-/** SQL, or code for steps that SQL does not perform alike on every server. */
+/** SQL, or code if SQL would behave differently on different servers. */
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
 /**
- * New steps go into `schema-changes.ts`. Ids come from `counters`, in the inserting statement. With a sequence, a late
- * commit could get an id that readers have already passed.
+ * Add new steps to `schema-changes.ts`. The inserting statement draws ids from `counters`. With a sequence, a
+ * transaction could commit an id after readers have already seen a higher one.
  */
 export const migrationSteps: readonly MigrationStep[] = [
   `

@@ -2,20 +2,26 @@ import type { SQL } from 'bun';
 import { StorageUnusable } from '../storage.ts';
 import { migrationSteps } from './migration-steps.ts';
 
-/** The advisory lock that lets only one process migrate; the number is the service's own. */
+/** Id of the advisory lock that allows only one process to migrate at a time ("AnSt" in ASCII). */
 const lockId = 0x416e5374;
 
-/** Maximum time between two steps of a migration, in milliseconds. The lock of a frozen process is then released. */
+/**
+ * Maximum idle time between two steps of a migration, in milliseconds. After that, the lock of a frozen process is
+ * released.
+ */
 const idleTimeoutMs = 60_000;
 
-/** An empty database only if `create`. Returns the former format, 0 if empty or up to date. Throws `StorageUnusable`. */
+/**
+ * Migrates the database. Sets up an empty database only if `create` is true. Returns the previous format, or 0 if the
+ * database was empty or up to date. Throws `StorageUnusable`.
+ */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
   create: boolean,
 ): Promise<number> {
   return begin(async (transaction) => {
     if ((await versionOf(transaction)) === migrationSteps.length) return 0;
-    // Waiting for another process's migration, and its steps, may take longer than the statements of requests.
+    // Migration steps, and waiting for another process to migrate, may exceed the statement timeout of requests.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;

@@ -14,7 +14,9 @@ interface Job extends Pending {
 
 interface Sent<T> {
   readonly answer: PromiseLike<T>;
-  /** Called when it is due. Returns the reason if nothing was changed; undefined if that depends on the server's reply. */
+  /**
+   * Called at the deadline. Returns the reason if nothing was changed; undefined if that depends on the server's reply.
+   */
   readonly stop: () => TooLate | undefined;
 }
 
@@ -22,23 +24,23 @@ export interface PoolFacts {
   readonly connections: number;
   readonly busy: number;
   readonly waiting: number;
-  /** Statements and transactions, measured from when they were sent. */
+  /** Number and duration of statements and transactions, without time in the queue. */
   readonly roundTrips: RoundTrips;
 }
 
-/** Maximum number of statements that wait for a connection. Further ones are refused immediately. */
+/** Maximum number of statements waiting for a connection. Further statements are rejected immediately. */
 const maxQueueLength = 10_000;
 const checksPerTimeout = 80;
 /**
- * Fraction of the time-out in which the server may confirm the cancellation of a write, before its outcome counts as
- * unknown.
+ * Time the server has to confirm the cancellation of a write before the outcome counts as unknown, as a fraction of the
+ * timeout.
  */
 const confirmationPart = 0.05;
 
 /**
- * Runs statements on a bounded number of connections. The time-out of a statement begins with its arrival here. A
- * frozen server is detected by the replies on each connection, never by the time statements wait for each other: the
- * server itself cancels each after `statement_timeout`.
+ * Runs statements on a limited number of connections. The timeout of a statement includes time in the queue. A frozen
+ * server is detected by missing replies on a connection, not by queueing time: a working server cancels each statement
+ * after `statement_timeout`.
  */
 export class Pool {
   readonly #timeoutMs: number;
@@ -73,7 +75,7 @@ export class Pool {
     });
   }
 
-  /** Runs a statement that may be pipelined, followed by another one in the same session. Rejects like `read`. */
+  /** Runs two statements in order in the same session. They may be pipelined. Rejects like `read`. */
   readInTurn<A, B>(first: Statement<A>, second: Statement<B>, dueAt = this.#dueAt()): Promise<[A, B]> {
     return this.#add(false, dueAt, (connection) => {
       if (connection.throughPooler) {
@@ -85,8 +87,9 @@ export class Pool {
   }
 
   /**
-   * Runs a statement on an exclusive connection, so that it can be cancelled at `dueAt`. Rejects with `NoAnswer` if the
-   * server does not confirm that in time. `onCommit` is called before anything is sent that may be committed.
+   * Runs a statement on an exclusive connection, so that it can be canceled at `dueAt`. Rejects with `NoAnswer` if the
+   * server does not confirm the cancellation in time. `onCommit` is called before any statement that may commit is
+   * sent.
    */
   write<T>(statement: Statement<T>, dueAt = this.#dueAt(), onCommit = () => {}): Promise<T> {
     return this.#add(true, dueAt, (connection) => {
@@ -101,7 +104,10 @@ export class Pool {
     });
   }
 
-  /** Rolled back at `dueAt` unless its commit was sent; `onCommit` is called before that. Rejects as `write` does. */
+  /**
+   * Runs a transaction, which is rolled back at `dueAt` unless the commit was already sent. `onCommit` is called before
+   * the commit is sent. Rejects like `write`.
+   */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
     return this.#add(true, dueAt, (connection) => transaction(connection, work, onCommit));
   }
@@ -150,7 +156,7 @@ export class Pool {
           this.connections.answered(connection);
           this.#next();
         };
-        // Neither has an effect after a rejection.
+        // If the promise was already rejected, `resolve` and `reject` have no effect.
         answer.then(
           (value) => {
             answered();
@@ -170,7 +176,7 @@ export class Pool {
     });
   }
 
-  /** Rejects a statement that is due, unless the returned function is called before. */
+  /** Rejects a statement at its deadline, unless the returned function is called first. */
   #watch(dueAt: number, stop: Sent<unknown>['stop'], reject: (error: unknown) => void): () => void {
     const expire = () => {
       const reason = stop();
@@ -191,7 +197,7 @@ export class Pool {
     }
   }
 
-  /** Rejects due statements, and closes connections that do not respond. */
+  /** Rejects statements past their deadline, and closes unresponsive connections. */
   #check(): void {
     if (this.#waiting.size === 0 && this.connections.facts.busy === 0) return;
     afterUnreadReplies(() => {

@@ -14,7 +14,10 @@ interface UsageRow {
   readonly dayCount: number;
 }
 
-/** Limits that are restored after Redis lost its data. Strikes are not saved: they count for minutes only. */
+/**
+ * Stores usage and bans, which are restored after Redis loses its data. Strikes are not stored, because they expire
+ * within minutes.
+ */
 export class PostgresSnapshots implements LimitSnapshots {
   readonly #database: PostgresDatabase;
 
@@ -23,7 +26,7 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 
   async saveUsage(snapshots: readonly AccountUsage[]): Promise<void> {
-    // In the order of ids, so that instances that save at the same time do not deadlock.
+    // Sorted by id, to avoid deadlocks between instances that save concurrently.
     const sorted = snapshots.toSorted((one, other) => one.accountId - other.accountId);
     const rows = sorted.map(({ accountId, usage: { minute, day } }) => {
       return [accountId, minute.openedAt, minute.count, day.openedAt, day.count];
@@ -68,7 +71,7 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 
   async saveBans(bans: readonly AccountBan[]): Promise<void> {
-    // In the order of ids, so that instances that save at the same time do not deadlock.
+    // Sorted by id, to avoid deadlocks between instances that save concurrently.
     const sorted = bans.toSorted((one, other) => one.keyId - other.keyId);
     const rows = sorted.map(({ keyId, accountId, bannedUntil, level }) => [
       ...[keyId, accountId, bannedUntil, level],
@@ -125,7 +128,7 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 }
 
-/** One parameter, however many accounts, so that the statement is prepared once. */
+/** Passes all ids in one parameter, so that the statement is prepared only once. */
 function isIn(sql: SQL, accountIds: readonly number[]) {
   return sql`
     account_id IN (SELECT value::bigint FROM json_array_elements_text(${JSON.stringify(accountIds)}::text::json))`;

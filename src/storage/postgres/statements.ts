@@ -6,10 +6,10 @@ export interface Versioned {
   readonly version: bigint;
 }
 
-/** Builds a statement with a connection's tag. */
+/** Builds a statement with the template tag of a connection. */
 export type Statement<T> = (sql: SQL) => SQL.Query<T>;
 
-/** A query for rows of a resource, as text with its parameters. */
+/** A query for rows of a resource, as SQL text with parameters. */
 export interface Select {
   readonly resource: Resource;
   readonly text: string;
@@ -18,14 +18,17 @@ export interface Select {
 
 export type Execute = <T>(statement: Statement<T>) => Promise<T>;
 
-/** Runs statements. Outside of a transaction, they only read. */
+/** Runs statements. Outside a transaction, statements may only read. */
 export interface Runner {
   readonly run: Execute;
-  /** Runs a query on a replica if one has every change that the caller must see; undefined without replicas. */
+  /**
+   * Runs a query on a replica that has every change the caller must see, or else on the primary. Undefined without
+   * replicas.
+   */
   readonly select?: (query: Select) => Promise<unknown[]>;
   /**
-   * Runs a statement that raises the version of a resource and returns it in its rows. Without a row, nothing was
-   * changed.
+   * Runs a statement that raises the version of a resource and returns the version in each row. If it returns no rows,
+   * nothing was changed.
    */
   readonly change?: <Row extends Versioned>(
     resource: Resource,
@@ -33,5 +36,8 @@ export interface Runner {
   ) => Promise<Row[]>;
 }
 
-/** Runs the statements of a transaction. Each is atomic anywhere, because it is one statement. */
+/**
+ * Runs the statements of a transaction. Each call is atomic even outside a transaction, because it is a single
+ * statement.
+ */
 export type Statements = Required<Omit<Runner, 'select'>>;

@@ -6,7 +6,7 @@ import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
 import { risenVersionText } from './versions.ts';
 
-/** Opens the database as rows. Throws `StorageUnusable`. */
+/** Opens a database to copy its rows. Throws `StorageUnusable`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
@@ -56,19 +56,19 @@ async function expectFinished(database: PostgresDatabase): Promise<void> {
   if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
 }
 
-/** Every counter has a row from the start. Unused counters are not among the rows that are moved. */
+/** Every counter has a row from the start. Unused counters are not copied. */
 function rowsOf(table: Table): string {
   return table.name === 'counters'
     ? '(SELECT name, last FROM counters WHERE last > 0) AS counters'
     : table.name;
 }
 
-/** The columns of the table's key, ordered byte by byte as SQLite orders them. */
+/** Returns the key columns of a table. Text is ordered by bytes, as in SQLite. */
 function keyOf(table: Table): string[] {
   return sqlKey(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
-/** Expressions that read a value into a row, and that parse its text in JSON. */
+/** SQL expressions that read a column, and that parse its value from text in JSON. */
 const forms: Readonly<Record<SqlType, { read: (name: string) => string; write: (text: string) => string }>> =
   {
     integer: { read: (name) => name, write: (text) => `(${text})::bigint` },
@@ -85,7 +85,7 @@ function selected(table: Table): string {
     .join(', ');
 }
 
-/** Adds rows given as one JSON text, and raises the version of their resource, in one statement. */
+/** Inserts rows from one JSON parameter and raises the version of their resource, in one statement. */
 function insertText(table: Table): string {
   const columns = sqlColumns(table);
   const names = columns.map(({ name }) => name).join(', ');
@@ -100,7 +100,7 @@ function insertText(table: Table): string {
 
 const counterIsTaken = new Error('A counter has counted already.');
 
-/** Continues the counters from those of another store: all of them, or none if one has already counted. */
+/** Sets the counters to the values of another store. Changes nothing if any of these counters is already in use. */
 async function addCounters(database: PostgresDatabase, values: string, count: number): Promise<void> {
   await database.transact(async (execute) => {
     const set = await execute<unknown[]>((sql) =>
@@ -115,7 +115,7 @@ async function addCounters(database: PostgresDatabase, values: string, count: nu
   }, performance.now() + database.statementTimeoutMs);
 }
 
-/** Integers as text, because JavaScript's JSON would round them. */
+/** Converts integers to text, because JavaScript would round them in JSON. */
 function textual(row: TableRow): (string | null)[] {
   return row.map((value: TableValue) => (value === null ? null : String(value)));
 }

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { TooLate } from './failures.ts';
 import type { Execute, Statement } from './statements.ts';
 
-/** A transaction that `expire` rolls back, unless its commit was sent. */
+/** Transaction that `expire` rolls back unless the commit was already sent. */
 export class TimedTransaction {
   readonly #connection: Connection;
   readonly #onCommit: () => void;
@@ -12,18 +12,20 @@ export class TimedTransaction {
   #isCommitting = false;
   #isExpired = false;
 
-  /** `onCommit` is called before the commit is sent: without a reply, its outcome is unknown. */
+  /** `onCommit` is called before the commit is sent. Without a reply to the commit, the outcome is unknown. */
   constructor(connection: Connection, onCommit: () => void) {
     this.#connection = connection;
     this.#onCommit = onCommit;
-    // Prevents an unhandled rejection if it is due after the work.
+    // Prevents an unhandled rejection if the deadline passes after the work has finished.
     this.#due.promise.catch(() => undefined);
   }
 
-  /** Runs the work in the transaction. An error of the work rolls it back, and later statements are rejected. */
+  /**
+   * Runs `work` in the transaction. If `work` fails, the transaction is rolled back and later statements are rejected.
+   */
   run<T>(work: (execute: Execute) => Promise<T>): Promise<T> {
     return this.#connection.begin(async (sql) => {
-      // A pooler may let the transaction begin after it was due.
+      // With a pooler, the transaction may begin after its deadline.
       if (this.#isExpired) return this.#due.promise;
       const execute: Execute = (statement) => this.#execute(sql, statement);
       const result = await Promise.race([work(execute), this.#due.promise]);
@@ -34,7 +36,7 @@ export class TimedTransaction {
     });
   }
 
-  /** Returns the reason if nothing was changed; undefined if its commit was sent. Does not wait for the rollback. */
+  /** Rolls the transaction back without waiting. Returns the reason, or undefined if the commit was already sent. */
   expire(): TooLate | undefined {
     if (this.#isCommitting) return undefined;
     this.#isExpired = true;

@@ -17,10 +17,10 @@ export class PostgresTransaction implements Statements {
   readonly events: PostgresEventWrites;
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;
-  /** Failure of a statement, after which the server does nothing more in the transaction. */
+  /** Error of the first failed statement. After it, the server rejects all other statements of the transaction. */
   failure: unknown;
 
-  /** `moved` receives the versions that are raised; 0 for one that may not be raised. */
+  /** `moved` receives the new version of each changed resource, or 0 if the version is unknown. */
   constructor(execute: Execute, moved: Map<Resource, number>, recordsEvents = true) {
     this.#execute = execute;
     this.#moved = moved;

@@ -1,4 +1,4 @@
-/** Units that need a transaction, because they read lists or run hand-written statements. */
+/** Runs units that need a transaction because they read lists or use hand-written statements. */
 import type { Resource } from '../../domain/resources.ts';
 import type { Settled } from '../group-queue.ts';
 import type { Run } from '../unit-of-work.ts';
@@ -8,22 +8,25 @@ import type { Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { lock, restOn } from './versions.ts';
 
-/** A group begins no further unit after this fraction of the time-out: a late rollback would block other instances. */
+/**
+ * Fraction of the timeout after which a group starts no further unit, because a late rollback would block other
+ * instances.
+ */
 const maxShare = 1 / 8;
 
 type Moved = Map<Resource, number>;
 
 interface TransactionOptions {
   readonly database: PostgresDatabase;
-  /** Receives the versions that are raised; 0 for one that may not be raised. */
+  /** Receives the new version of each changed resource, or 0 if the version is unknown. */
   readonly moved: Moved;
   readonly dueAt: number;
   readonly recordsEvents: boolean;
 }
 
 /**
- * Runs units in one transaction, which first locks the resources they write, so that their reads of these do not change
- * until the commit. It may stop early, after at least one unit.
+ * Runs units in one transaction. It first locks the resources they write, so that data read from these resources does
+ * not change before the commit. May stop early, after at least one unit.
  */
 export function runInTransaction(
   runs: readonly Run[],
@@ -35,7 +38,7 @@ export function runInTransaction(
     if (written.size > 0) await execute((sql) => lock(sql, written));
     const [first, ...others] = runs;
     const begin = (own: Moved) => new PostgresTransaction(execute, own, recordsEvents);
-    // Without a savepoint, because there are no other units to preserve.
+    // A single unit needs no savepoint.
     if (first !== undefined && others.length === 0) {
       const alone = await settle(first, begin(moved));
       if (moved.size === 0) restOn(moved, first.writes);
@@ -47,7 +50,7 @@ export function runInTransaction(
     /** Sends a statement together with the next one, without a separate round trip. */
     const sendAhead = (statement: Statement<unknown>) => {
       const done = execute(statement);
-      // Its failure shows in the next statement, or at the end.
+      // If it fails, the next statement or the final `Promise.all` reports the error.
       done.catch(() => undefined);
       sent.push(done);
     };
@@ -55,13 +58,13 @@ export function runInTransaction(
       if (settled.length > 0 && performance.now() > deadline) break;
       settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
     }
-    // Rejects with the reason of a failure: the commit would only report that it was rolled back.
+    // Rejects with the original error. The commit would only report a rollback.
     await Promise.all(sent);
     return settled;
   }, dueAt);
 }
 
-/** Runs it in a savepoint, so that its failure is undone without the other units. */
+/** Runs a unit in a savepoint, so that a failure undoes only this unit. */
 async function settleSeparately(
   run: Run,
   moved: Moved,
@@ -78,14 +81,14 @@ async function settleSeparately(
     return settled;
   } catch (error) {
     if (concernsAll(error)) throw error;
-    // Needs both statements, because a rollback to a savepoint keeps it.
+    // Both statements are needed, because ROLLBACK TO keeps the savepoint.
     sendAhead((sql) => sql`ROLLBACK TO unit`);
     sendAhead((sql) => sql`RELEASE unit`);
     return run.calls.map(() => ({ error }));
   }
 }
 
-/** Runs it. Rejects with its error, or with a failure of the server, even if the unit caught that. */
+/** Runs a unit. Rejects with its error, or with a failure of the server, even if the unit caught it. */
 export async function settle(run: Run, transaction: PostgresTransaction): Promise<Settled<never>[]> {
   try {
     const outcomes = await run.start(transaction.tables);
@@ -97,7 +100,9 @@ export async function settle(run: Run, transaction: PostgresTransaction): Promis
   }
 }
 
-/** Whether the connection or the server failed, or the time-out has passed. Other failures concern only the unit. */
+/**
+ * Detects errors that affect all units: a failed connection or server, or a timeout. Other errors affect only the unit.
+ */
 function concernsAll(error: unknown): boolean {
   return failureOf(error) !== 'defect';
 }

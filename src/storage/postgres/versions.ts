@@ -2,22 +2,26 @@ import type { SQL } from 'bun';
 import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { Runner } from './statements.ts';
 
-/** The row of `counters` with a resource's version, locked by changes. That of keys also covers accounts, plans, lifted bans. */
+/**
+ * Returns the name of the counter with the version of a resource. Changes lock its row. The counter `keys` also covers
+ * accounts, plans and lifted bans.
+ */
 export const versionCounter = (resource: Resource): string => (resource === 'callers' ? 'keys' : resource);
 
-/** Raises a version to the server's clock in microseconds, so that it is new even after a restore from a backup. */
+/** Raises a version to the server's time in microseconds, so that it is new even after a restore from a backup. */
 export const risenVersionText =
   'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
 export const risenVersion = (sql: SQL) => sql.unsafe(risenVersionText);
 
-/** A common table expression that raises the version of a resource, and returns it. */
+/** A common table expression that raises and returns the version of a resource. */
 export const movedText = (resource: Resource): string =>
   `moved AS (UPDATE counters SET ${risenVersionText} WHERE name = '${versionCounter(resource)}' RETURNING version)`;
 
 /**
- * Locks resources until the commit, so that later reads do not change. Every transaction locks them in the same order,
- * to avoid deadlock. It is a separate statement, because only later statements see the data committed while it waited.
+ * Locks resources until the commit, so that later reads return the same data. Every transaction locks them in the same
+ * order, to avoid deadlocks. This is a separate statement, because only later statements see data committed while it
+ * waited for the lock.
  */
 export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown> {
   const names = JSON.stringify([...wanted].map((resource) => versionCounter(resource)));
@@ -26,22 +30,22 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
-/** Placeholder for a version that has to be read: a unit that changed nothing depends on it. */
+/** Placeholder for a version that still has to be read, because a unit without changes depends on it. */
 export const unread = -1;
 
-/** Notes that a unit depends on the current state of these resources. */
+/** Records that a unit depends on the current state of these resources. */
 export function restOn(moved: Map<Resource, number>, its: readonly Resource[]): void {
   for (const resource of its) if (!moved.has(resource)) moved.set(resource, unread);
 }
 
-/** Version of a server's data, and the server they come from. */
+/** Versions of a server's data, and the identity of the server. */
 export interface ServerState {
   readonly versions: Versions;
-  /** The id of the store. */
+  /** Id of the store. */
   readonly store: string | null;
-  /** Start of the primary, as recorded in the store: a replica replays it from its primary. */
+  /** Start time of the primary, as recorded in the store. A replica receives it by replication. */
   readonly primary: string | null;
-  /** Start of this server. */
+  /** Start time of this server. */
   readonly started: string;
   readonly isStandby: boolean;
 }

@@ -12,36 +12,39 @@ import { PostgresTransaction } from './transaction.ts';
 import { runInTransaction, settle } from './unit-transactions.ts';
 import { readState, unread } from './versions.ts';
 
-/** Called between commit and acknowledgement; `version` is 0 if the outcome is unknown. */
+/** Called between the commit and its acknowledgement. `version` is 0 if the outcome is unknown. */
 export type Announce = (resource: Resource, version: number) => Promise<void>;
 
 export type Moved = Map<Resource, number>;
 
-/** Units that write these read lists, or run hand-written statements. All others run in memory (`groups/`). */
+/**
+ * Resources with units that need a transaction, because they read lists or use hand-written statements. All other units
+ * run in memory (`groups/`).
+ */
 const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
 
-/** After this part of its time, a change that conflicts again locks what it reads. */
+/** Fraction of the timeout after which a change that conflicts again is retried with row locks. */
 const optimisticPart = 1 / 8;
 
 type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Settled<never> | undefined)[]>;
 
 export interface PostgresWriterOptions {
-  /** 48 random bits, as 8 characters of base64. */
+  /** 48 random bits, encoded as 8 base64 characters. */
   readonly secret: string;
-  /** Whether changes are recorded as events; defaults to true. */
+  /** Records changes as events. Defaults to true. */
   readonly events?: boolean | undefined;
 }
 
 /**
- * Runs units of work: those that arrive together are one group. Changes of the catalogue, transactions, and units that write
- * no resource, such as usage records, have a queue each, so that none waits for another kind.
+ * Runs units of work. Units that arrive together form a group. Catalogue changes, transactions, and units that write no
+ * resource, such as usage records, have separate queues, so that one kind never waits for another.
  */
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
   readonly #catalogue: GroupQueue<Call, never>;
-  /** Changes of the catalogue with too many conflicts with other instances. */
+  /** Catalogue changes with repeated conflicts with other instances. */
   readonly #contended: GroupQueue<Call, never>;
   readonly #transactions: GroupQueue<Call, never>;
   readonly #records: GroupQueue<Call, never>;
@@ -128,7 +131,7 @@ export class PostgresWriter implements Writer<Units> {
       await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
       return settled;
     } catch (error) {
-      // It may be committed, so a client that checks must not get cached data.
+      // The change may be committed, so a client that checks must not receive cached data.
       if (error instanceof WriteUncertain) {
         await Promise.all([...moved.keys()].map((resource) => this.#announce(resource, 0)));
       }
@@ -137,19 +140,19 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   /**
-   * A replay, or a change to existing values, acknowledges data of another instance, which has committed but may not
-   * have announced it yet. It is announced here as well.
+   * Reads the versions that units without changes depend on, such as replayed responses. Another instance may have
+   * committed this data without having announced it yet, so it is announced here as well.
    */
   async #readUnread(moved: Moved, dueAt: number): Promise<void> {
     const rested = [...moved].filter(([, version]) => version === unread);
     if (rested.length === 0) return;
     const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };
-    // Unknown if it cannot be read.
+    // Announces an unknown version if the versions cannot be read.
     const versions = (await readState(runner).catch(() => undefined))?.versions;
     for (const [resource] of rested) moved.set(resource, versions?.[resource] ?? 0);
   }
 
-  /** A batch is one statement, which needs no transaction: that would cost half as much again. */
+  /** Runs a batch as one statement without a transaction, which would cost 50% more. */
   #runAsStatement(
     batch: Run,
     moved: Moved,

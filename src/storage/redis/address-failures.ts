@@ -1,4 +1,4 @@
-/** Failed authentications, counted against their addresses. */
+/** Counts failed authentications by client address. */
 import { peek, type WindowState } from '../../domain/limit.ts';
 import { type FailureVerdict, StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
@@ -11,7 +11,7 @@ export function countFailure(context: RedisContext, address: string): Promise<Fa
   );
 }
 
-/** Undefined if callers have changed: nothing is counted. */
+/** Returns undefined and counts nothing if callers have changed. */
 export function countFailureUnder(
   context: RedisContext,
   address: string,
@@ -34,7 +34,7 @@ export function countFailureUnder(
 }
 
 /**
- * Remaining attempts. Counts nothing and never refuses, because it is for responses that are refused for another
+ * Returns the remaining attempts. Counts nothing and never refuses, because the request was already refused for another
  * reason.
  */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {

@@ -2,19 +2,19 @@ import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/l
 import { type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { AccountBan } from '../limit-snapshots.ts';
 
-/** The reply of `take` and `standing`. It ends after the versions if nothing was counted. */
+/** Reply of `take` and `standing`. It ends after the versions if there is no decision. */
 export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
 interface CallerState {
   readonly nowMs: number;
   readonly usage: Usage;
-  /** Without the times of strikes, which stay in Redis. */
+  /** Penalty without the times of strikes, which stay in Redis. */
   readonly penalty: KeyPenalty;
-  /** Difference of dates to steady time, in ms. */
+  /** Difference between Redis' clock and its steady time, in ms. */
   readonly aheadMs: number;
-  /** The epoch of Redis' clock; undefined if it is that of the request. */
+  /** The epoch of Redis' clock; undefined if it equals the epoch in the request. */
   readonly epoch: number | undefined;
-  /** Number of strikes that count; only in the reply of `standing`. */
+  /** Number of current strikes; only in the reply of `standing`. */
   readonly strikes: number;
 }
 
@@ -30,7 +30,7 @@ export function versionsOf(numbers: readonly number[]): Versions {
   return versionsFrom((_resource, index) => numbers[index] ?? 0);
 }
 
-/** Reads the opening and the count of the minute, then those of the day. */
+/** Parses the start and the count of the minute, then of the day. */
 export function usageOf(windows: readonly number[]): Usage {
   const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
   return {
@@ -39,7 +39,7 @@ export function usageOf(windows: readonly number[]): Usage {
   };
 }
 
-/** Pairs of "key:account:level" and the end of the ban. */
+/** Parses pairs of "key:account:level" and the end of the ban. */
 export function bansOf(answer: unknown): AccountBan[] {
   const words = answer as readonly string[];
   const bans: AccountBan[] = [];
@@ -50,7 +50,7 @@ export function bansOf(answer: unknown): AccountBan[] {
   return bans;
 }
 
-/** Only counted requests open windows. */
+/** Resets windows without a count, because only counted requests open windows. */
 export function withoutUnopened({ minute, day }: Usage): Usage {
   const opened = (window: Window) => (window.count > 0 ? window : unused.minute);
   return { minute: opened(minute), day: opened(day) };

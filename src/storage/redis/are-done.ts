@@ -1,6 +1,6 @@
 import { StorageUnavailable } from '../storage.ts';
 
-/** Waits for work on Redis. Resolves with false if Redis could not do all of it. */
+/** Waits for commands to Redis. Resolves with false if any of them failed because Redis is unavailable. */
 export async function areDone(work: readonly Promise<unknown>[]): Promise<boolean> {
   const outcomes = await Promise.allSettled(work);
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));

@@ -11,13 +11,13 @@ const maxUnconfirmed = 100_000;
 const groupSize = 500;
 
 /**
- * Saves bans in PostgreSQL, and restores them in a Redis that lost them before. Each instance that learns of a ban
- * saves it: the one that decided it, those that refuse a request for it, and those that find it in Redis' list of
- * unsaved bans, because an instance may end before it has saved. No request waits for it.
+ * Saves bans in PostgreSQL, and restores bans that Redis lost before they were saved. Every instance that learns of a
+ * ban saves it: the instance that decided it, instances that refuse a request because of it, and instances that find it
+ * in Redis' list of unsaved bans, because an instance may stop before it has saved. Requests do not wait for this.
  */
 export class BanKeeper implements AsyncDisposable {
   readonly #context: RedisContext;
-  /** Saved bans that Redis may have lost before they were saved, by key. */
+  /** Saved bans that Redis may have lost while they were being saved, by key. */
   readonly #unconfirmed = new LRUCache<number, AccountBan>(atMost(maxUnconfirmed));
   #saving: Promise<void> | undefined;
   #task: PeriodicTask | undefined;
@@ -27,7 +27,7 @@ export class BanKeeper implements AsyncDisposable {
     this.#context = context;
   }
 
-  /** Saves pending bans as soon as that is possible again. */
+  /** Starts to retry pending bans periodically. */
   start(): void {
     this.#task = new PeriodicTask(pollIntervalMs, () => this.keepAll());
   }
@@ -39,7 +39,7 @@ export class BanKeeper implements AsyncDisposable {
     void this.#save();
   }
 
-  /** Retries pending bans. Resolves when Redis has the bans, or is unavailable; a save may take longer. */
+  /** Retries pending bans. Resolves when Redis has the bans or is unavailable. Saving may take longer. */
   async keepAll(): Promise<void> {
     void this.#save();
     if (this.#context.servers.anyAvailable() === undefined) return;
@@ -74,7 +74,7 @@ export class BanKeeper implements AsyncDisposable {
     }
   }
 
-  /** Redis may have lost the bans while they were saved: an instance that restored their accounts did not find them. */
+  /** Restores bans that Redis lost while they were being saved. An account restored during that time lacks them. */
   async #confirm(bans: readonly AccountBan[]): Promise<void> {
     const { servers } = this.#context;
     const groups = Map.groupBy(bans, ({ accountId }) => servers.of(accountId));
@@ -91,13 +91,13 @@ export class BanKeeper implements AsyncDisposable {
     }
   }
 
-  /** Restores bans that Redis lost while they cannot be saved, unless they may have been lifted. */
+  /** Restores unsaved bans that Redis has lost, unless they may have been lifted. */
   async #putBack(): Promise<void> {
     const unsaved = [...this.#context.snapshotStore.unsavedBans.values()].slice(0, groupSize);
     await Promise.allSettled(unsaved.map((ban) => restoreBan(this.#context, ban, ban.callers)));
   }
 
-  /** Saves bans that another instance decided and has not saved. */
+  /** Saves bans that another instance decided but has not saved. */
   async #takeOver(): Promise<void> {
     const { servers, snapshotStore } = this.#context;
     const take = async (shard: Shard) => {

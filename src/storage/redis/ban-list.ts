@@ -1,4 +1,4 @@
-/** The current bans, for operators. If Redis has lost one, it is restored with the key's next request. */
+/** Current bans, for operators. A ban that Redis has lost is restored by the next request of its key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountBan } from '../limit-snapshots.ts';
 import { maxStaleMs } from '../shared-versions.ts';
@@ -8,7 +8,7 @@ import type { RedisContext } from './context.ts';
 import { liftInRedis } from './lifted-bans.ts';
 import type { Shard } from './shard.ts';
 
-/** Number of keys per request, which blocks Redis. */
+/** Maximum number of keys per script call, which blocks Redis while it runs. */
 const atOnce = 500;
 
 export async function listBans(context: RedisContext): Promise<Ban[]> {
@@ -17,9 +17,9 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
 }
 
 /**
- * Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. From then on, the ban is lifted:
- * if this process cannot reach Redis, another one ends the ban there (`LiftedBans`), and this waits for the maximum
- * time that takes.
+ * Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. The ban is then lifted. If this
+ * process cannot reach Redis, another process ends the ban there (`LiftedBans`), and this function waits for the
+ * maximum time that takes.
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
   const { servers, snapshotStore } = context;
@@ -29,7 +29,7 @@ export async function liftBan(context: RedisContext, keyId: number): Promise<boo
   try {
     await liftInRedis(context, ban, version);
     const others = servers.shards.filter((shard) => shard !== servers.of(ban.accountId));
-    // A failure also shows when the versions in PostgreSQL are read.
+    // After a failure, shards receive the version when instances read it from PostgreSQL.
     await Promise.allSettled(others.map((shard) => shard.announce('callers', version)));
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
@@ -50,20 +50,20 @@ async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Pr
   const second = Math.floor(shard.clock.now() / 1_000);
   const saved = savedBans.filter(({ bannedUntil }) => bannedUntil > second);
   const { running, known } = await bansInRedis(shard, saved).catch((error) => {
-    // The snapshots have all bans, except for one that is being saved.
+    // The snapshots contain all bans, except bans that are still being saved.
     if (error instanceof StorageUnavailable) return { running: [], known: [] };
     throw error;
   });
   const bans = new Map(running.map((ban) => [ban.keyId, ban]));
   for (const [index, ban] of saved.entries()) {
-    // A ban of a key that Redis knows but does not list has ended: dates in the snapshots may be older than a step of
-    // the clock.
+    // If Redis has the key's penalty but does not list the ban, the ban has ended. The clock may have been stepped
+    // since the end in the snapshot was saved.
     if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
   }
   return [...bans.values()];
 }
 
-/** The current bans in Redis, and for each saved one whether Redis knows the key's penalty. */
+/** Returns the current bans in Redis, and for each saved ban 1 if Redis has the key's penalty, else 0. */
 async function bansInRedis(
   { link, keys, clock }: Shard,
   saved: readonly AccountBan[],

@@ -1,38 +1,38 @@
 import type { Clock } from '../../domain/clock.ts';
 
-/** Maximum drift between the clocks of two machines. */
+/** Maximum relative drift between the clocks of two machines. */
 const maxDrift = 0.000_2;
 
 /**
- * Tracks Redis' steady time (scripts/common.lua), which is its date without steps. Scripts detect steps by the time
- * expected here.
+ * Tracks Redis' steady time (scripts/common.lua), which is the time of its clock without steps. Scripts compare their
+ * time with the estimate of this class to detect steps.
  */
 export class RedisClock {
   readonly #clock: Clock;
   /** The last known epoch of Redis' clock; 0 before the first reply. */
   #epoch = 0;
-  /** Lower bound of Redis' steady time minus this machine's, because replies arrive with a delay. */
+  /** Lower bound of the offset of Redis' steady time from this machine's, because replies arrive with a delay. */
   #aheadMs = 0;
   #repliedMs = 0;
-  /** Dates in replies minus this machine's steady time. */
+  /** Offset of Redis' clock from this machine's steady time, as of the last reply. */
   #datesAheadMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Estimate of Redis' date, Unix ms. */
+  /** Estimated time of Redis' clock, Unix ms. */
   now(): number {
     return this.#clock.steady() + this.#datesAheadMs;
   }
 
-  /** The arguments of the scripts' `present`: the epoch, the expected time, and in tests the date. */
+  /** The arguments of the scripts' `present`: the epoch, the expected time, and in tests the current time. */
   arguments(): number[] {
     const expected = [this.#epoch, this.#clock.steady() + this.#aheadMs];
     return this.#clock.rules === true ? [...expected, this.#clock.now()] : expected;
   }
 
-  /** Adopts the date of a reply, its difference to steady time, and the epoch if it changed. */
+  /** Applies the time in a reply, its difference to steady time, and the epoch if it changed. */
   hear(dateMs: number, dateAheadMs: number, epoch = this.#epoch): void {
     const hereMs = this.#clock.steady();
     this.#datesAheadMs = dateMs - hereMs;

@@ -1,11 +1,11 @@
 import { DeadlineQueue, type Pending } from '../deadline-queue.ts';
 import { StorageUnavailable } from '../storage.ts';
 
-/** Too many requests to perform in time: nothing was done, and the server is up. */
+/** Too many requests to process in time. Nothing was done, and the server is up. */
 export class Overloaded extends StorageUnavailable {}
 
 interface ConcurrencyBounds {
-  /** Maximum number of requests in flight. The others wait in the order of arrival. */
+  /** Maximum number of requests in flight. Other requests wait in the order of arrival. */
   readonly inFlight: number;
   readonly waiting: number;
   readonly waitMs: number;
@@ -15,7 +15,7 @@ interface Waiting extends Pending {
   readonly start: () => void;
 }
 
-/** Bounds the requests in flight to a server. The others wait here, where they can be refused. */
+/** Limits the requests in flight to a server. Other requests wait in this queue, where they can be refused. */
 export class ConcurrencyLimit {
   readonly #bounds: ConcurrencyBounds;
   readonly #waiting: DeadlineQueue<Waiting>;
@@ -33,7 +33,7 @@ export class ConcurrencyLimit {
     return this.#waiting.size > 0;
   }
 
-  /** Rejects with `Overloaded` if too many already wait, or it would have to wait too long. */
+  /** Rejects with `Overloaded` if the queue is full, or if the work was queued for too long. */
   run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inFlight < this.#bounds.inFlight) return this.#start(work);
     return new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Longer than any reason of Redis without its advice. */
+/** Maximum length of a reported reason, which is enough for Redis errors without their advice. */
 const maxReasonLength = 200;
 
 /**
- * Finds the reason of a failed connection, because the driver only reports that it was closed. Undefined if connecting
- * without the driver works.
+ * Finds the reason for a failed connection, because the driver only reports that the connection was closed. Resolves
+ * with undefined if a connection without the driver works.
  */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
@@ -36,7 +36,7 @@ function open({ protocol, hostname, port }: URL): Socket {
   return connectTls(isIP(host) === 0 ? { ...address, servername: host } : address);
 }
 
-/** AUTH if there is a password, and PING, in Redis' protocol. */
+/** Encodes AUTH (if there is a password) and PING in the Redis protocol. */
 function greeting({ username, password }: URL): string {
   const auth = ['AUTH', username, password].filter((word) => word !== '').map(decodeURIComponent);
   const commands = password === '' ? [['PING']] : [auth, ['PING']];

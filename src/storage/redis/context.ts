@@ -10,8 +10,8 @@ export interface RedisContext {
   readonly versions: SharedVersions;
   readonly localLimits: LocalLimits;
   readonly snapshotStore: SnapshotStore;
-  /** Names this process in Redis: 8 bytes that no other process has. */
+  /** Unique name of this process in Redis, 8 bytes. */
   readonly process: string;
-  /** Numbers counting commands, so that a request that times out and arrives late counts once. */
+  /** Returns the number of the next counting command, so that a request that times out and arrives late counts once. */
   readonly nextNumber: () => number;
 }

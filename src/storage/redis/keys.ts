@@ -1,12 +1,12 @@
 import { type Resource, resources } from '../../domain/resources.ts';
 
-/** Names of the keys in Redis. Those of one account share a hash tag. */
+/** Names of the keys in Redis. Keys of the same account share a hash tag. */
 export class RedisKeys {
   readonly prefix: string;
   readonly callers: string;
   readonly versions: readonly string[];
   readonly bans: string;
-  /** Derived from `bans` in the same way as by scripts. */
+  /** Derived from `bans` in the same way as in the scripts. */
   readonly unsavedBans: string;
   readonly clock: string;
 

@@ -4,8 +4,8 @@ import type { RedisContext } from './context.ts';
 const groupSize = 500;
 
 /**
- * Ends a ban in Redis, unless the key has another one by now. `version` is the version of callers after PostgreSQL
- * lifted it.
+ * Ends a ban in Redis, unless the key already has a newer ban. `version` is the version of callers after the ban was
+ * lifted in PostgreSQL.
  */
 export async function liftInRedis(
   { servers }: RedisContext,
@@ -21,27 +21,30 @@ export async function liftInRedis(
 }
 
 /**
- * Ends bans in Redis that were lifted in PostgreSQL by a process that could not reach Redis. Each lifting raises the
- * version of callers, so every instance that reaches both servers notices it.
+ * Ends bans in Redis that were lifted in PostgreSQL by a process that could not reach Redis. Lifting a ban raises the
+ * version of callers, so every instance that reaches both servers detects it.
  */
 export class LiftedBans {
   readonly #context: RedisContext;
-  /** The ends of lifted bans that have been applied, by key. */
+  /** End times of lifted bans that have been applied, by key. */
   #applied = new Map<number, number>();
-  /** The version of callers in PostgreSQL under which all have been applied. */
+  /** Version of callers in PostgreSQL for which all lifted bans have been applied. */
   #version: number | undefined;
 
   constructor(context: RedisContext) {
     this.#context = context;
   }
 
-  /** Call it for each new connection to Redis, which may be another server. */
+  /** Must be called for each new connection to Redis, which may lead to another server. */
   forget(): void {
     this.#applied = new Map();
     this.#version = undefined;
   }
 
-  /** Failed steps are repeated with the next call. Rejects with `StorageUnavailable` if PostgreSQL does not answer. */
+  /**
+   * Applies lifted bans. Failures are retried by the next call. Rejects with `StorageUnavailable` if PostgreSQL does
+   * not respond.
+   */
   async apply(): Promise<void> {
     const { versions, servers, snapshotStore } = this.#context;
     const { callers } = versions.postgres;

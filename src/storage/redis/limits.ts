@@ -53,7 +53,9 @@ interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'se
   readonly versions: SharedVersions;
 }
 
-/** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
+/**
+ * Limits shared by all instances. While Redis is down, this instance applies the same rules to the last known state.
+ */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly servers: RedisServers;
   readonly banRules: BanRules;
@@ -108,8 +110,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   /**
-   * Announces a change to every instance by its version in PostgreSQL, 0 if that is unknown. If Redis is down and
-   * callers changed, resolves after every instance has had the time to read the version from PostgreSQL.
+   * Announces a change to every instance. `version` is its version in PostgreSQL, or 0 if unknown. If Redis is down and
+   * callers changed, resolves when every instance has had enough time to read the version from PostgreSQL.
    */
   async announce(what: Resource, version: number): Promise<void> {
     this.#context.versions.required.raise(what, version);
@@ -119,8 +121,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   /**
-   * Resolves when every instance has received the versions that this one read in PostgreSQL, or has had the time to
-   * read them there.
+   * Resolves when every instance has received the versions that this instance read from PostgreSQL, or has had enough
+   * time to read them there.
    */
   async spread(): Promise<void> {
     if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
@@ -185,14 +187,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.servers[Symbol.asyncDispose]();
   }
 
-  /** Updates Redis after an outage: bans first, so that no request is admitted in between. */
+  /** Updates Redis after an outage. Bans come first, so that no request of a banned key is admitted. */
   async #recovered(): Promise<void> {
     this.#liftedBans.forget();
     await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
     await this.#reconciliation.reportAll();
   }
 
-  /** The shards that may lack a change in PostgreSQL. */
+  /** Returns the shards that may lack a change in PostgreSQL. */
   #behind(): readonly Shard[] {
     const { postgres } = this.#context.versions;
     const isNewer = ({ lastReported }: Shard) =>
@@ -231,14 +233,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         if (decided !== undefined) return decided;
       } else if (answer[0] !== kinds.overtaken) {
         const read = this.#read(caller, answer);
-        // Another shard has received the change.
+        // Another shard has already received the change.
         if (read.verdict !== undefined || read.versions.callers !== callersVersion) return read;
       }
     }
     throw discarding();
   }
 
-  /** Restores the account in Redis and returns undefined, or decides alone if that fails. */
+  /** Restores the account in Redis and returns undefined, or decides locally if that fails. */
   async #reconciled(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
     try {
       await this.#reconciliation.reconcile(caller.accountId);
@@ -247,7 +249,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       if (!(error instanceof StorageUnavailable)) throw error;
       const { link } = this.servers.of(caller.accountId);
       if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
-      // Redis and the snapshots lack the state of the account. If this instance also lacks it, the client has to retry.
+      // The account could not be restored in Redis. If this instance does not have its state either, the client has to
+      // retry.
       const { localLimits, versions } = this.#context;
       if (!localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: versions.now };

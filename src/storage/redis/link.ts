@@ -11,18 +11,18 @@ import { ReplyTimeouts } from './reply-timeouts.ts';
 import type { ScriptName } from './scripts.ts';
 
 export interface LinkOptions {
-  /** For operators. */
+  /** Name shown to operators. */
   readonly name: string;
-  /** Tried in order until one works. */
+  /** URLs to try in order until a connection works. */
   readonly urls: readonly string[];
-  /** Time without a reply, with requests pending, after which Redis counts as down. */
+  /** Time without a reply to pending requests after which Redis counts as down. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
   readonly notice: Notice;
   readonly roundTrips: RoundTrips;
-  /** Called on each new connection before it is used. Has to run a script that writes, to notice a read-only Redis. */
+  /** Called on each new connection before it is used. Has to run a script that writes, to detect a read-only Redis. */
   readonly onConnect: (connection: Connection) => Promise<unknown>;
-  /** Whether it is a node of a cluster, where a redirection is not a failure. */
+  /** True for a node of a cluster, where a redirection is not a failure. */
   readonly isNode: boolean;
 }
 
@@ -30,7 +30,7 @@ export type Run = (
   script: ScriptName,
   keys: readonly string[],
   args: readonly (string | number)[],
-  /** For a node that is importing the slot. */
+  /** Sends ASKING first, for a node that is importing the slot. */
   isAsking?: boolean,
 ) => Promise<unknown>;
 
@@ -38,10 +38,10 @@ export type Run = (
 export class NoAnswer extends StorageUnavailable {}
 
 const probeEveryMs = 250;
-/** Connection time-out, in ms. */
+/** Connection timeout, in ms. */
 export const connectTimeoutMs = 1_000;
 
-/** Enough to keep Redis busy during an event-loop tick. Further requests wait here. */
+/** Enough requests in flight to keep Redis busy during an event-loop tick. Further requests wait in the queue. */
 const requestBounds = { inFlight: 1_000, waiting: 10_000, waitMs: 1_000 };
 
 export interface Connection {
@@ -50,7 +50,7 @@ export interface Connection {
   readonly run: Run;
 }
 
-/** One pipelined connection to Redis, closed at the first failure and reopened until it works. */
+/** Pipelined connection to Redis. It is closed at the first failure and reopened until it works. */
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #timeouts: ReplyTimeouts;
@@ -72,7 +72,7 @@ export class RedisLink implements Disposable {
     this.#breaker = new Breaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
   }
 
-  /** Resolves when it is connected, or when the first attempt has failed; further ones follow. */
+  /** Resolves when connected, or when the first attempt has failed. Further attempts follow. */
   open(): Promise<void> {
     this.#opening ??= this.#connect().catch((error) => this.#breaker.trip(error));
     return this.#opening;
@@ -96,19 +96,21 @@ export class RedisLink implements Disposable {
     return this.#timeouts.pending === 0;
   }
 
-  /** Runs work that calls Redis. Rejects with `Overloaded`, having done nothing, if too much work waits. */
+  /** Runs work that calls Redis. Rejects with `Overloaded` before it starts the work if too much work is queued. */
   limited<T>(work: () => Promise<T>): Promise<T> {
     return this.#requests.run(work);
   }
 
-  /** Runs a script. Rejects with `Overloaded`, having sent nothing, if too many requests wait; else as `run`. */
+  /**
+   * Runs a script. Rejects with `Overloaded` before sending anything if too many requests are queued, or like `run`.
+   */
   ask(...command: Parameters<Run>): Promise<unknown> {
     return this.limited(() => this.run(...command));
   }
 
   /**
    * Rejects with `NoAnswer` if it is unknown whether the script ran, with `Redirection` if another node has to run it,
-   * else with another `StorageUnavailable`.
+   * or else with another `StorageUnavailable`.
    */
   async run(...command: Parameters<Run>): Promise<unknown> {
     if (this.#connection === undefined && this.trouble === undefined) await this.#opening;
@@ -129,7 +131,7 @@ export class RedisLink implements Disposable {
     }
   }
 
-  /** Closes it permanently because the server is no longer needed. That ends an outage. */
+  /** Closes the link permanently because the server is no longer needed. This ends a current outage. */
   retire(reason: string): void {
     this.#breaker.retire(reason);
     this[Symbol.dispose]();
@@ -141,7 +143,7 @@ export class RedisLink implements Disposable {
     this.#connection = undefined;
   }
 
-  /** Reports the reason before it closes the connection, because that rejects pending requests with another reason. */
+  /** Reports the reason before closing the connection, which rejects pending requests with a different reason. */
   #giveUp(reason: unknown): void {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -166,7 +168,7 @@ export class RedisLink implements Disposable {
     try {
       await client.connect();
       const connection = { url, client, run: await loaded(client, scripts) };
-      // Uses the time-out of requests: a server that is too slow for them does not count as recovered.
+      // Uses the request timeout, so that a server that is too slow for requests does not count as recovered.
       await this.#timeouts.within(onConnect(connection));
       client.onclose = () =>
         connection === this.#connection && this.#giveUp('connection closed by the server');
@@ -189,7 +191,7 @@ async function explained(error: unknown, isLate: boolean, url: string): Promise<
   return new Error(reason ?? (error as Error).message, { cause: error });
 }
 
-/** Whether the error is a reply of Redis, which did nothing. */
+/** Returns true if the error is a reply from Redis, which then changed nothing. */
 function wasDeclined(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ERR_REDIS_SERVER_ERROR' || code === 'ERR_REDIS_INVALID_COMMAND';
@@ -203,7 +205,7 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
   return async (script, keys, args, isAsking = false) => {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     const send = (command: string, text = '') => {
-      // ASKING applies to the next command on the connection, which fails if it does.
+      // ASKING applies to the next command on the connection. If ASKING fails, that command fails as well.
       if (isAsking) client.send('ASKING', []).catch(() => undefined);
       return client.send(command, [text, ...rest]);
     };

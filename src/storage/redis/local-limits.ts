@@ -18,9 +18,9 @@ import {
 } from '../../domain/limit.ts';
 import type { Ban, Caller, CountedCaller, FailureVerdict, Standing } from '../storage.ts';
 
-/** Maximum number of cached accounts, of keys and of addresses. */
+/** Maximum number of entries in each cache: accounts, keys and addresses. */
 const maxStates = 100_000;
-/** Maximum number of requests without a reply per account. Beyond it, one may be charged twice. */
+/** Maximum number of remembered requests without a reply per account. Requests above this limit may count twice. */
 const maxUnanswered = 1_000;
 
 interface InDoubtCount {
@@ -28,7 +28,7 @@ interface InDoubtCount {
   readonly count: number;
 }
 
-/** Local counts of a window, and the part of them that Redis may have counted as well. */
+/** Unreported local count of a window, and the part that Redis may have counted as well. */
 export interface Unreported {
   readonly count: number;
   readonly doubts: readonly InDoubtCount[];
@@ -44,13 +44,13 @@ const none: Unreported = { count: 0, doubts: [] };
 const one: Unreported = { count: 1, doubts: [] };
 
 /**
- * The last known state, continued by the same rules while Redis is down. Local counts are kept until they are reported.
+ * Applies the same rules to the last known state while Redis is down. Local counts are kept until they are reported.
  */
 export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, LocalState>({
     ...atMost(maxStates),
-    // The sets contain cached accounts only, which bounds them.
+    // The sets contain only cached accounts, which limits their size.
     noDisposeOnSet: true,
     dispose: (_held, accountId) => {
       this.#changed.delete(accountId);
@@ -59,7 +59,7 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
-  /** Numbers of requests without a reply from Redis, by account, until they are decided here. */
+  /** Numbers of requests without a reply from Redis, by account, until they are decided locally. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
@@ -79,7 +79,10 @@ export class LocalLimits {
     else if (this.#penalties.size > 0) this.#penalties.delete(keyId);
   }
 
-  /** Of the same window, the higher count is kept, otherwise the later window. A ban without a snapshot was lifted. */
+  /**
+   * Merges a snapshot. For the same window, the higher count applies, otherwise the later window. A ban without a
+   * snapshot was lifted.
+   */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) this.learnUsage(accountId, usage);
@@ -126,7 +129,7 @@ export class LocalLimits {
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
   }
 
-  /** Without the strikes that only Redis has. */
+  /** Returns the standing, without strikes known only to Redis. */
   standing({ accountId, keyId, quota }: CountedCaller, nowMs: number): Standing {
     const { ban } = this.#rules;
     const penalty = this.penalty(keyId);
@@ -167,7 +170,7 @@ export class LocalLimits {
     return [...this.#unreported];
   }
 
-  /** Unreported counts of an account, which are marked as reported. */
+  /** Returns the unreported counts of an account and marks them as reported. */
   takeUnreported(accountId: number): LocalState | undefined {
     const held = this.#accounts.get(accountId);
     this.#unreported.delete(accountId);
@@ -175,7 +178,7 @@ export class LocalLimits {
     return held;
   }
 
-  /** Reverts a report that failed. With `number`, Redis may have received it under that number. */
+  /** Reverts a failed report. If `number` is set, Redis may have received the report with this number. */
   requeueUnreported(accountId: number, { minute, day }: LocalState, number: number | undefined): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) return;
@@ -216,13 +219,13 @@ export class LocalLimits {
   }
 }
 
-/** The more recent of two states of a window, and whether it is another window than the first. */
+/** Returns the more recent of two states of a window, and true if it is a different window from the first. */
 function later(one: Window, other: Window): [Window, boolean] {
   if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }
 
-/** All of it is in doubt if the request with this number had no reply. */
+/** Marks the whole count as uncertain if the request with this number had no reply. */
 function inDoubt(unreported: Unreported, number: number | undefined): Unreported {
   if (number === undefined || unreported.count === 0) return unreported;
   return { count: unreported.count, doubts: [{ number, count: unreported.count }] };

@@ -7,7 +7,7 @@ import { NoAnswer } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
 import { restoreBans } from './restored-bans.ts';
 
-/** Maximum number of cached keys. */
+/** Maximum number of keys for which the time of the last snapshot read is cached. */
 const maxRecalled = 100_000;
 const recalledForMs = 1_000;
 
@@ -16,7 +16,7 @@ const reportGroup = 500;
 /** Maximum number of attempts to run a script for an account that is unknown to Redis. */
 export const maxAttempts = 4;
 
-/** Redis still did not know an account after it was restored several times. */
+/** Error for an account that Redis still lacks after it was restored several times. */
 export function discarding(): StorageUnavailable {
   return new StorageUnavailable('Redis discards account data as soon as it is written');
 }
@@ -33,15 +33,15 @@ export class Reconciliation {
     this.#context = context;
   }
 
-  /** Restores an account that Redis lacks. Rejects with `StorageUnavailable`; the next request tries again. */
+  /** Restores an account that Redis lacks. Rejects with `StorageUnavailable`; the next request retries. */
   reconcile(accountId: number): Promise<void> {
     return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
 
   /**
-   * Reads the snapshot of a caller into the local limits, unless it was read a moment ago: another instance may have
-   * banned the key or lifted its ban. If that fails, the local state applies; rejects with `StorageUnavailable` if
-   * there is none.
+   * Reads the snapshot of a caller into the local limits, because another instance may have banned the key or lifted
+   * its ban. Does nothing if it was read recently. If reading fails, the local state applies. Rejects with
+   * `StorageUnavailable` if there is no local state.
    */
   async recall(caller: CountedCaller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
@@ -54,12 +54,12 @@ export class Reconciliation {
     }
   }
 
-  /** Reports local counts of an account before its next command: a connection runs commands in order. */
+  /** Reports local counts of an account before its next command. A connection runs commands in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }
 
-  /** Reports local counts to Redis; false if Redis has no state of the account to add them to. */
+  /** Reports local counts to Redis. Resolves with false if Redis has no state of the account to add them to. */
   async reportAccount(accountId: number): Promise<boolean> {
     const { localLimits, nextNumber } = this.#context;
     const held = localLimits.takeUnreported(accountId);
@@ -81,14 +81,14 @@ export class Reconciliation {
       const group = unreported.splice(0, reportGroup).map(async (accountId) => {
         if (!(await this.reportAccount(accountId))) await this.reconcile(accountId);
       });
-      // A failed report is repeated with the next request of the account.
+      // A failed report is retried with the next request of the account.
       await Promise.allSettled(group);
     }
   }
 
   async #reconcile(accountId: number): Promise<void> {
     const { localLimits } = this.#context;
-    // Bans first, so that no request is admitted in between.
+    // Bans come first, so that no request of a banned key is admitted.
     const { usage } = await restoreBans(this.#context, accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
     await Promise.all([
@@ -121,7 +121,7 @@ export class Reconciliation {
   }
 }
 
-/** Runs work for this id once at a time; concurrent calls share its outcome. */
+/** Runs only one task per id at a time. Concurrent calls share its outcome. */
 function once(running: Map<number, Promise<void>>, id: number, work: () => Promise<void>): Promise<void> {
   const already = running.get(id);
   if (already !== undefined) return already;

@@ -1,6 +1,6 @@
 /**
- * Expected replies of each script. Any other reply comes from a connection that is out of step, or from a server other
- * than Redis.
+ * Validates the reply of each script. An unexpected reply means that replies are out of sync with requests, or that the
+ * server is not Redis.
  */
 import { resources } from '../../domain/resources.ts';
 import { kinds, type ScriptName } from './scripts.ts';
@@ -15,14 +15,17 @@ const numbers =
     areNumbers(value) && (value as unknown[]).length === count;
 const areVersions = numbers(resources.length);
 
-/** Alternating texts and numbers: each ban, and its end. */
+/** Alternating bans and end times. */
 const areBans: IsReply = (value) => Array.isArray(value) && value.length % 2 === 0;
 
-/** Kinds of replies without the counts, and the lengths of replies with them. */
+/** Kinds of replies without state. */
 const withoutState: ReadonlySet<unknown> = new Set([kinds.stale, kinds.unknown, kinds.overtaken]);
 const decisions = [kinds.admitted, kinds.exhausted, kinds.banned, kinds.newly_banned];
 const withState: ReadonlySet<unknown> = new Set(decisions);
-/** `take` omits the last numbers if the instance knows them. `standing` has the number of strikes. */
+/**
+ * Lengths of replies with state. `take` omits the last numbers if the instance knows them. `standing` adds the strike
+ * count.
+ */
 const stateLengths = { take: [11, 13], standing: [14] } as const;
 
 const isStateOf =

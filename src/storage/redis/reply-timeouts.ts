@@ -2,23 +2,25 @@ import { DeadlineQueue } from '../deadline-queue.ts';
 
 /** Interval between checks, as a fraction of the permitted silence. */
 const checkFraction = 0.2;
-/** Maximum time for one reply while others arrive, as a multiple of the permitted silence. */
+/** Maximum time for one reply while other replies arrive, as a multiple of the permitted silence. */
 const maxTimeoutFactor = 10;
 /** Additional silence permitted per pending reply, in ms, because some replies are expensive. */
 const perReplyMs = 0.5;
 
 /**
- * Distinguishes a frozen server, which neither replies nor closes its connections, from a busy one. It counts as down
- * after a time of silence with replies pending, or when one reply takes ten times as long. The time allowed grows with
- * the number of pending replies. It is measured by an attentive clock, which stops while the event loop is blocked by
- * this process or a busy machine: such time does not indicate a failure of the server.
+ * Distinguishes a frozen server, which neither replies nor closes its connections, from a busy one. A server counts as
+ * down after a period of silence with replies pending, or when one reply takes ten times as long. The permitted time
+ * grows with the number of pending replies. It is measured by an attentive clock, which stops while the event loop is
+ * blocked by this process or a busy machine, because that time does not indicate a failure of the server.
  */
 export class ReplyTimeouts {
   readonly #silenceMs: number;
   readonly #checkIntervalMs: number;
   readonly #makeError: () => unknown;
   readonly #onTimeout: () => void;
-  /** Due by the attentive clock, at the earliest time at which the server may count as down. */
+  /**
+   * Pending replies. Each is due, by the attentive clock, at the earliest time at which the server may count as down.
+   */
   readonly #pending;
   #attentiveMs = 0;
   #checkedAt = 0;
@@ -35,7 +37,6 @@ export class ReplyTimeouts {
     });
   }
 
-  /** Number of pending replies. */
   get pending(): number {
     return this.#pending.size;
   }

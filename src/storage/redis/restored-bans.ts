@@ -1,13 +1,15 @@
-/** Puts bans back into a Redis that lost them. */
+/** Restores bans that Redis has lost. */
 import type { AccountBan } from '../limit-snapshots.ts';
 import { StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
 import type { AccountSnapshot } from './snapshot-store.ts';
 
-/** Maximum number of times bans are read before this fails, because callers keep changing. */
+/** Maximum number of times bans are read while callers keep changing. */
 const maxReads = 4;
 
-/** Restores the bans of an account. Resolves with the snapshot they are from; rejects with `StorageUnavailable`. */
+/**
+ * Restores the bans of an account. Resolves with the snapshot that contains them. Rejects with `StorageUnavailable`.
+ */
 export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
   const { snapshotStore, servers } = context;
   const { link, keys } = servers.of(accountId);
@@ -20,7 +22,10 @@ export async function restoreBans(context: RedisContext, accountId: number): Pro
   throw new StorageUnavailable('bans change faster than they can be read');
 }
 
-/** Restores a ban that was known under this version of callers; false if they changed: it may have been lifted. */
+/**
+ * Restores a ban that was read with this version of callers. Resolves with false if callers have changed since then,
+ * because the ban may have been lifted.
+ */
 export async function restoreBan(
   { servers, snapshotStore }: RedisContext,
   { keyId, accountId, bannedUntil, level }: AccountBan,

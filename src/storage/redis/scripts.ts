@@ -31,7 +31,7 @@ const sources = {
 
 export type ScriptName = keyof typeof sources;
 
-/** First element of the reply of `take` and `standing`: the decision, or why there is none. */
+/** First element of the reply of `take` and `standing`: the decision, or the reason why there is no decision. */
 export const kinds = {
   admitted: 0,
   exhausted: 1,
@@ -42,7 +42,7 @@ export const kinds = {
   overtaken: 6,
 } as const;
 
-/** The text of every script, with the rules, the kinds and the number of resources as literals. */
+/** Returns the text of every script, with rules, kinds and the number of resources inserted as literals. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
   const constants: Readonly<Record<string, number>> = {
     'resources.count': resources.length,

@@ -17,19 +17,22 @@ interface ServersOptions extends Pick<LinkOptions, 'timeoutMs' | 'scripts' | 'no
   readonly prefix: string;
   readonly clock: Clock;
   readonly versions: SharedVersions;
-  /** Called when a server recovers, or is replaced by others. */
+  /** Called when a server recovers or is replaced. */
   readonly onRecovery: () => void;
 }
 
 /** Number of shards that an idle instance polls at a time. */
 const maxParallelShards = 6;
 
-/** Redis: one server with one shard, or a cluster with many. This is detected when a server is connected. */
+/**
+ * Connections to Redis, which is a single server with one shard or a cluster with many. The kind is detected on
+ * connecting.
+ */
 export class RedisServers implements AsyncDisposable {
   readonly #options: ServersOptions;
   readonly roundTrips = new RoundTrips();
   readonly #opened = new AsyncDisposableStack();
-  /** The server, or the node of a cluster that names the others. */
+  /** The single server, or the cluster node that reports the other nodes. */
   readonly #first: RedisLink;
   #nodes: RedisNodes | undefined;
   #shards: readonly Shard[];
@@ -45,7 +48,7 @@ export class RedisServers implements AsyncDisposable {
     this.#shards = [new Shard(this.#first, new RedisKeys(prefix), clock)];
   }
 
-  /** Connects. Resolves also if that failed; further attempts follow. */
+  /** Connects. Also resolves if the first attempt fails. Further attempts follow. */
   async open(): Promise<void> {
     await this.#first.open();
     await this.#openNodes();
@@ -55,14 +58,14 @@ export class RedisServers implements AsyncDisposable {
     return this.#shards;
   }
 
-  /** One of the working shards, in turn. Each has all versions. */
+  /** Returns one of the available shards in rotation. Every shard has all versions. */
   anyAvailable(): Shard | undefined {
     const from = ++this.#turns % this.#shards.length;
     const inTurn = [...this.#shards.slice(from), ...this.#shards.slice(0, from)];
     return inTurn.find(({ link }) => link.trouble === undefined);
   }
 
-  /** The working shards to poll this time, a few of many: an idle instance polls each of them once a second. */
+  /** Returns a subset of the available shards to poll. An idle instance polls each shard once a second. */
   inTurn(turn: number): readonly Shard[] {
     const turns = Math.ceil(this.#shards.length / maxParallelShards);
     return this.#shards.filter(
@@ -70,12 +73,12 @@ export class RedisServers implements AsyncDisposable {
     );
   }
 
-  /** The date by the slowest of their clocks, in Unix seconds. */
+  /** The earliest time on the clocks of all shards, in Unix seconds. */
   get earliestSecond(): number {
     return Math.floor(Math.min(...this.#shards.map(({ clock }) => clock.now())) / 1_000);
   }
 
-  /** Reason of a failure of any part; undefined if all of it works. */
+  /** Reason for the failure of any shard; undefined if all shards work. */
   get trouble(): string | undefined {
     return this.#shards.map(({ link }) => link.trouble).find((trouble) => trouble !== undefined);
   }
@@ -121,7 +124,7 @@ export class RedisServers implements AsyncDisposable {
   async #connected({ client, run, url }: Connection): Promise<void> {
     if (this.#nodes !== undefined) return;
     const { urls, versions } = this.#options;
-    // Without the permission for it, Redis counts as one server.
+    // Without permission for INFO, Redis is treated as a single server.
     const info = await client.send('INFO', ['cluster']).catch(() => '');
     if (/^cluster_enabled:1/m.test(String(info))) {
       this.#divide(await client.send('CLUSTER', ['SLOTS']), url);
@@ -132,7 +135,7 @@ export class RedisServers implements AsyncDisposable {
     }
   }
 
-  /** Divides the accounts into the shards of a cluster. */
+  /** Divides the accounts among the shards of a cluster. */
   #divide(reply: unknown, url: string): void {
     const { urls, prefix, clock, onRecovery, versions } = this.#options;
     const keys = shardTags().map((tag) => new RedisKeys(`${prefix}{${tag}}:`));
@@ -155,7 +158,7 @@ export class RedisServers implements AsyncDisposable {
     });
   }
 
-  /** Exchanges versions with the shards of a node. Shards that have moved away do so at their new node. */
+  /** Exchanges versions with the shards of a node. Shards that have moved to another node exchange versions there. */
   async #joined(address: string, slots: readonly number[], { run, url }: Connection): Promise<void> {
     const exchanges = this.#shards.map(async (shard, index) => {
       if (this.#nodes?.isAt(slots[index] as number, address) !== true) return;

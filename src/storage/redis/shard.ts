@@ -11,12 +11,12 @@ import type { Run } from './link.ts';
 
 /** Runs scripts on the node that has the keys of a shard. */
 export interface ShardLink {
-  /** Reason of its failure; undefined if it works. */
+  /** Reason for the outage; undefined if the link works. */
   readonly trouble: string | undefined;
   readonly isBusy: boolean;
-  /** Rejects with `NoAnswer` if it is unknown whether the script ran, else with another `StorageUnavailable`. */
+  /** Rejects with `NoAnswer` if it is unknown whether the script ran, or else with another `StorageUnavailable`. */
   readonly run: Run;
-  /** As `run`. Rejects with `Overloaded`, having sent nothing, if too many requests wait. */
+  /** Same as `run`, but rejects with `Overloaded` before sending anything if too many requests are queued. */
   readonly ask: Run;
 }
 
@@ -28,7 +28,7 @@ export class Shard {
   readonly link: ShardLink;
   readonly keys: RedisKeys;
   readonly clock: RedisClock;
-  /** The versions that it last reported, which scripts compare with the current ones. */
+  /** Versions that the shard last reported. Scripts compare them with its current versions. */
   lastReported: Versions = versionsFrom(() => -1);
 
   constructor(link: ShardLink, keys: RedisKeys, clock: Clock) {
@@ -37,7 +37,7 @@ export class Shard {
     this.clock = new RedisClock(clock);
   }
 
-  /** The result of Redis, or `fallback`'s while Redis is down. Rejects with `Overloaded` as `ask` does. */
+  /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `Overloaded` like `ask`. */
   async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.link.trouble !== undefined) return fallback();
     try {
@@ -48,7 +48,7 @@ export class Shard {
     }
   }
 
-  /** Exchanges versions with Redis: each side adopts the newer ones of the other. */
+  /** Exchanges versions with Redis. Each side adopts newer versions from the other. */
   async exchangeVersions(
     versions: SharedVersions,
     run: Run = (...command) => this.link.run(...command),
@@ -59,12 +59,12 @@ export class Shard {
     return versions.applyRedis(this, versionsOf(reply as number[]));
   }
 
-  /** Announces a change by its version in PostgreSQL, 0 if that is unknown. */
+  /** Announces a change. `version` is its version in PostgreSQL, or 0 if unknown. */
   async announce(what: Resource, version: number): Promise<void> {
     await this.link.run('announce', [this.keys.version(what)], [version]);
   }
 
-  /** Rejects while scripts cannot use all keys, including one that seldom exists. */
+  /** Rejects while scripts cannot access all keys, including the list of unsaved bans, which rarely exists. */
   async probe(versions: SharedVersions): Promise<void> {
     await this.exchangeVersions(versions);
     await this.unsavedBans();

@@ -6,14 +6,14 @@ import type { Ban } from '../storage.ts';
 import type { LocalLimits } from './local-limits.ts';
 
 export interface AccountSnapshot {
-  /** Undefined for an account that was never counted. */
+  /** Undefined for an account without counted requests. */
   readonly usage: Usage | undefined;
   readonly bans: readonly Ban[];
 }
 
 const snapshotEveryMs = 10_000;
 const batchSize = 500;
-/** Maximum number of concurrent lookups, which leaves connections of the pool to others. */
+/** Maximum number of concurrent lookups, which leaves connections in the pool for other statements. */
 const maxLookups = 4;
 const maxUnsavedBans = 100_000;
 
@@ -28,11 +28,11 @@ interface UnsavedBan extends AccountBan {
   readonly callers: number;
 }
 
-/** Saves the local limits every few seconds; finds them and bans again for many accounts in one statement. */
+/** Saves local limits every few seconds. Looks up limits and bans of many accounts with one statement each. */
 export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
-  /** Bans that PostgreSQL may lack, by key. They are treated as if they were saved. */
+  /** Bans that PostgreSQL may lack, by key. They are treated like saved bans. */
   readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(maxUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;
@@ -51,11 +51,11 @@ export class SnapshotStore implements AsyncDisposable {
     this.#timer.unref();
   }
 
-  /** Rejects with `StorageUnavailable` if it cannot be read. */
+  /** Finds the snapshot of an account. Rejects with `StorageUnavailable` if it cannot be read. */
   find(accountId: number): Promise<AccountSnapshot> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ accountId, resolve, reject });
-      // Further lookups of this event-loop tick join the statement.
+      // Further lookups in this event-loop tick share the statement.
       if (this.#questions.length === 1) setImmediate(() => this.#lookUp());
     });
   }
@@ -74,7 +74,7 @@ export class SnapshotStore implements AsyncDisposable {
     for (const ban of bans) if (this.unsavedBans.get(ban.keyId) === ban) this.unsavedBans.delete(ban.keyId);
   }
 
-  /** A save that is pending does not undo it. */
+  /** Deletes a ban. A pending save does not restore it. */
   async deleteBan(ban: AccountBan): Promise<number> {
     const version = await this.#snapshots.deleteBan(ban);
     this.unsavedBans.delete(ban.keyId);
@@ -104,7 +104,7 @@ export class SnapshotStore implements AsyncDisposable {
         this.#snapshots.findUsages(ids),
         this.#snapshots.findBans(ids),
       ]);
-      // Of two bans of a key, the later one is found first.
+      // If a key has two bans, the later ban comes first.
       const latest = [...bans, ...this.unsavedBans.values()].sort(
         (one, other) => other.bannedUntil - one.bannedUntil,
       );

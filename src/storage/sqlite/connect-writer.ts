@@ -8,19 +8,19 @@ import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
 export type WriterPlace =
-  /** In this thread, for a process that serves no requests. */
+  /** Writes in this thread, for a process that serves no requests. */
   | { readonly kind: 'here' }
-  /** In a separate thread, whose `module` calls `runWriterThread`. */
+  /** Writes in a separate thread, whose `module` calls `runWriterThread`. */
   | { readonly kind: 'thread'; readonly module: URL }
-  /** In the process that supervises this worker. */
+  /** Writes in the process that supervises this worker. */
   | { readonly kind: 'supervisor'; readonly worker: ServingWorker };
 
 interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   /** Error of the last write; undefined if it succeeded. */
   readonly trouble: string | undefined;
-  /** Statistics of the process or thread that writes, as far as known here. */
+  /** Statistics of the process or thread that writes, as last reported. */
   readonly facts: QueueFacts;
-  /** Resolves with the reason when writes have stopped permanently; undefined where that cannot happen. */
+  /** Resolves with the reason when writes have stopped permanently; undefined if that cannot happen. */
   readonly lost?: Promise<Error>;
   /** Performs the writes of another process until disposed of; undefined if this process does not write itself. */
   readonly serve?: (port: Port) => Disposable;

@@ -13,7 +13,7 @@ import {
 
 type Migration = string | ((database: Database) => void);
 
-/** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
+/** Ordered steps that update a file of any older version. The file's `user_version` counts them. */
 export type Migrations = readonly Migration[];
 
 /** A table that only data files have, because former versions kept limits in a second database. */
@@ -21,7 +21,10 @@ export const dataTable = 'pets';
 
 /** Size of the page cache. Reading a page that is not cached costs a system call. */
 const readingCacheKib = 8_192;
-/** A connection that only writes uses the last pages of each tree, and of each category and status in an index. */
+/**
+ * Size of the page cache of a connection that only writes. It uses the last pages of each tree, and of each category
+ * and status in an index.
+ */
 export const writingCacheKib = 4_096;
 
 interface DatabaseOptions {
@@ -46,7 +49,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
-    // Before setting the journal mode, which already writes to the file.
+    // Checked before setting the journal mode, which writes to the file.
     check(database, options);
     using _held = isOutdated(database, migrations) ? lock() : undefined;
     if (isOutdated(database, migrations) && _held === undefined) throw inUse(database, path, migrations);
@@ -56,7 +59,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     database.run('PRAGMA synchronous = FULL');
     const former = migrate(database, migrations);
     if (former > 0) notice?.(`migrated ${path} from format ${former} to ${migrations.length}`);
-    // After the migration, which may rebuild a table that others refer to.
+    // Set after the migration, which may rebuild a table that others refer to.
     database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
@@ -70,8 +73,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Returns the former format of the file; 0 if it was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
   if (pragma(database, 'user_version') === migrations.length) return 0;
-  // IMMEDIATE, and the version is read again inside, so that processes that start at the same time migrate one after
-  // the other.
+  // The transaction is IMMEDIATE and reads the version again, so that processes that start at the same time migrate one
+  // after the other.
   const all = database.transaction(() => {
     const current = pragma(database, 'user_version');
     for (const step of migrations.slice(current)) {
@@ -83,7 +86,7 @@ function migrate(database: Database, migrations: Migrations): number {
     return current === migrations.length ? 0 : current;
   });
   const former = all.immediate();
-  // Otherwise the log of a large store's migration keeps its size until every process has closed the file.
+  // Otherwise, the log of a migration keeps its size until every process has closed the file.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   return former;
 }
@@ -140,7 +143,7 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
   );
 }
 
-/** Codes of temporary failures of the disk or a lock. */
+/** Error codes of temporary failures of the disk or a lock. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
 const brokenOff = /^SQLITE_IOERR/;
@@ -170,7 +173,10 @@ interface Watched {
   verify(): void;
 }
 
-/** Converts errors. With `format`, a statement that no longer fits a migrated file is reported as such and not as a defect. */
+/**
+ * Converts errors. With `format`, a statement that fails because the file was migrated is reported as such, not as a
+ * defect.
+ */
 export function attempt<T>(work: () => T, format?: Watched): T {
   try {
     return work();

@@ -36,7 +36,7 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
   const found = statSync(data);
   if (found.isDirectory())
     throw new StorageUnusable(`${data} is a folder. Set DATABASE_URL to a file in it.`);
-  // SQLite names its log after the file: two names would have two logs, and corrupt the file.
+  // SQLite names its log after the file, so two names of a file would have two logs, which would corrupt it.
   const { nlink: names } = found;
   if (names > 1) {
     throw new StorageUnusable(
@@ -135,7 +135,9 @@ export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
 /** First bytes of the files of a store: SQLite databases, and the limit state. */
 const magics = ['SQLite format 3\0', fileMagic];
 
-/** Whether a path, or what it links to, is an SQLite database or a file of a store, which must never be overwritten. */
+/**
+ * Whether a path or the target of a link is an SQLite database or a file of a store, which must never be overwritten.
+ */
 export function isStoreFile(path: string): boolean {
   const name = existsSync(path) ? realpathSync(path) : resolve(path);
   const owner = name.replace(/-(wal|shm|journal)$/, '').replace(/\.serving$/, '');

@@ -71,7 +71,10 @@ const audit = `
   CREATE INDEX audit_by_object_and_actor ON audit (object, actor, at, id);
 `;
 
-/** Current rows are adjacent. One index serves accounts and keys: a second would be a page more to write per key and hour. */
+/**
+ * Current rows are adjacent. One index serves accounts and keys, because a second index would add a written page per
+ * key and hour.
+ */
 const usageOfKeys = (table: string, period: 'hour' | 'day') => `
   CREATE TABLE ${table} (
     ${period}     INTEGER NOT NULL,

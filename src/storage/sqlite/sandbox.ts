@@ -26,7 +26,7 @@ export class SandboxStore implements Disposable {
   constructor(path: string, start: string) {
     this.#data = new Database(path, { readwrite: true, strict: true });
     this.#data.run('PRAGMA busy_timeout = 5000');
-    // Temporary content.
+    // The content is temporary.
     this.#data.run('PRAGMA synchronous = OFF');
     this.#data.run('PRAGMA foreign_keys = OFF');
     this.#data.query('ATTACH DATABASE ? AS start').run(start);
@@ -50,7 +50,7 @@ export class SandboxStore implements Disposable {
         this.#data.run(`DELETE FROM main.${table}`);
         this.#data.run(`INSERT INTO main.${table} SELECT * FROM start.${table}`);
       }
-      // Raised, so that cached data is read again.
+      // Versions increase, so that cached data is read again.
       this.#data.run('UPDATE main.versions SET version = version + 1');
     });
     all.immediate();

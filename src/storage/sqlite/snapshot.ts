@@ -43,7 +43,10 @@ export class Snapshot implements Disposable {
     return attempt(work, this.#format);
   }
 
-  /** Throws `StorageUnavailable` if they cannot be read, because cached data may be outdated, or the file was migrated. */
+  /**
+   * Throws `StorageUnavailable` if the versions cannot be read, because cached data may be outdated, or if the file was
+   * migrated.
+   */
   versions(): Versions {
     this.#open();
     this.#format.check();
@@ -54,7 +57,7 @@ export class Snapshot implements Disposable {
   renew(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // A disk error has already ended it.
+    // A disk error may have ended the transaction.
     if (this.#database.inTransaction) this.#end.run();
   }
 
@@ -67,7 +70,7 @@ export class Snapshot implements Disposable {
       if (this.#index?.hasChanged !== true) return;
       this.renew();
     }
-    // Before the transaction: a commit in between ends the snapshot, which may contain it.
+    // Called before the transaction, so that a commit between the two ends the snapshot, which may contain it.
     this.#index?.remember();
     attempt(() => {
       this.#begin.run();
@@ -91,7 +94,7 @@ export class Snapshot implements Disposable {
     const version = this.#dataVersion.get()?.data_version;
     if (version === this.#seen) return;
     this.#format.refresh();
-    // A file of another format may lack the table.
+    // A file with another format may lack the table.
     if (this.#format.trouble === undefined) {
       const found = this.#select.all().map(({ resource, version: at }) => [resource, Number(at)]);
       this.#versions = Object.fromEntries(found);

@@ -44,16 +44,16 @@ interface SqliteOptions extends StoreSettings {
   readonly migrations?: Migrations;
 }
 
-/** Time-out of a write of the service, for other groups and for the lock of another process. */
+/** Timeout of a write of the service, for other groups and for the lock of another process. */
 const servingTimeoutMs = 5_000;
-/** Time-out of a command's write, for the lock of another process. */
+/** Timeout of a command's write, for the lock of another process. */
 const managingTimeoutMs = 10_000;
 /** Time a command waits for another process that migrates the store. */
 const managingLockWaitMs = 500;
 
 interface Opened extends Disposable {
   readonly data: Database;
-  /** Of a worker. Without others that answer clients, `onOutcome` is enough. */
+  /** The WAL-index of a worker. A process without other serving processes only needs `onOutcome`. */
   readonly index: WalIndex | undefined;
   readonly limits: Limits;
   readonly limitFile: string;

@@ -22,7 +22,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     path: files.data,
     migrations: dataMigrations,
     create: !mustExist,
-    // Only the target may be.
+    // Only the target may be unfinished.
     allowsUnfinished: !mustExist,
     busyTimeoutMs,
     lock,

@@ -20,7 +20,7 @@ export class SqliteTransaction {
   readonly #inventory;
   /** Changes of the running unit. */
   readonly #ofUnit = new Changes();
-  /** Changes of the earlier units that were not undone. */
+  /** Changes of earlier units of the group that were not undone. */
   readonly #ofGroup = new Changes();
 
   constructor(database: Database, recordsEvents = true) {
@@ -41,7 +41,7 @@ export class SqliteTransaction {
     );
   }
 
-  /** Keeps the changes of the unit, which declares these resources. They remain if the group is committed. */
+  /** Keeps the changes of the unit, which declares these resources, until the group is committed. */
   keepUnit(writes: readonly Resource[]): void {
     for (const resource of this.#ofUnit.touched) checkDeclared(writes, resource);
     this.#ofGroup.include(this.#ofUnit);
@@ -53,7 +53,7 @@ export class SqliteTransaction {
   }
 
   /**
-   * Raises the versions of the resources that the group has changed, and counts its animals. The commit has to follow.
+   * Raises the versions of the resources that the group has changed, and counts its animals. Call it directly before the commit.
    */
   finishGroup(): void {
     this.#inventory.write(this.#ofGroup.inventory);

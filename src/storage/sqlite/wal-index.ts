@@ -17,7 +17,7 @@ export class WalIndex {
     this.#header = new Int32Array(Bun.mmap(`${dataFile}-shm`, { shared: true }).buffer, 0, headerWords);
   }
 
-  /** Later commits change the index compared to now. */
+  /** Records the current state, with which `hasChanged` compares. */
   remember(): void {
     this.#seen.set(this.#header);
   }

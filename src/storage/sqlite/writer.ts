@@ -26,7 +26,7 @@ interface SqliteWriterOptions {
   readonly timeoutMs: number;
 }
 
-/** Runs units of work. Those that arrive together share a transaction, and so one sync of the disk. */
+/** Runs units of work. Units that arrive together share a transaction, and thus one sync of the disk. */
 export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #database: Database;
   readonly #watch: FormatWatch;
@@ -42,7 +42,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       migrations,
       create: false,
       cacheKib: writingCacheKib,
-      // SQLite must not wait for locks: `#begin` does.
+      // SQLite must not wait for locks, because `#begin` does.
       busyTimeoutMs: 0,
       lock: () => undefined,
     });
@@ -100,7 +100,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   /**
    * Runs units without savepoints, for which SQLite copies each page before a change. Undefined if a unit failed in the
-   * middle of its changes: then those of all units are undone.
+   * middle of its changes; the changes of all units are then undone.
    */
   async #runTogether(runs: readonly Run[]): Promise<Settled<never>[] | undefined> {
     const settled: Settled<never>[] = [];
@@ -117,7 +117,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return settled;
   }
 
-  /** Runs each in a savepoint, so that a failure is undone without the other units. */
+  /** Runs each unit in a savepoint, so that the failure of one does not undo the others. */
   async #runSeparately(runs: readonly Run[], dueAt: number): Promise<Settled<never>[]> {
     await this.#begin(dueAt);
     this.#watch.verify();
@@ -132,7 +132,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return settled;
   }
 
-  /** Runs it. A failure of the disk concerns the whole group, and is thrown. */
+  /** Runs a unit. A failure of the disk affects the whole group, and is thrown. */
   async #settle(run: Run): Promise<SettledRun> {
     try {
       const outcomes = await run.start(this.#transaction.tables);

@@ -1,4 +1,4 @@
-/** Mistakes that the compiler must report, one on each line marked so. Never run. */
+/** Mistakes that the compiler must report, one per marked line. Never run. */
 import {
   AnimalStore,
   AnimalStoreError,

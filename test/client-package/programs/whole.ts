@@ -1,2 +1,2 @@
-/** All of the package. */
+/** Exports the whole package. */
 export * from '@animal-store/client';

@@ -77,5 +77,5 @@ export function explain(
   }
 }
 
-// Leaving `status` out compiles.
+// `status` is optional.
 export const newPet: NewPet = { name: 'Ozzy', categoryId: 9_223_372_036_854_775_807n };

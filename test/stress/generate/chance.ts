@@ -5,7 +5,7 @@ export class Chance {
   readonly #random: () => number;
 
   constructor(seed: number, index: number) {
-    // Two multiplications keep neighbouring cases and neighbouring seeds apart.
+    // Two multiplications make neighboring cases and seeds independent.
     this.#random = randomFrom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b));
   }
 
@@ -14,7 +14,7 @@ export class Chance {
     return min + Math.floor(this.#random() * (max - min + 1));
   }
 
-  /** True that often, from 0 to 1. */
+  /** True with this probability, from 0 to 1. */
   often(part: number): boolean {
     return this.#random() < part;
   }
@@ -28,7 +28,7 @@ export class Chance {
     return values.map(() => left.splice(this.int(0, left.length - 1), 1)[0] as T);
   }
 
-  /** 64 random bits, as int64 counts them. */
+  /** 64 random bits as an int64. */
   bits64(): bigint {
     const half = () => BigInt(this.int(0, 0xffff_ffff));
     return BigInt.asIntN(64, (half() << 32n) | half());

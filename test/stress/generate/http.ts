@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts';
 
-/** A request before serialization. `target` is relative to /v1. Headers are in the order they are sent. */
+/** A request before serialization. `target` is relative to /v1. Headers are in the order of sending. */
 export interface HttpRequest {
   readonly method: string;
   readonly target: string;
@@ -10,7 +10,7 @@ export interface HttpRequest {
   readonly chunks?: readonly number[];
 }
 
-/** The request on the wire (RFC 9112). */
+/** The bytes of the request (RFC 9112). */
 export function bytesOf({ method, target, headers, body, chunks }: HttpRequest): Uint8Array {
   const lines = [`${method} /v1${target} HTTP/1.1`, 'Host: animals.example'];
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);

@@ -3,7 +3,7 @@ import type { Chance } from './chance.ts';
 export const int64Smallest = -(2n ** 63n);
 export const int64Largest = 2n ** 63n - 1n;
 
-/** A random int64. Bounds, powers of two and ten, and their neighbours are much more frequent than by chance. */
+/** A random int64. Bounds, powers of two and ten, and their neighbors are more frequent than other values. */
 export function anyInt64(chance: Chance): bigint {
   const kind = chance.int(0, 9);
   if (kind < 4) return chance.bits64();
@@ -30,7 +30,7 @@ export function spelled(value: bigint, chance: Chance): string {
   }
 }
 
-/** The same value with its point moved: 1200 as 12.00e2, as 0.12e4 or as 120000e-2. */
+/** The same value with a moved decimal point: 1200 as 12.00e2, as 0.12e4 or as 120000e-2. */
 function shifted(plain: string, chance: Chance): string {
   const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(plain) ?? [];
   const places = chance.int(1, 24);

@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts';
 
-/** Characters that commonly cause bugs: quotes, separators, marks, neighbours of surrogates. */
+/** Characters that commonly cause bugs: quotes, separators, marks, neighbors of surrogates. */
 const notorious = [
   '"',
   '\\',
@@ -28,7 +28,7 @@ const notorious = [
   '\u202e',
 ];
 
-/** A valid name: 1 to 255 code points, at least one of them not white space, no control characters. */
+/** A valid name: 1 to 255 code points, at least one of them not whitespace, no control characters. */
 export function anyName(chance: Chance): string {
   const length = chance.often(0.05)
     ? chance.pick([1, 254, 255])
@@ -48,7 +48,7 @@ function anyCharacter(chance: Chance): string {
 
 const shortEscapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '/': '\\/' };
 
-/** A string as JSON, some of its characters escaped that need not be. */
+/** A string as JSON, with some unnecessary escapes. */
 export function jsonString(text: string, chance: Chance): string {
   if (chance.often(0.7)) return JSON.stringify(text);
   let json = '';
@@ -75,7 +75,7 @@ function unicodeEscape(unit: string, chance: Chance): string {
 
 const space = ['', '', '', ' ', '\n', '\t', '\r\n  '];
 
-/** An object as JSON, its members in any order and with any white space between. */
+/** An object as JSON, with members in any order and any whitespace between them. */
 export function objectText(chance: Chance, members: readonly (readonly [string, string])[]): string {
   const gap = () => chance.pick(space);
   const written = chance

@@ -1,6 +1,6 @@
 /**
- * The walk of one client that has the store to itself, sent to the service on each kind of store under clocks that move
- * alike: every answer is as the model expects, and the same on both, ids and times included.
+ * Sends the walk of a single client to the service on each kind of store, with synchronized clocks. Every answer is as
+ * the model expects and identical on both stores, including ids and times.
  */
 import type { OperationId } from '../../../src/contract/operations.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
@@ -55,7 +55,7 @@ export async function walkAlike(servers: TestServers | undefined, options: Alike
   return done;
 }
 
-/** Operations that are still to be answered in some way, each several times. */
+/** Operations with outstanding outcomes, repeated to be more frequent. */
 function unmetOperations({ answers }: Shared): OperationId[] {
   const unmet = new Set(notMet(answers).map((way) => way.split(' ')[0]));
   return operationIds.filter((id) => unmet.has(id)).flatMap((id) => Array<OperationId>(moreOfUnmet).fill(id));
@@ -70,7 +70,7 @@ async function startOn(
   return started.use(await startTestApp({ ...servers, ...patientSettings }));
 }
 
-/** Sends each request to all, and returns their common answer. Throws if answers differ. */
+/** Sends each request to all services, and returns their common answer. Throws if answers differ. */
 async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): Promise<Send> {
   const callers = await Promise.all(
     apps.map(async ({ url, operator }) => started.use(new Caller([url], await callerKeys(operator)))),
@@ -94,7 +94,7 @@ async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): 
 const ownHeaders = new Set(['x-request-id', 'date']);
 
 function comparable({ status, headers, text }: Checkable): string {
-  // The time that a test event took is in no two answers the same.
+  // The duration of a test event differs between answers.
   if (status === 200 && /^\{("status":\d+,)?"milliseconds"/.test(text)) return '';
   const shown = text.replace(secretMember, '}');
   return JSON.stringify([status, [...headers].filter(([name]) => !ownHeaders.has(name)).sort(), shown]);

@@ -1,4 +1,4 @@
-/** The store read whole, page by page, and compared with the model to the byte. */
+/** Reads the whole store page by page, and compares it with the model byte by byte. */
 import type { Checkable } from '../../support/contract.ts';
 import { Mirror } from './mirror.ts';
 import { resources } from './places.ts';
@@ -23,7 +23,7 @@ export async function audit(read: Read, world: World, mirror = new Mirror()): Pr
   }
 }
 
-/** The texts of all the things of a list, from the first page to the last. */
+/** The texts of all items of a list, from the first page to the last. */
 async function whole(read: Read, first: string): Promise<string[]> {
   const texts: string[] = [];
   for (let target: string | undefined = first; target !== undefined; ) {

@@ -75,7 +75,7 @@ export function bodyMistakes(operation: Operation): Mistake[] {
   ];
 }
 
-/** A mistake in the members, which the refusal names. */
+/** A mistake in the members. The refusal must name them. */
 function ofMembers(
   what: string,
   nameOf: (chance: Chance) => string,
@@ -147,7 +147,7 @@ function cut(bytes: Buffer, chance: Chance): Buffer {
 }
 
 function withoutUtf8(bytes: Buffer, chance: Chance): Buffer {
-  // Behind an ASCII byte, so that no character around it is completed.
+  // Inserted after an ASCII byte, so that it completes no character.
   const places = [...bytes.keys()].filter((at) => (bytes[at] ?? 0) < 0x80 && (bytes[at + 1] ?? 0) < 0x80);
   return insertedAt(bytes, chance.pick(places) + 1, chance.pick(notUtf8));
 }

@@ -24,7 +24,7 @@ export async function callerKeys({ accounts, keys }: AdminServices): Promise<Cal
 /** A client with separate connections to each instance of a service. */
 export class Caller implements Disposable {
   readonly #keys: CallerKeys;
-  /** A request that is sent twice at once needs two. */
+  /** Two per instance, for requests that are sent twice at the same time. */
   readonly #connections: readonly (readonly [Wire, Wire])[];
   readonly #busy = new Set<Wire>();
 

@@ -7,7 +7,7 @@ import { animals } from './resources/animals.ts';
 import type { Scene } from './scene.ts';
 import { World } from './world.ts';
 
-/** A few animals with their orders and the names of their categories, which all clients change at once. */
+/** A few animals with their orders and category names, which all clients change concurrently. */
 export class Contest {
   /** State before the first exchange. */
   readonly start: World;
@@ -24,12 +24,12 @@ export class Contest {
     this.#look(exchange.request, exchange.answer);
   }
 
-  /** Requests that return its complete state. */
+  /** Requests that return the complete state of the contest. */
   endReads(): Request[] {
     return resources.flatMap(({ endReads }) => [...(endReads?.(this.scene) ?? [])]);
   }
 
-  /** Records the state that an answer shows, so that later requests refer to objects that probably exist. */
+  /** Records the state in an answer, so that later requests refer to objects that probably exist. */
   #look({ operationId, target, method }: Request, { status, text }: Checkable): void {
     const { world, gone } = this.scene;
     const { kind } = resourceOf(operationId);

@@ -123,7 +123,7 @@ function mistakeInLinks(request: Request, expected: Outcome, { headers }: Checka
   return undefined;
 }
 
-/** True if a link has this path, these parameters in any order, and a cursor if expected. */
+/** True if a link has this path, these parameters in any order, and, if expected, a cursor. */
 function isLinked(link: string | undefined, path: string, query: string, hasCursor: boolean): boolean {
   const [linked, parameters = ''] = (link ?? '').split('?');
   const found = new URLSearchParams(parameters);
@@ -135,7 +135,7 @@ function isLinked(link: string | undefined, path: string, query: string, hasCurs
   return linked === path && found.toString() === due.toString() && (cursor !== null) === hasCursor;
 }
 
-/** The text of a successful answer that shows a resource, for the tags. */
+/** The text of a successful answer with a resource, to compare tags. */
 export function seenIn(request: Request, { status, headers, text }: Checkable): [string, string] | undefined {
   const tag = headers.get('etag');
   const shows = status === 200 || status === 201;

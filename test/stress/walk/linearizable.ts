@@ -8,7 +8,7 @@ import { headersOf, isRead, perform, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
 import { World } from './world.ts';
 
-/** A request with its answer, and when it was sent and answered, by one count for all clients. */
+/** A request with its answer, and the times of both on a logical clock that all clients share. */
 export interface Exchange {
   readonly request: Request;
   readonly answer: Checkable;
@@ -16,7 +16,7 @@ export interface Exchange {
   readonly answeredAt: number;
 }
 
-/** The world as it has to be after these, which all clients together did to it. Throws when there is no such order. */
+/** The world after these exchanges of all clients. Throws if no sequential order explains them. */
 export function settled(start: World, exchanges: readonly Exchange[], tags: Tags): World {
   const search = new Search(exchanges, tags);
   const found = search.from(start);

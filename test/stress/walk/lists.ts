@@ -1,4 +1,7 @@
-/** Lists. The whole page is predicted if only the caller's objects can be on it, else only the caller's objects. */
+/**
+ * Requests for lists. The model predicts the whole page if it can only contain objects of the caller, otherwise only
+ * the caller's objects.
+ */
 
 import type * as z from 'zod';
 import { parseJson } from '../../../src/contract/json.ts';
@@ -12,7 +15,7 @@ import { ascending, blaming, type Outcome, type World } from './world.ts';
 
 const defaultLimit = 20;
 
-/** A filter of a list with its value, as the model applies it. */
+/** A filter of a list with its value, and its implementation in the model. */
 export interface Filter<Thing> {
   readonly value: string;
   readonly admits: (thing: Thing) => boolean;
@@ -21,9 +24,9 @@ export interface Filter<Thing> {
 export interface ListOf<Thing extends { readonly id: bigint }> {
   readonly operationId: OperationId;
   readonly path: string;
-  /** All filters that the list has, by the name of the parameter. */
+  /** All filters of the list, by the name of the parameter. */
   readonly filters: Filters<Thing>;
-  /** The filters with which other clients have nothing in the list. */
+  /** Filters that exclude objects of other clients. */
   readonly ownBy: readonly string[];
   /** Selects the caller's objects if other clients also have objects in the list. */
   readonly isMine: (id: bigint) => boolean;
@@ -33,7 +36,7 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
 
 type Filters<Thing> = Readonly<Record<string, Filter<Thing>>>;
 
-/** Filters of a list that compare a member, with the value of a known object or any other. */
+/** Filters that compare a member with the value of a known object or any other value. */
 export function memberFilters<Thing>(
   operationId: OperationId,
   known: Partial<Thing>,
@@ -53,7 +56,7 @@ function anyValue(schema: z.ZodType, chance: Chance): unknown {
   return words === undefined ? anyName(chance) : chance.pick(words);
 }
 
-/** The start of a page. `foreign` names the mismatch if its cursor belongs to another list. */
+/** The start of a page. If its cursor belongs to another list, `foreign` describes the mismatch. */
 interface Beginning {
   readonly names: readonly string[];
   readonly position?: Position;
@@ -149,7 +152,7 @@ function foreignBeginning<Thing extends { readonly id: bigint }>(
 }
 
 interface Asked {
-  /** Undefined: from the first one on, which may have a negative id. */
+  /** Undefined for the first page. The first id may be negative. */
   readonly after: bigint | undefined;
   readonly limit: number;
   readonly query: string;

@@ -1,4 +1,4 @@
-/** A copy of the store that is built from events alone. */
+/** A copy of the store, built only from events. */
 import type { Read } from './audit.ts';
 
 const pathOf: Readonly<Record<string, string>> = { pet: '/pets', order: '/orders', category: '/categories' };

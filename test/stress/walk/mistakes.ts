@@ -1,4 +1,7 @@
-/** Requests with one mistake, which are refused before the store is read. They follow from the row of the operation. */
+/**
+ * Requests with one mistake, which are rejected before the store is read. They are derived from the row of the
+ * operation.
+ */
 import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
 import { isRepeatable } from '../../../src/contract/operations.ts';
@@ -10,7 +13,7 @@ import { wrongHeaders, wrongIds, wrongNames, wrongParameter } from './wrong-valu
 
 export interface Mistake {
   readonly what: string;
-  /** The request with the mistake, and how it is refused. */
+  /** Returns the request with the mistake and its expected refusal. */
   readonly make: (request: Request, chance: Chance) => Request;
 }
 

@@ -32,7 +32,7 @@ export function resourceOf(operationId: OperationId): Resource {
   return resource;
 }
 
-/** A plain request of the operation for the scene. */
+/** A request of the operation for the scene, without optional parts. */
 export function plainRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = resourceOf(operationId).places[operationId]?.(making) as Request;
@@ -72,17 +72,17 @@ export function anyRequest(making: Making, operationId: OperationId): Request {
   return chance.pick(mistakesOf(operation)).make(request, chance);
 }
 
-/** The tag of the last response for the target, or one that no response had. */
+/** The tag of the last response for the target, or an unknown tag. */
 function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMatch: readonly string[] } {
   const last = tags.lastOf(target);
   const whatever = [['"other"'], ['*']];
-  // The model cannot predict whether a page that others change is still the same.
+  // The model cannot predict whether a page that other clients change is unchanged.
   if (isPartly) return { noneMatch: ['*'] };
   if (last === undefined) return { noneMatch: chance.pick(whatever) };
   return { noneMatch: chance.pick([[last], [last], ['"other"', `W/${last}`], ...whatever]) };
 }
 
-/** A read that was sent before, by a client that has its answer still. */
+/** A repeated read, by a client that has cached the first answer. */
 export function askedAgain(making: Making, { noneMatch: _before, ...request }: Request): Request {
   return { ...request, ...(rowOf(request).reads.length > 0 && held(making, request)) };
 }

@@ -5,7 +5,7 @@ import { objectText } from '../generate/json-text.ts';
 import { secretMember, type Tags } from './tags.ts';
 import { type Outcome, refusal, type Turn, type World } from './world.ts';
 
-/** The members of a body, each as JSON. */
+/** The members of a body, with values as JSON. */
 export type Members = readonly (readonly [name: string, json: string])[];
 
 /** The list of a request: its path, and its filters by the name of their parameter. */
@@ -18,7 +18,7 @@ export interface ListIn {
 export interface Request {
   readonly operationId: OperationId;
   readonly method: string;
-  /** Below the version. */
+  /** Target of the request, relative to /v1. */
   readonly target: string;
   readonly list?: ListIn;
   readonly members?: Members;
@@ -38,13 +38,13 @@ export interface Request {
   readonly noneMatch?: readonly string[];
   readonly idempotencyKey?: string;
   readonly wrongHeaders?: Readonly<Record<string, string>>;
-  /** The changed resource, as far as the client knows it. */
+  /** The changed resource in the state known to the client. */
   readonly current?: string;
-  /** The answer also shows resources of other clients, which the model does not know. */
+  /** Whether the answer also contains resources of other clients, which the model lacks. */
   readonly isPartly?: true;
   /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
-  /** A rare way of being answered, met if `refused` is. */
+  /** Name of a rare outcome, reached if the answer matches `refused`. */
   readonly way?: string;
   readonly act: (turn: Turn) => Outcome;
 }
@@ -62,7 +62,7 @@ export function bodyOf(chance: Chance, members: Members): { members: Members; bo
   return { members, body: objectText(chance, members) };
 }
 
-/** All headers but the credentials. */
+/** All headers except the credentials. */
 export function headersOf({
   body,
   type = 'application/json',

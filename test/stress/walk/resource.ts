@@ -4,7 +4,7 @@ import type { Request } from './request.ts';
 import type { Making, Scene } from './scene.ts';
 import { type Kind, refusal, type World } from './world.ts';
 
-/** A list of the service with the things that it has to show. */
+/** A list of the service with its expected items. */
 export type Listed = readonly [target: string, texts: readonly string[]];
 
 export interface Resource {
@@ -12,17 +12,17 @@ export interface Resource {
   readonly places: { readonly [Id in OperationId]?: (making: Making) => Request };
   /** Representation of an object. Undefined if it has no id. */
   readonly kind?: Kind<never>;
-  /** Each account has a separate one, so that clients do not contend for it. */
+  /** Whether each account has separate objects, so that clients do not contend for them. */
   readonly isOwn?: true;
-  /** Lists that together show all there is, as they have to be in a store that has just this world. */
+  /** Lists that together show all objects, with their contents in a store that contains only this world. */
   readonly lists?: (world: World) => Iterable<Listed>;
-  /** Reads of whole answers that are no lists, such as counts. */
+  /** Reads other than lists, such as counts, with their complete answers. */
   readonly answers?: (world: World) => Iterable<readonly [target: string, text: string]>;
-  /** Requests that show all there is of a scene that several clients change. */
+  /** Requests that return the complete state of a scene that several clients change. */
   readonly endReads?: (scene: Scene) => Iterable<Request>;
 }
 
-/** A read of one thing. */
+/** A read of one object. */
 export function getRequest<Thing>(
   operationId: OperationId,
   kind: Kind<Thing>,
@@ -40,7 +40,7 @@ export function getRequest<Thing>(
   };
 }
 
-/** The object to change, as far as the client knows it. */
+/** The object to change, in the state known to the client. */
 export function currentOf<Thing>({ world }: Scene, kind: Kind<Thing>, id: bigint): { current?: string } {
   const thing = world.all(kind).get(id);
   return thing === undefined ? {} : { current: kind.textOf(thing) };

@@ -6,19 +6,19 @@ import type { World } from './world.ts';
 
 /** The part of the store that requests concern. */
 export interface Scene {
-  /** The exact state if only this client changes it, else the last state seen. */
+  /** The exact state if only this client changes it, otherwise the last known state. */
   readonly world: World;
   /** Ids of categories that no other client uses. */
   readonly categories: readonly bigint[];
-  /** Ids of animals that were there once. */
+  /** Ids of deleted animals. */
   readonly gone: Set<bigint>;
-  /** True if several clients change it concurrently. */
+  /** True if several clients change the scene concurrently. */
   readonly isShared: boolean;
-  /** True if it is the whole store. */
+  /** True if the scene is the whole store. */
   readonly isAlone: boolean;
 }
 
-/** A position in a list that an answer gave. */
+/** A position in a list, from an answer. */
 export interface Position extends ListIn {
   readonly operationId: OperationId;
   readonly cursor: string;

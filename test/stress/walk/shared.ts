@@ -16,7 +16,7 @@ function madeBy(operationId: OperationId): Kind<never> | undefined {
 
 /** State known when a request was sent. */
 export interface Known {
-  /** The highest id of each kind that an answer had. */
+  /** The highest id of each kind in any answer. */
   readonly highest: ReadonlyMap<Kind<never>, bigint>;
   readonly at: number;
 }
@@ -44,7 +44,7 @@ export class Shared {
     return { highest: new Map(this.#highest), at: this.#now() };
   }
 
-  /** The request was answered as expected. */
+  /** Records that a request was answered as expected. */
   meet({ operationId, refused, way }: Request, expected: Outcome): void {
     const ways = expected.ways?.map((one) => `${operationId} ${one}`) ?? [];
     if (way !== undefined && expected === refused) ways.push(way);

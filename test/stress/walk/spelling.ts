@@ -1,11 +1,11 @@
-/** A request as bytes, in one of the many ways in which HTTP lets it be written. */
+/** A request as bytes, in one of the many spellings that HTTP allows. */
 import type { Chance } from '../generate/chance.ts';
 import { authorization, bytesOf, encoded, incidental } from '../generate/http.ts';
 import { headersOf, isRead, type Request } from './request.ts';
 
 export interface Spelled {
   readonly bytes: Uint8Array;
-  /** The `X-Request-Id` that has to be echoed. */
+  /** The `X-Request-Id` that the service must return. */
   readonly ownId: string | undefined;
 }
 
@@ -37,7 +37,7 @@ function anyId(chance: Chance): string {
   return Array.from({ length: chance.pick([1, 8, 63, 64]) }, () => chance.pick([...idCharacters])).join('');
 }
 
-/** Parameters in any order, some characters of them and of ids encoded that need not be. */
+/** Parameters in any order. Some characters of parameters and ids are encoded unnecessarily. */
 function spelledTarget(target: string, chance: Chance): string {
   if (target.includes('%')) return target;
   const [path = '', query] = target.split('?');

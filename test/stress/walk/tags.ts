@@ -12,7 +12,7 @@ export class Tags {
     return this.#byText.get(text.replace(secretMember, '}'));
   }
 
-  /** The tag that the last answer to a target had. */
+  /** The tag of the last answer to a target. */
   lastOf(target: string): string | undefined {
     return this.#lastOf.get(target);
   }
@@ -21,7 +21,7 @@ export class Tags {
     this.#lastOf.set(target, tag);
   }
 
-  /** Throws when the text had another tag before, or the tag another text. */
+  /** Throws if the text had another tag before, or the tag belonged to another text. */
   see(shown: string, tag: string): void {
     const text = shown.replace(secretMember, '}');
     if (!/^"[\x21\x23-\x7e]+"$/.test(tag)) throw new Error(`the entity tag ${tag} is not strong`);

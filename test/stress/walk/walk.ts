@@ -105,7 +105,7 @@ class Auditor {
   readonly read: Read = (target) =>
     this.#ask({ operationId: 'listPets', method: 'GET', target, act: () => ({ status: 200 }) });
 
-  /** New animals for each pause, so that it begins without orders. */
+  /** New animals for each pause, so that every contest begins without orders. */
   async contests(pause: number): Promise<Contest[]> {
     const contests: Contest[] = [];
     for (let index = 0; index < contestCount; index++)
@@ -141,7 +141,7 @@ class Auditor {
     return new Contest(world, categories);
   }
 
-  /** The world that a contest has become. Its end is read, so that it cannot be any other. */
+  /** The final world of a contest. Its complete state is read, so the result is unique. */
   async settle(contest: Contest): Promise<World> {
     const ends: Exchange[] = [];
     for (const request of contest.endReads()) {

@@ -13,10 +13,10 @@ import type { Position, Scene } from './scene.ts';
 import type { Shared } from './shared.ts';
 import { World } from './world.ts';
 
-/** Sends a request, with the key of few scopes if `isLimited`. */
+/** Sends a request, with the key without scopes if `isLimited`. */
 export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
-/** Maximum number of remembered reads, writes and positions in lists that a client can repeat. */
+/** Maximum number of recent reads, writes and list positions that a client can repeat. */
 const remembered = 20;
 /** One in three requests concerns objects that other clients also change. */
 const stepsPerContest = 3;
@@ -30,7 +30,7 @@ export interface WalkerOptions {
   readonly shared: Shared;
   /** True if no other client uses the store. */
   readonly isAlone?: boolean;
-  /** Operations of the next requests. By default all, each equally frequent. */
+  /** Operations of the next requests. Defaults to all, with equal frequency. */
   readonly inTurn?: () => readonly OperationId[];
 }
 
@@ -45,7 +45,7 @@ export class Walker {
   readonly #due: OperationId[] = [];
   #steps = 0;
   #repeatable: { readonly request: Request; readonly contest: Contest | undefined }[] = [];
-  /** Requests its account was charged for. */
+  /** Number of requests counted against its account. */
   #charged = 0;
 
   constructor({ index, seed, send, shared, isAlone = false, inTurn = () => operationIds }: WalkerOptions) {
@@ -72,7 +72,7 @@ export class Walker {
     else contest.add(await this.#exchange(request));
   }
 
-  /** Takes over formerly contended objects. Other clients must no longer repeat requests about them. */
+  /** Takes ownership of formerly contended objects. Other clients must no longer repeat requests about them. */
   inherit({ world, categories }: { readonly world: World; readonly categories: readonly bigint[] }): void {
     this.scene.world.absorb(world);
     this.scene.categories.push(...categories);
@@ -110,7 +110,7 @@ export class Walker {
     this.#repeatable.push({ request, contest });
   }
 
-  /** Others have no part in it, so the model knows the answer. */
+  /** Other clients are not involved, so the model predicts the answer. */
   async #alone(request: Request): Promise<void> {
     const { answer } = await this.#exchange(request);
     const { world, gone } = this.scene;
@@ -125,7 +125,7 @@ export class Walker {
   async #twice(request: Request, contest: Contest): Promise<void> {
     const both = await Promise.all([this.#exchange(request, true), this.#exchange(request, true)]);
     for (const exchange of both) {
-      // The other one is in flight.
+      // The other request is in flight.
       const { status, headers, text } = exchange.answer;
       const isInUse = status === 409 && text.includes('"idempotency_key_in_use"');
       if (!isInUse) contest.add(exchange);
@@ -167,7 +167,7 @@ export class Walker {
   }
 }
 
-/** The cursor of the next page, and the list it is for. */
+/** The cursor of the next page, and its list. */
 function positionIn(
   { operationId, list }: Request,
   { headers, text, status }: Checkable,

@@ -2,7 +2,7 @@ import type { Operation } from '../../../src/contract/operation.ts';
 import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 import { excludes } from './lists.ts';
 
-/** The ways of answering that a walk has not met, of all that follow from the rows of the operations. */
+/** Required outcomes, derived from the rows of the operations, that a walk has not reached yet. */
 export function notMet(answers: ReadonlyMap<string, number>): string[] {
   return allOperations.flatMap((operation) =>
     waysOf(operation)
@@ -27,17 +27,17 @@ function waysOf(operation: Operation): string[] {
   ];
 }
 
-/** Nothing is sent in the walk, so that there is no delivery. */
+/** The walk sends no events, so there are no deliveries. */
 function isOfDelivery({ params = {} }: Operation): boolean {
   return 'deliveryId' in params;
 }
 
-/** Deliveries are made by events, not by requests: test/api/webhooks.test.ts lists them. */
+/** Events create deliveries, not requests. test/api/webhooks.test.ts tests their lists. */
 function isEmpty({ operationId }: Pick<Operation, 'operationId'>): boolean {
   return operationId === 'listDeliveries';
 }
 
-/** Parameters that affect how a list is read, not its contents. */
+/** Parameters that do not select the contents of a list. */
 const how = new Set(['limit', 'cursor', 'wait', 'order']);
 
 function filtersOf({ query }: Operation): string[] {

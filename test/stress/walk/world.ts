@@ -1,15 +1,15 @@
 /** The walk's model of the store: plain maps, derived only from the contract. */
 
-/** A kind of things in the model. */
+/** A kind of object in the model. */
 export interface Kind<Thing> {
   readonly name: string;
-  /** A thing as the service shows it. */
+  /** The representation of an object in responses. */
   readonly textOf: (thing: Thing) => string;
   /** For resources that are removed together with another one. */
   readonly parent?: { readonly kind: Kind<never>; readonly idOf: (thing: Thing) => bigint };
 }
 
-/** The response that a model expects. */
+/** The response that the model expects. */
 export interface Outcome {
   readonly status: number;
   /** The exact body. Undefined if `matches` checks it or if it is an error. */
@@ -22,9 +22,9 @@ export interface Outcome {
   /** Checks the `Link` header of an answer that is not a page. */
   readonly isLink?: (link: string) => boolean;
   readonly isReplayed?: true;
-  /** Of a page: how a filter that is ignored would show in it. */
+  /** For a page: labels of the filters whose absence it would reveal. */
   readonly ways?: readonly string[];
-  /** Of an error: its code, words its message must have, and what its details blame. */
+  /** For an error: its code, required words of its message, and the names in its details. */
   readonly error?: {
     readonly code: string;
     readonly mentions?: readonly string[];
@@ -38,7 +38,7 @@ export function refusal(status: number, code: string, mentions: readonly string[
   return { status, error: { code, mentions } };
 }
 
-/** A 400 that names one part of the request. */
+/** A 400 whose details name one part of the request. */
 export function blaming(code: string, part: string): Outcome {
   return { status: 400, error: { code, blames: [part] } };
 }
@@ -46,7 +46,7 @@ export function blaming(code: string, part: string): Outcome {
 /** The refusal of a change whose preconditions do not hold. */
 export const changed = refusal(412, 'precondition_failed');
 
-/** Inputs to the model besides the request. */
+/** Inputs of the model in addition to the request. */
 export interface Turn {
   readonly world: World;
   /** Values chosen by the service: the new id, the time of the last change and the secret. */
@@ -64,11 +64,11 @@ export interface Kept {
 export interface RecordedEvent {
   readonly id: bigint;
   readonly type: string;
-  /** The resource as the service shows it. */
+  /** The representation of the resource. */
   readonly text: string;
 }
 
-/** A part of the store that others do not change, or all of it. */
+/** A part of the store that other clients do not change, or the whole store. */
 export class World {
   readonly #things = new Map<Kind<never>, Map<bigint, never>>();
   readonly kept: Map<string, Kept>;
@@ -79,7 +79,7 @@ export class World {
     this.kept = new Map(from?.kept);
   }
 
-  /** The things of a kind by their id. */
+  /** The objects of a kind by id. */
   all<Thing>(kind: Kind<Thing>): Map<bigint, Thing> {
     const things = this.#things.get(kind) ?? new Map<bigint, never>();
     this.#things.set(kind, things);
@@ -90,7 +90,7 @@ export class World {
     this.events.push({ id: BigInt(this.events.length + 1), type, text });
   }
 
-  /** Removes a thing with its children. */
+  /** Removes an object with its children. */
   remove(kind: Kind<never>, id: bigint): void {
     this.#things.get(kind)?.delete(id);
     for (const [{ parent }, things] of this.#things) {
@@ -107,7 +107,7 @@ export class World {
     }
   }
 
-  /** The same for worlds that are the same. */
+  /** A text that is equal for equal worlds. */
   fingerprint(): string {
     const parts = [...this.#things].map(
       ([{ name, textOf }, things]) => `${name}: ${[...things.values()].map(textOf).sort().join()}`,
@@ -116,7 +116,7 @@ export class World {
   }
 }
 
-/** Things by ascending id. */
+/** Objects by ascending id. */
 export function ascending<Thing extends { readonly id: bigint }>(things: Iterable<Thing>): Thing[] {
   return [...things].sort((one, other) => (one.id < other.id ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-/** Values that the contract does not allow, by the schema of the member or the parameter that has them. */
+/** Invalid values, by the schema of the member or parameter. */
 import type * as z from 'zod';
 import type { Chance } from '../generate/chance.ts';
 import { anyInt64, spelled } from '../generate/integers.ts';
@@ -17,7 +17,7 @@ const anyOf =
 
 const controls = [...Array(32).keys(), 0x7f].map((code) => String.fromCharCode(code));
 
-/** A name with this in some place, as JSON. */
+/** A name with this text inserted somewhere, as JSON. */
 function withInserted(insert: Wrong): Wrong {
   return (chance) => {
     const characters = [...anyName(chance)].slice(0, 200);
@@ -31,7 +31,7 @@ const noName = anyOf(
   ...['" "', '"\\u00a0\\u2003"', '"\\u3000"', '"\\u2028 "', '"   "', '"\\u0000"', '"\\ud800"'],
   (chance) => JSON.stringify(chance.pick(['x', 'é', '犬', '\u{1f436}']).repeat(chance.int(256, 900))),
   withInserted((chance) => chance.pick(controls)),
-  // The letters keep the half from pairing with a neighbour.
+  // The letters prevent the half from pairing with a neighbor.
   withInserted((chance) => `x${String.fromCharCode(chance.int(0xd800, 0xdfff))}x`),
 );
 
@@ -50,7 +50,7 @@ const noWord = anyOf(...words`"Available" "SOLD" "gone" "" null 1 true [] {} ["s
 const noBoolean = anyOf(...words`"true" "" 0 1 null [] [true] {}`);
 const noArray = anyOf(...words`"pet.*" "" 1 true null {} {"0":"pet.*"} []`);
 
-/** Of a body, as JSON. */
+/** An invalid value of a member, as JSON. */
 export function wrongMember(schema: z.ZodType): Wrong {
   if (schema.safeParse(null).success) return (chance) => butNull(wrongOf(schema), chance);
   return wrongOf(schema);
@@ -77,7 +77,7 @@ const noWordInQuery = anyOf(
 );
 const noTextInQuery = anyOf('', ...words`%20 %00 a%0Ab`, 'x'.repeat(256));
 
-/** Wrong values of special parameters, as they are sent. */
+/** Invalid values of special parameters, in their sent form. */
 const wrongParameters: Readonly<Record<string, Wrong>> = {
   limit: anyOf(
     '',
@@ -93,7 +93,7 @@ const wrongParameters: Readonly<Record<string, Wrong>> = {
   ),
 };
 
-/** A wrong value of a query parameter, as it is sent. */
+/** An invalid value of a query parameter, in its sent form. */
 export function wrongParameter(name: string, schema: z.ZodType): Wrong {
   const own = wrongParameters[name];
   if (own !== undefined) return own;
@@ -106,12 +106,12 @@ function brokenCursor(chance: Chance): string {
   return chance.pick([`${good}=`, `${good}A`, `%20${good}`, good.slice(0, 1), `${good}.`]);
 }
 
-/** Of ids in paths. */
+/** Invalid ids in paths. */
 export const wrongIds = words`9223372036854775808 -9223372036854775809 01 +1 1.0 1e0 x %20 %00 -0 1%20 %EF%BC%91 ..%2F1 0x1 1'-- 1;1`;
 
 export const wrongNames = words`stauts Limit LIMIT limit%20 status%5B%5D page offset __proto__ constructor %00 a api_key expand`;
 
-/** Of headers, by their names. */
+/** Invalid values of headers, by name. */
 export const wrongHeaders: Readonly<Record<string, readonly string[]>> = {
   'If-Match': ['abc', '"a', '"a" "b"', '"a",b', "'a'", 'W/a', '*,"a"', '"a b"'],
   'If-None-Match': ['"a"', 'a', '""', '*, *'],

@@ -9,7 +9,7 @@ import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
 import { Overtaken } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
-/** Keys and answers are JSON in one parameter, because their number varies up to the writes of a group. */
+/** Passes keys and answers as JSON in one parameter, because their number varies from group to group. */
 export class PostgresAnswerWrites implements AnswerWrites {
   readonly #statements: Statements;
 
@@ -59,7 +59,7 @@ export class PostgresAnswerWrites implements AnswerWrites {
     if (stored.length < rows.length) throw new Overtaken('another transaction kept an answer under this key');
   }
 
-  /** Skips rows that another transaction has locked. */
+  /** Skips rows that are locked by another transaction. */
   async prune(since: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(
       (sql) => sql`

@@ -22,9 +22,9 @@ export class PostgresAudit implements AuditStore {
 const endless = 9_223_372_036_854_775_807n;
 
 /**
- * Starts after the cursor's entry or at the end of the requested time, whichever is earlier. As in `PostgresEntity`,
- * ORDER BY names all columns of the index that has the filtered columns. Rows beyond the filter are read as far as the
- * page goes, and dropped.
+ * Starts after the cursor's entry or at the end of the requested period, whichever is earlier. As in `PostgresEntity`,
+ * ORDER BY names all columns of the index on the filtered columns. The inner query may return rows outside the filter,
+ * which are discarded.
  */
 function page(
   sql: SQL,

@@ -57,8 +57,8 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
 }
 
 /**
- * Every transaction locks webhooks before their deliveries, to avoid deadlock. Statements that do not need each other's
- * results are sent together: round trips bound how many deliveries a process starts in a second.
+ * Every transaction locks webhooks before their deliveries, to avoid deadlocks. Independent statements are sent
+ * together, because round trips limit the number of deliveries that a process can start per second.
  */
 export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> implements DeliveryWrites {
   readonly #statements: Statements;
@@ -133,7 +133,9 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return row?.removed === BigInt(deliveryPruneBatch);
   }
 
-  /** Locks the webhooks. Skips those that another process has locked, which takes their deliveries. */
+  /**
+   * Finds and locks webhooks that are ready. Skips webhooks locked by another process, which takes their deliveries.
+   */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
     const rooms = JSON.stringify(held);
     return this.#statements.run(
@@ -159,7 +161,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
   }
 
-  /** Turns some events into deliveries; returns how many had expired. */
+  /** Creates deliveries for a portion of the events. Returns the number of expired events. */
   async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
     if (behind.length === 0) return 0;
     const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));
@@ -198,7 +200,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return portions.reduce((sum, { webhook, after }) => sum + Number(after - webhook.position), 0);
   }
 
-  /** A separate statement after the lock, because only later statements see the leases of the previous holder. */
+  /** Runs separately after the lock, because only later statements see the leases of the previous lock holder. */
   async #lease(found: readonly ReadyRow[], request: TakeRequest): Promise<LeasedRow[]> {
     const { now, leasedUntil, room, held } = request;
     const webhooks = JSON.stringify(

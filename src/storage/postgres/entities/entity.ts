@@ -34,7 +34,7 @@ export const casts: Readonly<Record<SqlType, string>> = {
 
 const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
 
-/** One of the values in a JSON array, the first parameter. */
+/** Matches any value of a JSON array, which is the first parameter. */
 export const anyOf = (type: SqlType) =>
   `ANY (ARRAY(SELECT value::${casts[type]} FROM json_array_elements_text($1::text::json) AS value))`;
 
@@ -99,9 +99,9 @@ class ReadTexts {
   }
 
   /**
-   * Rows with equal values in the first columns of an index, by ascending key. ORDER BY names every column of the
-   * index, so that no other index is chosen: the server might scan one on the key alone, past all rows with other
-   * values. Rows beyond the range are read up to the limit, and dropped.
+   * Selects rows with equal values in the first columns of an index, ordered by key. ORDER BY names every column of the
+   * index, so that the planner does not scan an index on the key alone, which would read rows with other values. The
+   * inner query may return rows outside the range, up to the limit. They are discarded.
    */
   #range(
     equal: readonly string[],
@@ -157,7 +157,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     return this.texts.rowsOf([...(await this.select(text, ...values))]);
   }
 
-  /** The stored rows of a query. */
+  /** Returns the rows of a query in their stored form. */
   protected select(text: string, ...values: readonly SqlValue[]): Promise<unknown[]> {
     const { resource } = this.#table;
     if (resource !== undefined && this.runner.select !== undefined) {
@@ -175,7 +175,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     return this.rows(this.texts.findMany, JSON.stringify(keys.map(String)));
   }
 
-  /** The rows with these values of a lookup column. */
+  /** Finds rows by values of a lookup column. */
   findManyBy(lookup: LookupIn<T>, values: readonly SqlValue[]): Promise<RowIn<T>[]> {
     return this.rows(this.texts.findManyBy(lookup), JSON.stringify(values.map(String)));
   }
@@ -223,14 +223,14 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     await this.#insert(row, `ON CONFLICT (${this.texts.key}) DO UPDATE SET ${assignments.join(', ')}`);
   }
 
-  /** The row of the counter is locked until the commit, so that ids are committed in their order. */
+  /** Locks the counter's row until the commit, so that rows are committed in the order of their ids. */
   async #insert(row: unknown, conflict: string): Promise<RowIn<T> | undefined> {
     const { name, isCounted, resource, raisesOnInsert } = this.#table;
     const raised = raisesOnInsert ? resource : undefined;
     const stored = storedValues(this.#table, row as object);
     const columns = stored.map((column) => column.name);
     const places = stored.map(({ type }, index) => place(index + 1, type));
-    // The counter's row also has the version of a resource, and one statement may change a row only once.
+    // The counter's row may also contain the resource's version, and a statement can update a row only once.
     const isOneRow = isCounted && raised !== undefined && versionCounter(raised) === name;
     const before = [
       isCounted &&

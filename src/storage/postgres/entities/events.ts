@@ -5,17 +5,17 @@ import type { EventWrites } from '../../transaction.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-/** Resolves when every instance shows the changes committed before the call. */
+/** Resolves when changes committed before the call are visible on every instance. */
 export type Spread = () => Promise<void>;
 
 /**
- * Every read numbers the events that were committed since the previous one (`number_events` in
- * `schema-changes-of-1.1.ts`). Events are returned after their changes have spread: a reader that lists the resources
- * next must not get cached pages without them.
+ * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). It returns
+ * events only after their changes are visible on every instance, so that a client that lists the resources next does
+ * not receive outdated cached pages.
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
   readonly #spread: Spread;
-  /** All changes of events up to this one have spread. */
+  /** Changes of events up to this id are visible on every instance. */
   #spreadUntil = 0n;
 
   constructor(runner: Runner, spread: Spread = async () => undefined) {
@@ -61,7 +61,7 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
   }
 }
 
-/** Assigns ids to some of the events without one. Returns whether there may be more. */
+/** Assigns ids to a batch of events without ids. Returns true if there may be more. */
 export async function numberEvents({ run }: Runner): Promise<boolean> {
   const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
   return row !== undefined && row.numbered > 0n;
@@ -95,7 +95,7 @@ export class PostgresEventWrites implements EventWrites {
     );
   }
 
-  /** Stops at the first event that is retained: clocks may be set back, and only the oldest events may be removed. */
+  /** Stops at the first event to retain, so that only the oldest events are removed even if a clock was set back. */
   async prune(before: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(
       (sql) => sql`

@@ -38,7 +38,7 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
     });
   }
 
-  /** Finds the animals by their ids first, because a request names few of them. */
+  /** Looks up the animals by id first, because a request contains only a few ids. */
   #named(
     ids: readonly bigint[],
     after = 0n,
@@ -54,7 +54,7 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
   }
 }
 
-/** Written by hand, because creating animals is the hot path: one statement adds those of a whole group. */
+/** Uses a hand-written statement to add the animals of a whole group, because creating animals is the hot path. */
 export class PostgresPetWrites implements PetWrites {
   readonly #statements: Statements;
   readonly #events: PostgresEventWrites;
@@ -66,7 +66,9 @@ export class PostgresPetWrites implements PetWrites {
     this.#pets = new PostgresEntity(pets, statements);
   }
 
-  /** The counter's row is locked until the commit: ids become visible in order and without gaps, on every instance. */
+  /**
+   * Locks the counter's row until the commit, so that ids become visible in order and without gaps on every instance.
+   */
   async add(added: readonly NewPet[], events?: AddedEvents): Promise<Pet[]> {
     const { type = null, createdAt = null, jsonBehindId } = (this.#events.isOn ? events : undefined) ?? {};
     const [row] = await this.#statements.change<Versioned & { readonly last: bigint }>(
@@ -106,7 +108,7 @@ export class PostgresPetWrites implements PetWrites {
   }
 }
 
-/** Animals as one parameter. Categories are text, because JavaScript's numbers would round them. */
+/** Encodes animals as one parameter. Category ids are text, because JavaScript numbers would round them. */
 function rowsOf(added: readonly NewPet[], jsonBehindId: AddedEvents['jsonBehindId'] | undefined): string {
   const rows = added.map((pet, index) => {
     const { name, categoryId, status } = pet;

@@ -4,7 +4,7 @@ import type { SearchedTable, SearchStore, Span } from '../../admin.ts';
 import { searchedNames } from '../../search.ts';
 import type { Runner } from '../statements.ts';
 
-/** Lowers only ASCII letters, like SQLite's function of this name. */
+/** Converts only ASCII letters to lowercase, like `lower` in SQLite. */
 const lower = (column: string) => `lower(${column} COLLATE "C")`;
 
 export class PostgresSearch implements SearchStore {
@@ -24,7 +24,7 @@ export class PostgresSearch implements SearchStore {
     );
   }
 
-  /** Ordered by every column of the index, so that no other one is chosen. */
+  /** Orders by every column of the index, so that the planner chooses no other index. */
   ordersReferring(prefix: string, limit: number): Promise<bigint[]> {
     return this.#ids(
       `SELECT id FROM (
@@ -43,7 +43,7 @@ export class PostgresSearch implements SearchStore {
     return this.#count('accounts', '(closed_at IS NULL)', '$1::boolean', false, limit);
   }
 
-  /** As in `PostgresEntity`, ORDER BY names all columns of the index that has the rows. */
+  /** ORDER BY names all columns of the index, as in `PostgresEntity`. */
   async #count(table: string, column: string, place: string, value: string | boolean, limit: number) {
     const page = `
       SELECT ${column} AS value FROM ${table} WHERE (${column}, id) >= (${place}, 0)

@@ -3,7 +3,7 @@ import type { SessionWrites } from '../../admin.ts';
 import { PostgresEntity } from './entity.ts';
 
 export class PostgresSessions extends PostgresEntity<typeof sessions> implements SessionWrites {
-  /** Skips a session that another transaction has locked, which need not be waited for. */
+  /** Skips a locked session instead of waiting for its lock. */
   async use(fingerprint: string, usedAt: number): Promise<void> {
     await this.runner.run(
       (sql) => sql`

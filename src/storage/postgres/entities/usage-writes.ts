@@ -6,7 +6,7 @@ import type { Statements } from '../statements.ts';
 
 const pruneBatch = 1_000;
 
-/** Writes usage. Rows are JSON in one parameter: there may be one for each key. */
+/** Passes rows as JSON in one parameter, because there may be one row per key. */
 export class PostgresUsageWrites implements UsageWrites {
   readonly #statements: Statements;
 
@@ -14,7 +14,7 @@ export class PostgresUsageWrites implements UsageWrites {
     this.#statements = statements;
   }
 
-  /** One statement, so that a report waits for its first attempt if that is still being committed. */
+  /** Uses a single statement, so that a retried report waits if its first attempt is still being committed. */
   async isNew({ process, number, reportedAt }: ReportNumber): Promise<boolean> {
     const recorded = await this.#statements.run(
       (sql): SQL.Query<object[]> => sql`
@@ -26,7 +26,7 @@ export class PostgresUsageWrites implements UsageWrites {
     return recorded.length > 0;
   }
 
-  /** Every process locks the tables in the same order, and the rows of each by their keys, to avoid deadlock. */
+  /** Every process locks the tables in the same order, and rows in the order of their keys, to avoid deadlocks. */
   async add({ minutes, latencies, keys }: UsageRows): Promise<void> {
     if (keys.length > 0) {
       const rows = JSON.stringify(keys);
@@ -39,7 +39,7 @@ export class PostgresUsageWrites implements UsageWrites {
       );
       await this.#statements.run((sql) => addKeyOperations(sql, operations));
     }
-    // All requests update the same few of these rows, so they come last, to be locked as briefly as possible.
+    // Every report updates the same few rows here, so they come last and are locked only briefly.
     if (minutes.length > 0) {
       const rows = JSON.stringify(minutes);
       await this.#statements.run((sql) => addCodes(sql, sql`usage_operation_hours`, sql`hour`, hourMs, rows));
@@ -124,7 +124,7 @@ function addPeriods(
       last_used_at = greatest(counted.last_used_at, excluded.last_used_at)`;
 }
 
-/** Removes some of the rows from before an instant. Skips rows that another transaction has locked. */
+/** Removes a batch of rows older than `before`. Skips rows that are locked by another transaction. */
 function remove(
   sql: SQL,
   table: SQL.Query<unknown>,

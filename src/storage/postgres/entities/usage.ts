@@ -22,7 +22,7 @@ const endless = 9_223_372_036_854_775_807n;
 
 const requests = (sql: SQL) => sql`ok + refused + limited + failed`;
 
-/** Sums cast to `bigint`, because the server returns sums of `bigint` as `numeric`. */
+/** Casts sums to `bigint`, because PostgreSQL returns sums of `bigint` as `numeric`. */
 const outcomes = (sql: SQL) => sql`
   sum(ok)::bigint AS ok, sum(refused)::bigint AS refused, sum(limited)::bigint AS limited,
   sum(failed)::bigint AS failed`;

@@ -10,11 +10,11 @@ import { parts, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { SettledUnit } from './units.ts';
 
-/** Changes of a group, as the parameter of its statement. */
+/** Changes of a group, with the JSON parameter of its statement. */
 export interface Change {
   readonly tables: readonly TablePart[];
   readonly resources: readonly Resource[];
-  /** The provisional ids of added rows by their counter, in the order of their real ids. */
+  /** Provisional ids of added rows by counter, in the order of the real ids. */
   readonly added: ReadonlyMap<string, readonly bigint[]>;
   readonly json: string;
 }
@@ -23,7 +23,7 @@ type Member = Readonly<Record<string, unknown>>;
 
 type Part = { -readonly [Name in keyof TableChange]: TableChange[Name] };
 
-/** Undefined if the group changes nothing, and no unit relies on several rows at once. */
+/** Returns undefined if the group changes nothing and no unit depends on several rows. */
 export function groupChange(
   components: readonly Component<SettledUnit>[],
   rows: GroupRows,
@@ -44,15 +44,15 @@ export function groupChange(
 }
 
 /**
- * A single row that a unit read and left unchanged is its state at that moment. Several rows could be of different
- * moments.
+ * A unit that read a single row and changed nothing needs no verification. Several rows may have been read at different
+ * times.
  */
 function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean {
   if (touched.size > 1 || events.length > 0) return true;
   return [...touched].some((each) => 'key' in each && rows.changed.has(each));
 }
 
-/** A value that JSON supports: integers as text, because JavaScript's numbers would round them. */
+/** Converts a value for JSON. Integers become text, because JavaScript numbers would round them. */
 const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 const answersName = (answers as Table).name;
@@ -74,7 +74,7 @@ class ChangeBuilder {
   }
 
   get change(): Change {
-    // Texts with provisional ids come after all rows have their numbers.
+    // Encodes text with provisional ids only after every row has its number.
     for (const work of this.#late) work();
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
     const kept = this.#members.get(`${answersName}_changed`) ?? [];
@@ -102,7 +102,7 @@ class ChangeBuilder {
     const { table, stored, now } = touched;
     const isChanged = this.#rows.changed.has(touched);
     const isNumbered = table.isCounted && stored === undefined && isChanged;
-    // No other transaction has its new id, which stays assigned even if its unit removed the row again.
+    // A new id cannot conflict with another transaction. It stays assigned even if the unit removes the row again.
     if (!isNumbered) this.#addRead(component, touched);
     if (isNumbered || (isChanged && now !== stored)) this.#addChanged(component, touched);
   }
@@ -166,7 +166,7 @@ class ChangeBuilder {
     });
   }
 
-  /** The provisional ids in texts. A row may have two: the first and the last animal of an import. */
+  /** Finds the provisional ids in text. A row may contain two, such as the first and last animal of an import. */
   #hole(values: readonly unknown[]): Member {
     const found = new Set(values.flatMap((value) => (typeof value === 'string' ? this.#ids.in(value) : [])));
     if (found.size === 0) return {};

@@ -17,7 +17,7 @@ export interface GroupOptions {
   readonly database: PostgresDatabase;
   readonly ids: ProvisionalIds;
   readonly recordsEvents: boolean;
-  /** Receives the versions that are raised; 0 for one that may not be raised. */
+  /** Receives the new version of each changed resource, or 0 if the version is unknown. */
   readonly moved: Map<Resource, number>;
   readonly dueAt: number;
 }
@@ -25,10 +25,10 @@ export interface GroupOptions {
 export type Outcomes = (Settled<never> | undefined)[];
 
 /**
- * Runs a group of units by optimistic concurrency control. They read what they need, together and without locks, and
- * change it in memory. One statement stores the changes if the rows have not changed since. No lock is held across a
- * round trip. Units without an outcome conflicted with another transaction, or need an outcome of the group: they run
- * again.
+ * Runs a group of units with optimistic concurrency control. The units read rows together without locks, and change
+ * them in memory. One statement stores the changes if the rows have not changed since they were read. No lock is held
+ * across a round trip. Units without an outcome must run again: they conflicted with another transaction, or depend on
+ * the outcome of another unit.
  */
 export async function commitGroup(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
   const { database, ids, recordsEvents, moved, dueAt } = options;
@@ -45,11 +45,11 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
       }
     } catch (error) {
       const isRejected = !(error instanceof StorageUnavailable);
-      // All have the same outcome, and may have been stored.
+      // The failure applies to all units, which may have been stored.
       if (!isRejected && its === components) throw error;
       if (isRejected && its.length > 1) {
-        // Caused by the values of one unit, or by a row that another transaction has added. Bisection finds the unit with
-        // few statements.
+        // The values of one unit, or a row added by another transaction, caused the error. Bisection finds the unit
+        // with few statements.
         const half = Math.ceil(its.length / 2);
         await store(its.slice(0, half));
         await store(its.slice(half));
@@ -63,7 +63,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
   return runs.flatMap((run) => settled.get(run) ?? Array<undefined>(run.calls.length).fill(undefined));
 }
 
-/** Notes the resources that successful units without a change depend on. */
+/** Records the resources that successful units without changes depend on. */
 export function noteRested(
   components: readonly Component<SettledUnit>[],
   moved: GroupOptions['moved'],
@@ -90,7 +90,7 @@ function failed({ calls }: Run, error: unknown): Outcomes {
 interface Stored {
   /** Numbers of components that were not stored. */
   readonly conflicts: ReadonlySet<number>;
-  /** The real ids of provisional ones. */
+  /** Real ids by provisional id. */
   readonly real: ReadonlyMap<bigint, bigint>;
 }
 
@@ -113,7 +113,7 @@ export async function storeComponents(
     for (const resource of unmoved) if (moved.get(resource) === 0) moved.delete(resource);
   };
   const found = await write<GroupRow[]>((sql) => sql.unsafe(text, [json])).catch((error) => {
-    // Only the outcome of a lost connection is unknown.
+    // The outcome is unknown only if the connection was lost.
     if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
     else forgetUnmoved();
     throw error;

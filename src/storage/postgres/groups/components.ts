@@ -4,15 +4,15 @@ interface Touching {
 }
 
 /**
- * Units that touched the same rows. Each has seen the changes of those before it, so they are stored together or not at
- * all.
+ * Units that touched the same rows. Each unit saw the changes of the earlier units, so they are stored or discarded
+ * together.
  */
 export interface Component<Unit> {
   readonly number: number;
   readonly units: readonly Unit[];
 }
 
-/** Divides units into the connected components of the rows they touched. */
+/** Groups units into connected components by the rows they touched. */
 export function componentsOf<Unit extends Touching>(units: readonly Unit[]): Component<Unit>[] {
   const parents = units.map((_, index) => index);
   const rootOf = (index: number): number => {

@@ -5,7 +5,7 @@ import type { EntityWrites } from '../../entity.ts';
 import type { Key, Row } from './rows.ts';
 import type { UnitChanges } from './unit-changes.ts';
 
-/** A described table for a unit of a group: writes stay in memory, reads merge them with the stored rows. */
+/** Gives a unit of a group access to a table. Writes stay in memory, and reads merge them with the stored rows. */
 export class GroupEntity<T> implements EntityWrites<T> {
   readonly #table: Table;
   readonly #unit: UnitChanges;

@@ -11,8 +11,8 @@ import { GroupRows, type Key } from './rows.ts';
 import { runUnits, type SettledUnit } from './units.ts';
 
 /**
- * Runs units with repeated conflicts, such as those of an instance that is farther from the database than others. It
- * locks the rows they read, so that other instances wait. Units without an outcome run again.
+ * Runs units with repeated conflicts, for example on an instance that is farther from the database than others. Locks
+ * the rows they read, so that other instances wait. Units without an outcome must run again.
  */
 export async function commitLocked(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
   const { database, dueAt, moved } = options;
@@ -27,7 +27,7 @@ export async function commitLocked(runs: readonly Run[], options: GroupOptions):
     if (error instanceof StorageUnavailable) throw error;
     if (conflictOf(error) === 'taken') return none;
     if (runs.length === 1) return none.map(() => ({ error }));
-    // The database rejects the values of one of them. Those after the first half are retried.
+    // The database rejected the values of one unit. Units in the second half are retried later.
     const half = Math.ceil(runs.length / 2);
     const first = await commitLocked(runs.slice(0, half), options);
     return [...first, ...none.slice(first.length)];
@@ -58,7 +58,7 @@ async function runLocked(
   return runs.flatMap((each) => settled.get(each) ?? Array<undefined>(each.calls.length).fill(undefined));
 }
 
-/** In the order of their names, to avoid deadlock. */
+/** Locks rows table by table, in the order of table names, to avoid deadlocks. */
 async function lockRows(units: readonly SettledUnit[], execute: Execute): Promise<void> {
   const keys = new Map<Table, Set<Key>>();
   for (const touched of units.flatMap(({ changes }) => [...changes.touched])) {

@@ -1,16 +1,17 @@
-/** Number of digits of the number within a group. */
+/** Number of digits of the sequence number. */
 const numberDigits = 7;
 
 /**
- * Ids for rows that a group adds, until its statement draws the real ones from the counters. They are outside of int64
- * and begin with digits unknown to clients, so that no other value in rows and texts is mistaken for one.
+ * Temporary ids for rows that a group adds, used until its statement draws real ids from the counters. They are outside
+ * the int64 range and begin with digits unknown to clients, so that no other value in rows or text is mistaken for a
+ * provisional id.
  */
 export class ProvisionalIds {
   readonly #prefix: string;
   readonly #pattern: RegExp;
   #last = 0;
 
-  /** `secret`: 48 random bits, as 8 characters of base64. */
+  /** `secret` is 48 random bits, encoded as 8 base64 characters. */
   constructor(secret: string) {
     const bits = Buffer.from(secret, 'base64').readUIntBE(0, 6);
     this.#prefix = `1${String(bits).padStart(15, '0')}`;
@@ -22,12 +23,12 @@ export class ProvisionalIds {
     return BigInt(this.#prefix + String(this.#last).padStart(numberDigits, '0'));
   }
 
-  /** The provisional ids in a text, each once. */
+  /** Returns the distinct provisional ids in a text. */
   in(text: string): bigint[] {
     return [...new Set(text.match(this.#pattern) ?? [])].map(BigInt);
   }
 
-  /** A copy of a plain value with real ids. */
+  /** Returns a copy of a plain value with real ids. */
   replaced(value: unknown, real: ReadonlyMap<bigint, bigint>): unknown {
     if (typeof value === 'bigint') return real.get(value) ?? value;
     if (typeof value === 'string') {

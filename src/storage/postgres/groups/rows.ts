@@ -6,17 +6,17 @@ import type { Runner } from '../statements.ts';
 export type Row = Readonly<Record<string, unknown>>;
 export type Key = string | bigint | number;
 
-/** A row in the database, and its state after the units of the group. */
+/** A row in the database, and its state after the units of the group have run. */
 export interface Cell {
   readonly name: string;
   readonly table: Table;
   readonly key: Key;
-  /** The row that was read; undefined if there was none. */
+  /** The row as it was read; undefined if it does not exist. */
   readonly stored: Row | undefined;
   now: Row | undefined;
 }
 
-/** A search by a lookup of a table, and the key of the row that it found in the database. */
+/** A search by a lookup of a table, and the key of the row found in the database. */
 export interface Search {
   readonly name: string;
   readonly table: Table;
@@ -28,11 +28,11 @@ export interface Search {
 interface Wanted {
   readonly table: Table;
   readonly lookup: string | undefined;
-  /** Resolvers by key or searched value. */
+  /** Resolvers, by key or search value. */
   readonly values: Map<Key, (row: Row | undefined) => void>;
 }
 
-/** The rows that a group of units reads. Each is read once, and concurrent reads of a table share a statement. */
+/** Rows read by a group of units. Each row is read once, and concurrent reads of a table share a statement. */
 export class GroupRows {
   readonly #runner: Runner;
   readonly #cells = new Map<string, Awaitable<Cell>>();
@@ -45,7 +45,7 @@ export class GroupRows {
     this.#runner = runner;
   }
 
-  /** The cells whose row the units have changed. */
+  /** Cells with rows that the units have changed. */
   get changed(): ReadonlySet<Cell> {
     return this.#changed;
   }
@@ -55,7 +55,7 @@ export class GroupRows {
     this.#changed.add(cell);
   }
 
-  /** Adds the cell of a row that is not in the database. */
+  /** Adds a cell for a row that is not in the database. */
   add(table: Table, key: Key, row: Row | undefined): Cell {
     const cell = { name: `${table.name}:${key}`, table, key, stored: undefined, now: row };
     this.#cells.set(cell.name, cell);
@@ -87,7 +87,7 @@ export class GroupRows {
     return made;
   }
 
-  /** The failure of the database that ended a read: it concerns the whole group. */
+  /** Database error of a failed read, which affects the whole group. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
@@ -95,7 +95,7 @@ export class GroupRows {
   #cellOf(table: Table, key: Key, stored: Row | undefined): Cell {
     const name = `${table.name}:${key}`;
     const known = this.#cells.get(name);
-    // A search may have found it in the meantime.
+    // A search may have loaded the row in the meantime.
     if (known !== undefined && !(known instanceof Promise)) return known;
     const cell = { name, table, key, stored, now: stored };
     this.#cells.set(name, cell);

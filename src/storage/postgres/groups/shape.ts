@@ -5,15 +5,15 @@ import { audit } from '../../../tables/operators.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { TableChange, TablePart } from './statement.ts';
 
-/** Tables without triggers, for which an empty part costs little. Rare ones are added together. */
+/** Tables without triggers, where an empty part costs little. Rarely changed tables are added together. */
 const bundles = [
   [answers],
   [audit, categories, imports],
 ] as readonly unknown[] as readonly (readonly Table[])[];
 
 /**
- * Adds parts without rows, so that groups use few different statements. Every connection prepares each, which takes
- * about half a megabyte on the server. Parts that run triggers are only included if they have rows.
+ * Adds parts without rows, so that groups use few distinct statements. Each connection prepares every statement, which
+ * takes about half a megabyte on the server. Parts that fire triggers are included only if they have rows.
  */
 export function shaped(changes: readonly TableChange[]): TablePart[] {
   const changed = new Set(changes.map(({ table }) => table));
@@ -22,7 +22,7 @@ export function shaped(changes: readonly TableChange[]): TablePart[] {
   return [
     ...exact.map((part) => ({ ...part, isRead: true, lookups: lookupsOf(part.table) })),
     ...others.map((table) => {
-      // Rows that only get numbers are never read.
+      // Rows with ids from a counter are only added to these tables, never read.
       const isKeyed = !table.isCounted;
       return { table, isRead: isKeyed, isAdded: true, isChanged: isKeyed, isRemoved: isKeyed, lookups: [] };
     }),

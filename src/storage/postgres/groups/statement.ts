@@ -16,13 +16,11 @@ export interface TableChange {
 /** Part of a group's statement for one table. */
 export interface TablePart extends TableChange {
   readonly isRead: boolean;
-  /** Lookups that are repeated. */
+  /** Lookups that the statement repeats to detect conflicts. */
   readonly lookups: readonly string[];
 }
 
-/**
- * Names of the relations that the statement derives from its one parameter, and of the members they are derived from.
- */
+/** Names of the relations in the statement, and of the members of its JSON parameter that contain their rows. */
 export const parts = {
   read: ({ name }: Table) => `${name}_read`,
   changed: ({ name }: Table) => `${name}_changed`,
@@ -31,7 +29,7 @@ export const parts = {
   searched: ({ name }: Table, lookup: string) => `${name}_${lookup}`,
 } as const;
 
-/** A row of the result: a counter with its last number before the group, or a component that was not stored. */
+/** A result row: a counter with its last number before the group, or a component that was not stored. */
 export interface GroupRow {
   readonly name: string | null;
   readonly before: bigint | null;
@@ -41,10 +39,10 @@ export interface GroupRow {
 
 const isStored = (alias: string) => `${alias}.component <> ALL (ARRAY(SELECT component FROM conflicts))`;
 
-/** Places in rows that may contain provisional ids. */
+/** Columns that describe the provisional ids in a row. */
 const hole = 'counter text, first text, first_number bigint, last text, last_number bigint';
 
-/** Members of a JSON array as rows. */
+/** Expands a JSON array into rows. */
 function relation(member: string, columns: string, alias: string): string {
   return `input, jsonb_to_recordset(given->'${member}') AS ${alias} (component integer, ${columns})`;
 }
@@ -55,15 +53,15 @@ const typed = (columns: readonly { name: string; type: keyof typeof casts }[]) =
 const named = (columns: readonly { name: string }[], alias: string) =>
   columns.map(({ name }) => `${alias}.${name}`).join(', ');
 
-/** The value of a text column, with provisional ids replaced by those of the counter. */
+/** The value of a text column, with provisional ids replaced by real ids. */
 const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${column} ELSE
   replace(replace(new.${column}, new.first, (source.before + new.first_number)::text),
     new.last, (source.before + new.last_number)::text) END`;
 
 /**
- * Locks the rows that were read, without waiting for another transaction: a locked row counts as changed. Components
- * whose rows are unchanged are stored, and all others are left out. The counters come last, because every transaction
- * that changes the same resource waits for them.
+ * Returns the statement of a group. It locks the rows that were read without waiting: a row locked by another
+ * transaction counts as changed. Components with unchanged rows are stored, and all others are left out. The counters
+ * are locked last, because they block every other transaction that changes the same resource.
  */
 export function groupText(tables: readonly TablePart[]): string {
   const read = tables.filter(({ isRead }) => isRead);
@@ -116,7 +114,7 @@ function lockedRows(table: Table): string[] {
   ];
 }
 
-/** If another transaction adds a row with the same key concurrently, the statement fails with a primary key violation. */
+/** If another transaction adds a row with the same key, the statement fails with a primary key violation. */
 function rowConflicts(table: Table): string {
   const [key, ...others] = sqlColumns(table);
   const name = parts.read(table);
@@ -137,8 +135,8 @@ function searched(table: Table, lookup: string): string {
 }
 
 /**
- * Repeats the searches on all data committed before the statement. A row that is added later is detected by the row it
- * refers to: an order changes its animal, which is locked here.
+ * Repeats the searches on all data committed before the statement. A row added later is detected through the row it
+ * refers to. For example, a new order changes its animal, which is locked here.
  */
 function searchConflicts(table: Table, lookup: string): string {
   const [key] = sqlKey(table);
@@ -153,7 +151,7 @@ function searchedType(table: Table, lookup: string): string {
   return casts[table.columns[by]?.type ?? 'integer'];
 }
 
-/** Forces the index: the planner expects many rows of a JSON array, and would read a small table completely. */
+/** Forces an index scan. The planner expects many rows from a JSON array, and would scan a small table sequentially. */
 function hasKeyIn(table: Table, member: string): string {
   const [key] = sqlKey(table);
   return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${relation(member, typed(sqlKey(table)), 'its')}))`;
@@ -182,7 +180,7 @@ function addedRows(table: Table): string {
   const isNumbered = (column: string) => table.isCounted && column === sqlKey(table)[0]?.name;
   const values = columns.map(({ name: column, type }) => {
     if (isNumbered(column)) return 'own.before + new.number';
-    // Rows of clients' resources never contain provisional ids in their texts.
+    // Text columns of client resources never contain provisional ids.
     return type === 'text' && table.resource === undefined ? filled(column) : `new.${column}`;
   });
   const counter = table.isCounted ? `JOIN moved AS own ON own.name = '${table.name}'` : '';
@@ -199,7 +197,7 @@ const recordedEvents = `recorded AS (
   FROM ${relation('events', `number bigint, ${hole}, type text, data text, account_id bigint, created_at bigint`, 'new')}
   LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')} ORDER BY new.number)`;
 
-/** Rows that the group replaces are not deleted, because one statement can change a row only once. */
+/** Does not delete rows that the group replaces, because a statement can change a row only once. */
 const expiredAnswers = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
     SELECT id FROM idempotent_answers, input

@@ -20,7 +20,10 @@ import {
 import { GroupEntity, unsupported } from './entity.ts';
 import type { UnitChanges } from './unit-changes.ts';
 
-/** The transaction of one unit of a group. It reads the results of the units before it, and changes only memory. */
+/**
+ * Returns the transaction of one unit of a group. It sees the results of earlier units, and stores changes only in
+ * memory.
+ */
 export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Transaction {
   const needsTransaction = (name: string) =>
     new Proxy({} as never, {
@@ -100,7 +103,7 @@ class GroupEvents implements EventWrites {
 
 type StoredAnswer = Omit<KeptAnswer, 'accountId' | 'key'> & { readonly id: string };
 
-/** Answers are handled like other rows: one that another transaction stores before the commit is a conflict. */
+/** Handles answers like other rows. An answer stored by another transaction before the commit is a conflict. */
 class GroupAnswers implements AnswerWrites {
   readonly #unit: UnitChanges;
 

@@ -7,16 +7,16 @@ import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Key, Row, Search } from './rows.ts';
 
 /**
- * A unit read a row that another unit of its group adds, whose id is not known before the commit. It runs with the next
- * group.
+ * A unit read a row that another unit of the group adds. The id of the row is unknown before the commit, so the unit
+ * runs with the next group.
  */
 export class ReadsUncommitted extends Error {}
 
-/** Reads and changes of one unit of a group. Its changes are in the group's rows once it has succeeded. */
+/** Reads and changes of one unit. The changes are merged into the group's rows after the unit has succeeded. */
 export class UnitChanges {
   readonly touched = new Set<Cell | Search>();
   readonly events: NewEvent[] = [];
-  /** Answers from before this instant (Unix ms) may be removed. */
+  /** Answers older than this time (Unix ms) may be removed. */
   answersSince: number | undefined;
   readonly #rows: GroupRows;
   readonly #ids: ProvisionalIds;
@@ -46,7 +46,7 @@ export class UnitChanges {
     return andThen(this.#rows.cell(table, key), (cell) => this.#read(cell));
   }
 
-  /** The row in the database, unless the group changed it, or a row that matches after the group's changes. */
+  /** Finds the row that matches after the changes of the group. */
   findBy(table: Table, lookup: string, value: Key): Awaitable<Row | undefined> {
     return andThen(this.#rows.search(table, lookup, value), (search) => {
       this.touched.add(search);
@@ -84,7 +84,7 @@ export class UnitChanges {
     this.touched.add(cell);
     if (this.#own.has(cell)) return this.#own.get(cell);
     const isOfGroup = this.#rows.changed.has(cell);
-    // An answer of the group may contain an id that is not known yet.
+    // An answer stored by the group may contain an id that is not known yet.
     if (isOfGroup && (cell.stored === undefined || cell.table === (answers as Table)))
       throw new ReadsUncommitted();
     return cell.now;

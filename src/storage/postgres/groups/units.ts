@@ -5,7 +5,7 @@ import type { GroupRows } from './rows.ts';
 import { groupTransaction } from './transaction.ts';
 import { ReadsUncommitted, UnitChanges } from './unit-changes.ts';
 
-/** A unit that ran in memory: its changes and outcomes, or the error for which it has no changes. */
+/** A unit that ran in memory, with its changes and outcomes, or the error that discarded its changes. */
 export interface SettledUnit {
   readonly run: Run;
   readonly changes: UnitChanges;
@@ -20,8 +20,8 @@ interface Context {
 }
 
 /**
- * Runs units as if one after the other. Those that need the outcome of another one are left out and run with the next
- * group. Rejects if a read fails.
+ * Runs units as if one after the other. Units that depend on the outcome of another unit are left out and run with the
+ * next group. Rejects if a read fails.
  */
 export async function runUnits(runs: readonly Run[], context: Context): Promise<SettledUnit[]> {
   const settled: SettledUnit[] = [];
@@ -32,14 +32,14 @@ export async function runUnits(runs: readonly Run[], context: Context): Promise<
     if (unit.outcomes !== undefined) unit.changes.keep();
     settled.push(unit);
   };
-  // All units run concurrently, so that their reads are sent together. Each reads the rows in the database.
+  // Runs all units concurrently, so that their reads are sent together. Each unit sees only the rows in the database.
   const alone = await Promise.all(runs.map((run) => runUnit(run, context)));
   const components = componentsOf(alone);
   for (const {
     units: [unit, ...others],
   } of components)
     if (unit && others.length === 0) settle(unit);
-  // Units that touch the same rows run again, each on the result of the one before it.
+  // Units that touched the same rows run again, one after the other, and see each other's results.
   for (const { units } of components) {
     if (units.length > 1) for (const { run } of units) settle(await runUnit(run, context));
   }

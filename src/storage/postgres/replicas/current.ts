@@ -8,9 +8,9 @@ interface CurrentRow {
 }
 
 /**
- * Whether a server is a replica of the primary since that start, with data of this version or a later one. It precedes
- * a query in the same session, which sees at least the same data. Earlier knowledge of the replica is not sufficient:
- * an address may lead to several servers, and a server may return from a crash with older data.
+ * Checks that a server is a replica of the primary with this start time, and has data of this version or later. Runs
+ * before the query in the same session, so that the query sees at least this data. An earlier check is not sufficient,
+ * because an address may resolve to several servers, and a server may restart with older data after a crash.
  */
 export function whetherCurrent(
   resource: Resource,

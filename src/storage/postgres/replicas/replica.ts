@@ -13,23 +13,23 @@ import { isCurrent, whetherCurrent } from './current.ts';
 export interface ReplicaOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** Time limit of a read on the replica, in ms; the primary has the rest of the time. */
+  /** Timeout of a read on the replica, in ms. The remaining time is reserved for a retry on the primary. */
   readonly timeoutMs: number;
-  /** Last known state of the primary; undefined before the first one. */
+  /** Last known state of the primary; undefined before it is first read. */
   readonly primary: () => ServerState | undefined;
   readonly notice: Notice;
 }
 
-/** Pause before a replica that failed to answer a read is used again, in ms. */
+/** Time for which a replica is not used after a failed read, in ms. */
 const restMs = 5_000;
-/** Minimum time between two reads of a replica's state, in ms. Reads for which it lacks a change cause further ones. */
+/** Minimum time between two polls of a replica's state, in ms. Queries that need a newer change trigger extra polls. */
 const minPollIntervalMs = 2;
-/** Interval at which the state of an unresponsive replica is read, in ms. */
+/** Poll interval of an unresponsive replica, in ms. */
 const retryIntervalMs = 1_000;
-/** Delay before the log reports that a replica is unused, in ms: after a failure, and for lag. */
+/** Delay before the log reports an unused replica, in ms: after a failure, and because of lag. */
 const failureReportedMs = 1_000;
 export const unusedReportedMs = 60_000;
-/** Interval between attempts to connect after the server refused a connection, in ms. */
+/** Interval between connection attempts after the server refused a connection, in ms. */
 const growEveryMs = 5_000;
 const closeSeconds = 1;
 
@@ -41,26 +41,26 @@ const noStore = 'it has no store in this database and schema: give the same ones
 const otherPrimary =
   'it does not follow the primary of DATABASE_URL, or has not caught up since that was started';
 
-/** A streaming replica: its progress, and the reads that it answers. */
+/** Tracks the progress of a streaming replica, and runs reads on it. */
 export class Replica implements AsyncDisposable {
   readonly name: string;
   inFlight = 0;
-  /** Number of reads that it answered. */
+  /** Number of successful reads. */
   reads = 0;
   readonly #options: ReplicaOptions;
   readonly #pool: Pool;
   readonly #growing: Breaker;
   readonly #outage: Outage;
   readonly #polling: PeriodicTask;
-  /** The versions that it has replayed; undefined while it is not used. */
+  /** Versions that the replica has replayed; undefined while it is not used. */
   #replayed: Versions | undefined;
   #pendingPoll: Promise<void> | undefined;
   #nextPollAt = 0;
   #restsUntil = 0;
-  /** Time since which it has lacked changes of the primary (`performance.now()`); undefined if it lacks none. */
+  /** Time at which the replica fell behind the primary (`performance.now()`); undefined if it is up to date. */
   #behindSince: number | undefined;
   #lagSeconds = 0;
-  /** Time since which it has not been used; undefined if it is used. */
+  /** Time at which the replica was taken out of use; undefined if it is in use. */
   #unusedSince: number | undefined = performance.now();
   #reason: string | undefined;
 
@@ -87,12 +87,12 @@ export class Replica implements AsyncDisposable {
     this.#polling = new PeriodicTask(pollIntervalMs, async () => this.poll());
   }
 
-  /** Whether it is known to have replayed this version. */
+  /** Returns true if the replica is known to have replayed this version. */
   has(resource: Resource, version: number): boolean {
     return this.#replayed !== undefined && this.#replayed[resource] >= version;
   }
 
-  /** Whether it is used for reads of all changes that it has. */
+  /** True if the replica is up to date and in use. */
   get isUsed(): boolean {
     return this.#unusedSince === undefined;
   }
@@ -101,17 +101,20 @@ export class Replica implements AsyncDisposable {
     return this.#unusedSince === undefined ? 0 : performance.now() - this.#unusedSince;
   }
 
-  /** Reason for which it is not used; undefined if it is used. */
+  /** Reason why the replica is not used; undefined if it is in use. */
   get trouble(): string | undefined {
     return this.isUsed ? undefined : (this.#reason ?? 'it has not been asked yet');
   }
 
-  /** Upper bound of its lag behind the primary. */
+  /** Upper bound of the replica's lag behind the primary. */
   get lagSeconds(): number {
     return this.#lagSeconds;
   }
 
-  /** The rows, if its data have at least the version and follow the primary since that start; undefined otherwise. */
+  /**
+   * Returns the rows if the replica has at least this version and follows the primary with this start time; otherwise
+   * undefined.
+   */
   async select(query: Select, version: number, primaryStarted: string): Promise<unknown[] | undefined> {
     this.inFlight++;
     try {
@@ -120,14 +123,14 @@ export class Replica implements AsyncDisposable {
         (sql): SQL.Query<unknown[]> => sql.unsafe(query.text, [...query.values]),
       );
       if (!isCurrent(found)) {
-        // Another server answers at this address, or it was restarted with older data.
+        // A different server responds at this address, or the replica restarted with older data.
         this.#replayed = undefined;
         return undefined;
       }
       this.reads++;
       return rows;
     } catch (error) {
-      // A conflict with replay says nothing about the next read.
+      // A conflict with WAL replay does not affect the next read.
       if (!isOvertaken(error)) {
         this.#replayed = undefined;
         this.#restsUntil = performance.now() + restMs;
@@ -138,7 +141,7 @@ export class Replica implements AsyncDisposable {
     }
   }
 
-  /** Reads its progress, unless it was read a moment ago. */
+  /** Reads the progress of the replica, unless it was read recently. */
   poll(): Promise<void> | undefined {
     if (performance.now() < this.#nextPollAt) return undefined;
     this.#pendingPoll ??= this.#readState().finally(() => {
@@ -170,7 +173,7 @@ export class Replica implements AsyncDisposable {
     }
   }
 
-  /** Compares it with the primary's earlier state. */
+  /** Compares the state of the replica with an earlier state of the primary. */
   #compare(state: ServerState, before: ServerState): void {
     const now = performance.now();
     const mistake = mistakeOf(state, before);
@@ -178,7 +181,7 @@ export class Replica implements AsyncDisposable {
     const missingMs = resources.map((what) => (before.versions[what] - state.versions[what]) / 1_000);
     const isBehind = missingMs.some((missing) => missing > 0);
     this.#behindSince = isBehind || !follows ? (this.#behindSince ?? now) : undefined;
-    // A version is the time of its change, so the difference is also a bound.
+    // Versions are timestamps, so their difference is also an upper bound of the lag.
     const behindMs = this.#behindSince === undefined ? 0 : now - this.#behindSince;
     this.#lagSeconds = (follows ? Math.min(behindMs, Math.max(...missingMs, 0)) : behindMs) / 1_000;
 

@@ -14,14 +14,16 @@ interface ReplicasOptions {
   readonly notice: Notice;
 }
 
-/** Fraction of a read's time that a replica has to answer it, and the maximum, in ms. The primary has the rest. */
+/**
+ * Timeout of a read on a replica, as a fraction of the statement timeout, and its maximum in ms. The primary has the
+ * remaining time.
+ */
 const replicaShare = 0.25;
 const maxWaitMs = 500;
 
 /**
- * Read replicas. A read is sent to a replica that is known to have every change acknowledged before the request was
- * counted, or to the primary if there is none. The replica confirms this with each read; otherwise its result is not
- * used.
+ * Distributes reads. A read is sent to a replica known to have every change acknowledged before the request was
+ * counted, or else to the primary. The replica confirms this with each read; otherwise, its result is discarded.
  */
 export class Replicas implements AsyncDisposable {
   readonly #database: PostgresDatabase;
@@ -29,7 +31,7 @@ export class Replicas implements AsyncDisposable {
   readonly #notice: Notice;
   readonly #replicas: readonly Replica[];
   #primary: ServerState | undefined;
-  /** Number of reads that the primary answered. */
+  /** Number of reads sent to the primary. */
   #primaryReads = 0;
   #turn = 0;
   #noting: Promise<void> | undefined;
@@ -44,7 +46,7 @@ export class Replicas implements AsyncDisposable {
     this.#replicas = urls.map((url) => new Replica({ url, poolSize, timeoutMs, primary, notice }));
   }
 
-  /** Takes the state of the primary. A primary that has been restarted since writes its start into the store. */
+  /** Updates the state of the primary. If the primary has restarted, its start time is recorded in the store. */
   applyPrimary(state: ServerState): void {
     this.#primary = state;
     if (state.primary === state.started || state.isStandby) return;
@@ -61,7 +63,7 @@ export class Replicas implements AsyncDisposable {
     return this.#database.read((sql) => sql.unsafe(query.text, [...query.values]), dueAt);
   };
 
-  /** Whether one has not been used for a minute. */
+  /** True if a replica has been unused for a minute. */
   get isTroubled(): boolean {
     return this.#replicas.some(({ unusedMs }) => unusedMs >= unusedReportedMs);
   }
@@ -89,16 +91,16 @@ export class Replicas implements AsyncDisposable {
     const { required, isConfirmed } = this.#versions;
     const version = required.of(query.resource);
     const { primary, started } = this.#primary ?? {};
-    // Until the primary has noted its start, or if it does not answer, it is unknown which replicas follow it.
+    // The replicas of the primary are unknown until its start time is recorded, and while it does not respond.
     if (!isConfirmed || started === undefined || primary !== started || !Number.isFinite(version))
       return undefined;
     const replica = this.#leastBusy(this.#replicas.filter((one) => one.has(query.resource, version)));
-    // Reads need not wait until one has the change.
+    // Polls the replicas in the background, so that the read does not wait.
     if (replica === undefined) for (const one of this.#replicas) void one.poll();
     return replica?.select(query, version, started);
   }
 
-  /** Equally busy replicas take turns. */
+  /** Alternates between equally busy replicas. */
   #leastBusy(replicas: readonly Replica[]): Replica | undefined {
     this.#turn++;
     let best: Replica | undefined;

@@ -10,17 +10,17 @@ interface NodesOptions {
   /** The slots of the shards. */
   readonly slots: readonly number[];
   readonly makeLink: (address: string, url: string) => RedisLink;
-  /** Called when slots have moved away from a failed node. */
+  /** Called when slots have moved from a failed node to another one. */
   readonly onRecovery: () => void;
 }
 
 const checkIntervalMs = 250;
 
-/** One link to each primary of a Redis Cluster, and the slots of each. */
+/** Keeps a link to each primary of a Redis Cluster, and tracks the slots of each node. */
 export class RedisNodes implements Nodes, AsyncDisposable {
   readonly #options: NodesOptions;
   readonly #links = new Map<string, RedisLink>();
-  /** The addresses of the nodes that have the shards' slots. */
+  /** Addresses of the nodes that own the slots of the shards, by slot. */
   readonly #owners = new Map<number, string | undefined>();
   #checking: PeriodicTask | undefined;
   #refreshing: Promise<void> | undefined;
@@ -30,7 +30,7 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     this.#adopt(map);
   }
 
-  /** Resolves when each node is connected, or the first attempt has failed; further ones follow. */
+  /** Resolves when each node is connected or its first attempt has failed. Further attempts follow. */
   async open(): Promise<void> {
     await Promise.all([...this.#links.values()].map((link) => link.open()));
     this.#checking ??= new PeriodicTask(checkIntervalMs, () => this.#check());
@@ -79,7 +79,7 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     for (const link of this.#links.values()) link[Symbol.dispose]();
   }
 
-  /** Reads the map from a working node, if there is one, else from any that answers. */
+  /** Reads the slot map from the first node that responds. Working nodes are tried first. */
   async #read(): Promise<void> {
     const { urls } = this.#options;
     const known = [...this.#links].toSorted(

@@ -2,8 +2,8 @@ import { StorageUnavailable } from '../../storage.ts';
 import { addressOf } from './slot-map.ts';
 
 /**
- * A node did nothing, because another one has the slot (`moved`) or the keys of this command (`ask`), or because only
- * some of the keys have moved yet (`again`).
+ * A node did not run a command, because another node has the slot (`moved`) or the keys of the command (`ask`), or
+ * because only some of the keys have moved so far (`again`).
  */
 export class Redirection extends StorageUnavailable {
   readonly kind: 'moved' | 'ask' | 'again';
@@ -19,7 +19,7 @@ export class Redirection extends StorageUnavailable {
   }
 }
 
-/** The redirection in an error of the node at this URL; undefined for other errors. */
+/** Parses a redirection from an error of the node at this URL; undefined for other errors. */
 export function redirectionOf(error: unknown, url: string): Redirection | undefined {
   if (!(error instanceof Error)) return undefined;
   const { message } = error;

@@ -6,13 +6,13 @@ import type { RedisLink, Run } from '../link.ts';
 import type { ShardLink } from '../shard.ts';
 import { Redirection } from './redirection.ts';
 
-/** The nodes of a cluster, as the routes to its shards see them. */
+/** Nodes of a cluster, as used by the routes to its shards. */
 export interface Nodes {
-  /** The link to the node that has a slot; undefined if none has it. */
+  /** Returns the link to the node that owns a slot; undefined if no node owns it. */
   ownerOf(slot: number): RedisLink | undefined;
-  /** The link to the node at an address. */
+  /** Returns the link to the node at an address. */
   at(address: string): RedisLink;
-  /** A node reported that the slot is at another one. */
+  /** Records that a slot has moved to the node at an address. */
   moved(slot: number, address: string): void;
   refresh(): Promise<void>;
 }
@@ -25,12 +25,15 @@ interface RouteOptions {
   readonly probe: () => Promise<unknown>;
 }
 
-/** Maximum time commands wait for a slot that is being moved. Then the shard counts as down until it has been moved. */
+/**
+ * Maximum time commands wait while a slot is being moved. After that, the shard counts as down until the move is
+ * complete.
+ */
 const maxMoveMs = 1_000;
 const pauseMs = 20;
 const probeEveryMs = 250;
 
-/** Routes the commands of a shard to the node that has its slot. */
+/** Routes the commands of a shard to the node that owns its slot. */
 export class ShardRoute implements ShardLink, Disposable {
   readonly #nodes: Nodes;
   readonly #slot: number;
@@ -88,7 +91,7 @@ export class ShardRoute implements ShardLink, Disposable {
     let redirection = first;
     for (let tries = 0; performance.now() < waitUntil; tries++) {
       const { kind, address } = redirection;
-      // While nodes disagree about the owner of a slot, each redirects commands to the other.
+      // While two nodes disagree about the owner of a slot, they redirect commands to each other.
       if (kind === 'again' || tries > 1) await this.#paused();
       if (kind === 'moved') this.#nodes.moved(this.#slot, address);
       const isAsking = kind === 'ask';
@@ -107,7 +110,7 @@ export class ShardRoute implements ShardLink, Disposable {
     return new StorageUnavailable(`Redis Cluster slot ${this.#slot}: ${reason}`);
   }
 
-  /** Commands that wait at the same time are repeated together, in their order. */
+  /** Commands that wait at the same time are retried together, in their original order. */
   #paused(): Promise<void> {
     this.#pause ??= sleep(pauseMs).then(() => {
       this.#pause = undefined;

@@ -1,13 +1,13 @@
-/** The slots of each node of a Redis Cluster, as reported by nodes. */
+/** Slots of each node of a Redis Cluster, as reported by the nodes. */
 import { RedisClient } from 'bun';
 
-/** The address ("host:port") of the node that has a slot; undefined if none has it. */
+/** Returns the address ("host:port") of the node that owns a slot; undefined if no node owns it. */
 export type SlotMap = (slot: number) => string | undefined;
 
-/** First slot, last slot, their node, and its replicas. */
+/** First slot, last slot, primary, and replicas. */
 type Range = readonly [number, number, readonly [host: unknown, port: number], ...unknown[]];
 
-/** Reads the reply to `CLUSTER SLOTS` from the node at this URL. Throws if no node has a slot. */
+/** Reads the reply to `CLUSTER SLOTS` from the node at this URL. Throws if no node owns any slots. */
 export function slotMapOf(reply: unknown, url: string): SlotMap {
   const ranges = reply as readonly Range[];
   if (!Array.isArray(reply) || reply.length === 0) throw new Error('no node of the cluster has slots');
@@ -17,13 +17,13 @@ export function slotMapOf(reply: unknown, url: string): SlotMap {
   };
 }
 
-/** A node that does not know its own host is reached at the host that answered. */
+/** Formats an address. If a node does not know its own host, uses the host of the URL that was queried. */
 export function addressOf(host: string, port: number | string, askedUrl: string): string {
   if (host === '' || host === '?') return `${new URL(askedUrl).hostname}:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The URL of another node, with the encryption and credentials of `url`. */
+/** Returns the URL of another node, with the encryption and credentials of `url`. */
 export function urlOfNode(address: string, url: string): string {
   const [scheme, credentials = ''] = url.match(/^(\w+:\/\/)([^@/]*@)?/)?.slice(1) ?? [];
   return `${scheme}${credentials}${address}`;

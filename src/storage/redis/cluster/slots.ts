@@ -3,9 +3,9 @@
 const slotCount = 16_384;
 
 /**
- * Number of shards of the accounts on Redis Cluster. It bounds the nodes that share the work, and every announcement is
- * made to each shard. 24 can be divided evenly by 2, 3, 4, 6, 8, 12 and 24 nodes. Another number would move accounts:
- * instances with different numbers count separately.
+ * Number of shards on Redis Cluster. It limits the number of nodes that share the work, and every announcement is sent
+ * to each shard. 24 shards can be divided evenly among 2, 3, 4, 6, 8, 12 and 24 nodes. A different number would move
+ * accounts to other shards, and instances with different numbers would count separately.
  */
 const shardCount = 24;
 
@@ -20,13 +20,15 @@ export function hashOf(text: string): number {
   return crc;
 }
 
-/** The slot of a key: that of the text in its first braces, if there are any. */
+/** Returns the slot of a key. If the key contains braces, only the text in the first braces is hashed. */
 export function slotOf(key: string): number {
   const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
   return hashOf(tag) % slotCount;
 }
 
-/** A hash tag for each shard. Each has its slot in another 24th of the slots, which nodes have in ranges. */
+/**
+ * Returns a hash tag for each shard. Each slot is in a different 24th of all slots, because nodes own ranges of slots.
+ */
 export function shardTags(): string[] {
   const tags = new Map<number, string>();
   for (let number = 0; tags.size < shardCount; number++) {

@@ -1,4 +1,4 @@
--- Returns the bans in force, each followed by the date on which it ends, and for each penalty whether Redis knows it.
+-- Returns the current bans, each followed by its end in Unix seconds, and for each penalty 1 if Redis has it, else 0.
 -- KEYS: bans, clock, penalties of keys
 -- ARGV: time (see `present`)
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 1)

@@ -1,45 +1,45 @@
--- The rules of limits in src/domain/limit.ts, with the same names. Scripts decide and change state. From their reply,
--- src/domain/limit.ts derives the response to clients. State is packed as doubles, which are exact up to 2^53: a script
--- runs for microseconds, and parsing and formatting digits would take half of them.
+-- The limit rules of src/domain/limit.ts, with the same names. Scripts make decisions and change state.
+-- src/domain/limit.ts derives the response to clients from their reply. State is packed as doubles, which are exact up
+-- to 2^53. A script runs for microseconds, and parsing and formatting digits would take half of that time.
 local minute_seconds = rules.minute
 local day_seconds = rules.day
--- Expired state is retained for this time: Redis expires keys by its date, which may be stepped.
+-- Additional retention time of expired state, because Redis expires keys by its clock, which may be stepped.
 local kept_ms = 3720000
--- Maximum difference between Redis' time and the time an instance expects. Beyond it, the date was stepped.
+-- Maximum difference between Redis' time and the time an instance expects. A larger difference is a clock step.
 local step_ms = 500
 -- Minimum interval between two writes of the clock.
 local noted_ms = 100
 
--- Unix microseconds of Redis' own clock.
+-- Current time of Redis' clock in Unix microseconds.
 local function micros()
   local time = redis.call('TIME')
   return time[1] * 1000000 + time[2]
 end
 
--- Formats a whole number exactly: Lua would round it to 14 digits.
+-- Formats an integer exactly, because Lua would round it to 14 digits.
 local function text(number)
   return string.format('%.0f', number)
 end
 
--- A stored version; 0 if Redis never received it, or lost it.
+-- Parses a stored version; 0 if Redis never received it or lost it.
 local function version(value)
   return tonumber(value or 0)
 end
 
--- The versions of all resources, from values that begin with them. The first is that of callers.
+-- Returns the versions of all resources, which are the first of the values. The version of callers comes first.
 local function versions_of(values)
   local versions = {}
   for index = 1, resources.count do versions[index] = version(values[index]) end
   return versions
 end
 
--- Returns the steady time in ms, its offset to the date in whole seconds (rounded up) and in ms, and the epoch.
--- Windows, strikes and bans are measured in steady time, which is Redis' date without its steps. The epoch identifies
--- one continuous steady time: a Redis that lost its data starts another. The date was stepped if it goes back, or if it
--- differs by more than `step_ms` from the time that the instance expects: its last reply of the same epoch, plus the
--- time it has measured since.
--- `value` is the stored clock. ARGV[first] is the epoch that the instance knows, ARGV[first + 1] the steady time that
--- it expects, and ARGV[first + 2] the date, in tests only.
+-- Returns the steady time in ms, its offset to the clock in whole seconds (rounded up) and in ms, and the epoch.
+-- Windows, strikes and bans are measured in steady time, which is the time of Redis' clock without its steps. The epoch
+-- identifies one continuous steady time: if Redis loses its data, a new epoch starts. The clock was stepped if it moved
+-- back, or if it differs by more than `step_ms` from the time that the instance expects: the time of the last reply in
+-- the same epoch, plus the time measured since then.
+-- `value` is the stored clock. ARGV[first] is the epoch known to the instance, ARGV[first + 1] the steady time that it
+-- expects, and ARGV[first + 2] the current time, in tests only.
 local function present(key, value, first)
   local date = ARGV[first + 2] and tonumber(ARGV[first + 2]) or math.floor(micros() / 1000)
   local epoch, ahead, last
@@ -58,28 +58,28 @@ local function present(key, value, first)
   return now, math.ceil(ahead / 1000), ahead, epoch
 end
 
--- Converts between steady time and dates. 0 means never.
+-- Converts between steady time and the time of Redis' clock. 0 means never.
 local function moved(at, by)
   return at == 0 and 0 or at + by
 end
 
--- The window that contains this second: when it opened, and its count.
+-- Returns the start and the count of the window that contains this second.
 local function rolled(at, count, length, second)
   if second >= at + length then return second, 0 end
   return at > second and second or at, count
 end
 
--- When the minute opened, its count, when the day opened, its count.
+-- Returns the start and the count of the minute, then of the day.
 local function usage_of(value)
   if not value then return 0, 0, 0, 0 end
   return struct.unpack('dddd', value)
 end
 
--- The four doubles are followed by entries for the processes that counted most recently: the name (8 bytes) and the
--- number of the last request it counted. A late or repeated request therefore counts once.
+-- The four doubles are followed by entries for the processes that most recently counted a request: the process name (8
+-- bytes) and the number of its last counted request. A late or repeated request therefore counts only once.
 local usage_bytes, number_bytes, most_numbers = 32, 16, 8
 
--- The position of the process, and the number of its last request.
+-- Returns the position of the entry of a process, and the number of its last request.
 local function last_number(value, process)
   local at = value and string.find(value, process, usage_bytes + 1, true)
   if not at then return nil, 0 end
@@ -90,7 +90,7 @@ local function numbers_of(value)
   return value and string.sub(value, usage_bytes + 1) or ''
 end
 
--- The entries, with that of a process moved to the end. `at` is its current position; nil if it has none.
+-- Returns the entries with the updated entry of a process at the end. `at` is its current position, or nil.
 local function numbers_with(value, at, process, number)
   local others
   if at then
@@ -108,7 +108,7 @@ local function save_usage(key, minute_at, minute_count, day_at, day_count, numbe
   redis.call('SET', key, value, 'PX', text(math.max(lasts, 0) + kept_ms))
 end
 
--- The first 429 of the episode and its end, in ms; the end of the ban, in seconds; its level.
+-- Returns the first 429 and the end of the episode, in ms; the end of the ban, in seconds; and its level.
 local function penalty_of(value)
   if not value then return 0, 0, 0, 0 end
   return struct.unpack('dddd', value)
@@ -125,8 +125,8 @@ local function ban_seconds(level)
   return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
 end
 
--- The key of the list of bans that PostgreSQL may lack. Every instance saves them, because the one that decided may
--- have ended.
+-- Key of the list of bans that PostgreSQL may lack. Every instance saves them, because the instance that decided a ban
+-- may have stopped before saving it.
 local function unsaved_bans(bans_key)
   return bans_key .. ':unsaved'
 end

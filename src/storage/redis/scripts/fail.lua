@@ -1,6 +1,6 @@
--- Counts a failed authentication of an address, or only looks: `decideFailure` and `peek` of domain/limit.ts.
+-- Counts a failed authentication of an address, or only reads the count: `decideFailure` and `peek` in domain/limit.ts.
 -- KEYS: window of the address, clock, version of callers
--- ARGV: limit, 1 to count or 0 to look, the version that callers must have or "any", time (see `present`)
+-- ARGV: limit, 1 to count or 0 to read, the required version of callers or "any", time (see `present`)
 local kept_ms = 120000
 if ARGV[3] ~= 'any' and version(redis.call('GET', KEYS[3])) ~= tonumber(ARGV[3]) then return kinds.stale end
 local value = redis.call('GET', KEYS[1])

@@ -1,6 +1,6 @@
--- Returns the count of an admitted request: `refund` of domain/limit.ts.
+-- Refunds an admitted request: `refund` in domain/limit.ts.
 -- KEYS: usage of the account, clock
--- ARGV: the dates on which the minute and the day it was counted in opened, time (see `present`)
+-- ARGV: start of the minute and of the day in which the request was counted, in Unix seconds; time (see `present`)
 local value = redis.call('GET', KEYS[1])
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 3)
 local second = math.floor(now / 1000)

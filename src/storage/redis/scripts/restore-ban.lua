@@ -1,15 +1,15 @@
--- Restores a ban that is unknown to Redis. If callers changed since it was read, it may have been lifted: then the
--- script does nothing and returns 0.
+-- Restores a ban that Redis has lost. If callers changed since the ban was read, it may have been lifted. In that case,
+-- the script does nothing and returns 0.
 -- KEYS: penalty of the key, bans, version of callers, clock
--- ARGV: the date on which the ban ends in Unix seconds, its level, "key:account", version of callers, 1 if PostgreSQL
--- may lack the ban, time (see `present`)
+-- ARGV: the end of the ban in Unix seconds, its level, "key:account", version of callers, 1 if PostgreSQL may lack the
+-- ban, time (see `present`)
 local now, shown_by = present(KEYS[4], redis.call('GET', KEYS[4]), 6)
 if tonumber(ARGV[4]) ~= version(redis.call('GET', KEYS[3])) then return 0 end
 local from, till, known = penalty_of(redis.call('GET', KEYS[1]))
--- A ban in force here is the same one. Its date differs after a step of the clock.
+-- A current ban in Redis is the same ban. Its end differs if the clock was stepped.
 if now < known * 1000 then return 1 end
 local level = tonumber(ARGV[2])
--- If the date was set back since, the ban would last longer than any of its level.
+-- Limits the ban to the duration of its level, in case the clock was set back after the ban was saved.
 local banned = math.min(tonumber(ARGV[1]) - shown_by, math.floor(now / 1000) + ban_seconds(level))
 if banned <= known then return 1 end
 save_penalty(KEYS[1], from, till, banned, level, now)

@@ -1,17 +1,17 @@
--- Merges an instance's state of an account: a snapshot, or its local counts while Redis was down.
+-- Merges an account's state from an instance: a snapshot, or local counts from a Redis outage.
 -- KEYS: usage of the account, clock
--- ARGV: for the minute and for the day: the date on which it opened, its count, the part of it that was never reported
--- to Redis, and the numbers of reports that may have arrived, each with its count ("7:1,9:3"); name of the process and
+-- ARGV: for the minute and for the day: its start in Unix seconds, its count, the part of the count not yet reported to
+-- Redis, and the numbers of reports that may have arrived, each with its count ("7:1,9:3"); name of the process and
 -- number of this report, 0 without a report; time (see `present`)
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 11)
 local value = redis.call('GET', KEYS[1])
 local process, number = ARGV[9], tonumber(ARGV[10])
--- An account without state may be banned. Its snapshot has to be restored first.
+-- Keys of an account without state may be banned. The snapshot has to be restored first.
 if not value and number > 0 then return 0 end
 local minute_at, minute_count, day_at, day_count = usage_of(value)
 local process_at, last = last_number(value, process)
 
--- The part of the doubtful reports that was counted here.
+-- Returns the part of the uncertain reports that Redis has already counted.
 local function counted(doubtful)
   local sum = 0
   for one, count in string.gmatch(doubtful, '(%d+):(%d+)') do
@@ -25,7 +25,7 @@ local function restored(old_at, old_count, length, first)
   local count, unreported = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   if old_at + length <= at then return at, count end
   if old_at >= at + length then return old_at, old_count end
-  -- Of overlapping windows, the one in Redis remains, because clients already know its end.
+  -- If windows overlap, the window in Redis is kept, because clients already know its end.
   local known = old_at == at and math.max(old_count, count - unreported) or old_count
   return old_at, known + unreported - counted(ARGV[first + 3])
 end

@@ -1,4 +1,4 @@
--- Removes bans that PostgreSQL has from the list of unsaved ones.
+-- Removes bans from the list of unsaved bans after PostgreSQL has saved them.
 -- KEYS: unsaved bans
 -- ARGV: the bans ("key:account:level")
 return redis.call('ZREM', KEYS[1], unpack(ARGV))

@@ -1,7 +1,7 @@
--- Returns a caller's usage and penalty without counting: no window opens.
+-- Returns a caller's usage and penalty. Counts nothing and opens no window.
 -- KEYS: versions of the resources, usage of the account, penalty of the key, clock, strikes of the key
 -- ARGV: time (see `present`)
--- The reply is that of an admitting `take`, except that its windows are unchanged, followed by the number of strikes.
+-- The reply has the form of an admitted `take` with unchanged windows, followed by the number of strikes.
 local clock_key, strikes_key = KEYS[#KEYS - 1], KEYS[#KEYS]
 local values = redis.call('MGET', unpack(KEYS, 1, resources.count + 3))
 local versions = versions_of(values)

@@ -1,8 +1,8 @@
--- Decides and counts one request: `decide` of domain/limit.ts.
+-- Decides and counts one request: `decide` in domain/limit.ts.
 -- KEYS: versions of the resources, usage of the account, penalty of the key, clock, strikes of the key, bans
--- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", name of the process and the
--- number of the request, which increases; time (see `present`)
--- The reply has dates, and ends with the values from which the instance predicts the time.
+-- ARGV: version of callers when the caller was read, limit per minute, limit per day, "key:account", name of the
+-- process, increasing number of the request; time (see `present`)
+-- The reply contains Unix times, and ends with the values from which the instance predicts the time.
 local usage_key, penalty_key, clock_key, strikes_key, bans_key = unpack(KEYS, resources.count + 1)
 local values = redis.call('MGET', unpack(KEYS, 1, resources.count + 3))
 local versions = versions_of(values)
@@ -36,7 +36,7 @@ if minute_count < per_minute and day_count < per_day and second >= banned then
   kind = kinds.admitted
 end
 
--- Almost always, the date was never stepped, and the instance knows this epoch.
+-- Fast path: the clock was never stepped, and the instance knows the epoch.
 if kind and ahead == 0 and tonumber(ARGV[7]) == epoch then
   return { kind, versions, now, minute_at, minute_count, day_at, day_count, from, till, banned, level }
 end
@@ -63,7 +63,7 @@ local function ban()
 end
 
 local function strike()
-  -- The list is in order, because it never contains a later time than now.
+  -- The list is sorted, because strikes later than now are removed before one is added.
   local first, last = redis.call('LINDEX', strikes_key, 0), redis.call('LINDEX', strikes_key, -1)
   while first and tonumber(first) < now - rules.within * 1000 do
     redis.call('LPOP', strikes_key)
@@ -96,7 +96,7 @@ end
 
 if second < banned then return answer(kinds.banned) end
 kind = penalize()
--- Only counted requests open windows. A refused one leaves a closed window unchanged.
+-- Only counted requests open windows. A refused request leaves a closed window unchanged.
 local kept_minute_at, kept_minute_count = minute_at, minute_count
 local kept_day_at, kept_day_count = day_at, day_count
 if minute_count == 0 then kept_minute_at, kept_minute_count = old_minute_at, old_minute_count end

@@ -1,4 +1,4 @@
--- Returns the bans that PostgreSQL may lack by ascending end, each followed by the date on which it ends.
+-- Returns up to 500 bans that PostgreSQL may lack, sorted by end, each followed by its end in Unix seconds.
 -- KEYS: unsaved bans, clock
 -- ARGV: time (see `present`)
 if redis.call('EXISTS', KEYS[1]) == 0 then return {} end

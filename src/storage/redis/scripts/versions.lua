@@ -1,7 +1,7 @@
--- Returns the versions, raised to those an instance read in PostgreSQL in case a change was not announced to Redis.
--- Unchanged versions are written as well: a Redis that rejects writes cannot count either, and fails here.
+-- Returns the versions, after raising them to the versions an instance read in PostgreSQL, in case a change was not
+-- announced to Redis. Unchanged versions are written as well, so that the script fails if Redis rejects writes.
 -- KEYS: versions of resources
--- ARGV: the minimum of each
+-- ARGV: the minimum of each version
 local values = redis.call('MGET', unpack(KEYS))
 local versions = {}
 for index, key in ipairs(KEYS) do

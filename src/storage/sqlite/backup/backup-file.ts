@@ -1,7 +1,7 @@
 /**
  * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), the time and way it
  * was made (`backup`), and a digest of the whole file (`backup_seal`). Its application id differs from a store's, so
- * that it is never served, and so changed, by mistake.
+ * that it is never served and changed by mistake.
  */
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';

@@ -5,7 +5,7 @@ import { isBackup } from './backup-file.ts';
 import { removeLeftOvers } from './leftovers.ts';
 
 const suffix = '.backup';
-/** A UTC instant in a form that every file system allows, and the label of a backup made on request. */
+/** A UTC time in a form that every file system allows, and the label of a manual backup. */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
 /** Suffix of the file with the result of a backup's last verification. */
 const verifiedSuffix = '.verified';
@@ -41,7 +41,7 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {
-    // Keeps the latest, whatever the dates of the others are.
+    // Keeps the latest backup, even if others have later dates.
     const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
     for (const name of old) {
@@ -73,7 +73,7 @@ export class SqliteBackupFolder implements BackupFolder {
     }
   }
 
-  /** Undefined for a name that this folder does not assign. */
+  /** Parses a name; undefined for names of other files. */
   #partsOf(name: string): Pick<NamedFile, 'createdAt' | 'label'> | undefined {
     if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
     const [, hour, minute, second, label = null] =

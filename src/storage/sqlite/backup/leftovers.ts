@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name of an unfinished backup, with the id of the process that makes it. */
+/** The name of an unfinished backup. It contains the id of the process that makes the backup. */
 export function partialName(name: string): string {
   return `${name}.${process.pid}.partial`;
 }
@@ -21,7 +21,9 @@ export function removeLeftOvers(folder: string, isConcerned: (name: string) => b
   }
 }
 
-/** Whether another process has this id. This process has not begun a backup yet. */
+/**
+ * Whether another process has this id. The id of this process does not count, because it has not begun a backup yet.
+ */
 function isRunning(pid: number): boolean {
   if (pid === process.pid) return false;
   try {

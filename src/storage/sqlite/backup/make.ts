@@ -29,7 +29,7 @@ const limitCopyOf = (target: string) => `${target}.limits`;
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Before the data: ids assigned later are assigned again after a restore, and must have no limits yet.
+    // Copied before the data, because ids assigned later are assigned again after a restore and must not have limits.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));
@@ -45,7 +45,7 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
   }
 }
 
-/** One statement reads one snapshot, so that no writer waits for it. */
+/** A single statement reads one snapshot, so that no writer waits. */
 function copyData(data: string, target: string): void {
   using source = new Database(data, { readonly: true, strict: true });
   source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);

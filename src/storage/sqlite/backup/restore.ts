@@ -1,6 +1,6 @@
 /**
- * Replaces a store by a backup. The new data file is built beside the old one, with the limit state in it, and put into
- * place by one rename: a killed process leaves the old store or the new one. Afterwards, at the next start at the
+ * Replaces a store with a backup. The new data file is built beside the old one, with the limit state in it, and put
+ * into place by one rename: a killed process leaves the old store or the new one. Afterwards, at the next start at the
  * latest, the limit state is moved to its own file (`restored-limits.ts`).
  */
 import { Database } from 'bun:sqlite';
@@ -130,7 +130,7 @@ async function copyFile(
   { signal, onProgress }: RestoreOptions,
   total: number,
 ): Promise<void> {
-  // A killed restore leaves it.
+  // A killed restore may have left the file.
   rmSync(to, { force: true });
   makeFile(to);
   const source = openSync(from, 'r');
@@ -179,7 +179,7 @@ function makeStoreOf(copy: string): void {
   database.run('PRAGMA secure_delete = OFF');
   database.transaction(() => {
     for (const table of noteTables) database.run(`DROP TABLE ${table}`);
-    // A session that ended after the backup must not be valid again.
+    // Sessions that ended after the backup must not be valid again.
     if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
     if (hasTable(database, 'events')) skipEvents(database);
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
@@ -189,7 +189,7 @@ function makeStoreOf(copy: string): void {
 }
 
 function skipEvents(database: Database): void {
-  // A backup without a row has never had an event.
+  // A backup without this row never had an event.
   database.run(`
     INSERT INTO sqlite_sequence (name, seq)
     SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
@@ -198,7 +198,7 @@ function skipEvents(database: Database): void {
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
-  // The old data file is complete without them, or cannot be opened at all.
+  // The old data file is complete without these files, or cannot be opened.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
   syncFolderOf(files.data);
   renameSync(copy, files.data);
@@ -217,7 +217,7 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
 }
 
 interface Old extends Disposable {
-  /** Marks the old file as no longer a store, for a command that still waits for it. */
+  /** Marks the old file as no longer a store, in case another command waits for it. */
   disown(): void;
 }
 

@@ -2,7 +2,10 @@ import type { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { BackupError } from '../../backup.ts';
 
-/** Placeholder for the SHA-256 of a backup during its computation. The table has one row, and so a separate page. */
+/**
+ * Placeholder for the SHA-256 of a backup while it is computed. The table has a single row, and therefore a separate
+ * page.
+ */
 const blank = '0'.repeat(64);
 const chunkBytes = 1_048_576;
 

@@ -22,7 +22,7 @@ export function verifyFile(path: string): Verified {
   const isBackup = header.applicationId === backupApplicationId;
   try {
     using database = new Database(path, { readonly: true, strict: true });
-    // Code in the schema of an untrusted file is not run.
+    // Does not run code in the schema of an untrusted file.
     database.run('PRAGMA trusted_schema = OFF');
     database.run('PRAGMA cell_size_check = ON');
     return isBackup ? verifyBackup(database, path, header) : verifyStore(database, path, header);

@@ -6,7 +6,7 @@ import { type ReadIn, SqliteEntity } from './entity.ts';
 
 const isOpen = '(closed_at IS NULL)';
 
-/** After every name with this prefix, because no name contains the last code point, which is not a character. */
+/** Sorts after every name with this prefix, because no name contains the last code point, which is a noncharacter. */
 const endOf = (prefix: string) => `${prefix}\u{10ffff}`;
 
 type List = Statement<unknown, SqlValue[]>;
@@ -18,7 +18,7 @@ export class SqliteAccounts extends SqliteEntity<typeof accounts> implements Acc
 
   constructor(database: Database, read: ReadIn) {
     super(database, accounts, { read });
-    /** A page by name: the accounts with the name at which the previous page ended, then those after it. */
+    /** A page by name: remaining accounts with the last name of the previous page, then accounts with later names. */
     const page = (condition: string) => `
       ${this.select.replace(' FROM', ', name_folded FROM')} WHERE ${condition} name_folded = ?1 AND id > ?2
       UNION ALL

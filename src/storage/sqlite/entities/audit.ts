@@ -21,7 +21,7 @@ export class SqliteAudit implements AuditStore {
     const filters = Object.entries({ object, actor, operation }).filter(([, value]) => value !== undefined);
     const names = filters.map(([name]) => name);
     const values = filters.map(([, value]) => value as string);
-    // Names the index, because SQLite would not always choose it.
+    // Names the index, because SQLite does not always choose it.
     const page = `
       SELECT ${selection(audit)} FROM audit INDEXED BY audit_by_${names.join('_and_') || 'time'}
       WHERE ${names.map((name) => `${name} = ? AND`).join(' ')} at >= ? AND (at, id) < (?, ?)

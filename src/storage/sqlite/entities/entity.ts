@@ -120,7 +120,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
       const all = [...conditions, ...also, ...behind];
       return all.length === 0 ? this.select : `${this.select} WHERE ${all.join(' AND ')}`;
     };
-    // No more rows of each range are read than the page needs.
+    // Reads no more rows of each range than the page needs.
     const ranges = merged?.values.map((value) => range([`${sqlName(merged.name)} = '${value}'`])) ?? [
       range([]),
     ];

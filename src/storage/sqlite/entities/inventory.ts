@@ -5,7 +5,7 @@ import { petStatuses } from '../../../domain/pet-status.ts';
 
 export type Counted = Pick<NewPet, 'categoryId' | 'status'>;
 
-/** The lowest id in a category. */
+/** The lowest possible category id. */
 const minInt64 = -(2n ** 63n);
 
 type InventoryRow = Record<keyof Inventory, bigint>;

@@ -85,7 +85,7 @@ export class SqlitePetWrites implements PetWrites {
 
   replace(before: Pet, { name, categoryId, status }: Pet): void {
     const isCountedAlike = before.categoryId === categoryId && before.status === status;
-    // SQLite writes the indexes of every column that is set, even if the value stays the same.
+    // SQLite updates the indexes of every column in SET, even if the value is unchanged.
     this.#pets.update(before.id, isCountedAlike ? { name } : { name, categoryId, status });
     this.#changes.count(before, -1);
     this.#changes.count({ categoryId, status }, 1);

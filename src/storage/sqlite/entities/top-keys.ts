@@ -6,7 +6,7 @@ import type { ReadIn } from './entity.ts';
 
 type Of = 'all' | 'deprecated';
 
-/** Maximum number of rows read at once. A day may have one for every key, and requests are answered in between. */
+/** Maximum number of rows per read. A day may have a row for every key, and requests are answered between reads. */
 const rowBatch = 2_000;
 
 type CountRow = [day: bigint, keyId: bigint, count: bigint];
@@ -23,7 +23,7 @@ const sums = `
   WHERE account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1 AND day >= ?2 AND day < ?3
   GROUP BY key_id`;
 
-/** Finds the keys with the most requests: sums those of all keys, and reads more only for the first. */
+/** Finds the keys with the most requests. Sums the requests of all keys, but reads details only of the top keys. */
 export class TopKeys {
   readonly #read: ReadIn;
   readonly #counts;

@@ -25,7 +25,7 @@ const recordNumber = `
 
 const pruneBatch = 1_000;
 
-/** Removes some of a table's rows of periods before an instant, the oldest first. */
+/** Removes some rows of periods before an instant, the oldest first. */
 const pruning = (table: string, [period, ...rest]: readonly [string, ...string[]]) => {
   const key = [period, ...rest].join(', ');
   return `DELETE FROM ${table} WHERE (${key}) IN (

@@ -21,7 +21,7 @@ import type {
 import type { ReadIn } from './entity.ts';
 import { TopKeys } from './top-keys.ts';
 
-/** The account of a key never changes. It selects the rows. */
+/** The account of a key never changes. It determines the rows. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1';
 
 const minutes = `
@@ -62,10 +62,10 @@ const lastUses = `
           WHERE account_id = keys.account_id AND key_id = keys.id AND day >= ?2) AS requests
   FROM keys WHERE id IN (SELECT value FROM json_each(?1)) AND lastUsedAt IS NOT NULL`;
 
-/** Number of minutes or hours summed in one event-loop tick. Requests are answered in between. */
+/** Number of minutes or hours summed in one event-loop tick. Requests are answered between ticks. */
 const partPeriods = 240;
 
-/** The range in parts of whole steps, with an event-loop tick before each but the first. */
+/** The range in parts of whole steps, with an event-loop tick between two parts. */
 async function* partsOf({ since, until }: TimeRange, by: Steps['by'], stepMs = 1): AsyncGenerator<TimeRange> {
   const wantedMs = partPeriods * (by === 'minute' ? minuteMs : hourMs);
   const partMs = Math.max(stepMs, wantedMs - (wantedMs % stepMs));

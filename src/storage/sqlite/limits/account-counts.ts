@@ -53,7 +53,7 @@ export class AccountCounts {
   }
 }
 
-/** Both windows exhausted from this second on, because unknown usage counts as full. */
+/** A usage with both windows exhausted from this second on, because unknown usage counts as full. */
 export function usedUp(openedAt: number): Usage {
   return { minute: { openedAt, count: maxQuota }, day: { openedAt, count: maxQuota } };
 }

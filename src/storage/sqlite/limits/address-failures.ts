@@ -11,7 +11,10 @@ const setBytes = 128;
 const waysWord = 4;
 const wayWords = 4;
 
-/** An address belongs to one set, where it replaces an ended one or the oldest. Callers hold the set's lock, its first word. */
+/**
+ * Failures by address. An address belongs to one set, where it replaces an ended entry or the oldest one. Callers hold
+ * the lock of the set, which is its first word.
+ */
 export class AddressFailures {
   readonly #file: LimitFile;
   readonly #table: LimitTable;
@@ -37,7 +40,7 @@ export class AddressFailures {
   find(address: string): number {
     const hash = Bun.hash.wyhash(address, this.#seed);
     this.#low = Number(BigInt.asIntN(32, hash));
-    // 0 means that there is no address.
+    // A hash of 0 marks a free place.
     this.#high = Number(BigInt.asIntN(32, hash >> 32n)) || 1;
     return this.#table.find((this.#low >>> 0) % this.#table.reach);
   }

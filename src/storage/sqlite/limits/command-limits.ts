@@ -23,7 +23,7 @@ export function commandLimits(open: () => LimitFile | undefined, clock: Clock, r
     clock.share?.(new SharedDateSteps(file));
     return use(new KeyPenalties(file), file);
   };
-  /** Reads without a lock: a concurrent change of the usage may be included or not. */
+  /** Reads without a lock, so a concurrent change of the usage may be included or not. */
   const standing = (caller: CountedCaller): Standing => {
     const none = () => ({
       verdict: asDates(standingOf(unused, noPenalty, caller.quota, clock.steady()), clock.aheadSeconds),

@@ -3,7 +3,7 @@ import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** The steps of the date, which all processes of the service and its next start share. */
+/** Steps of the date, shared by all processes of the service and by its next start. */
 export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;

@@ -64,7 +64,7 @@ export class KeyPenalties {
     return this.#copies.sequence(record);
   }
 
-  /** Invalidates this state of the record. A newer one remains valid. */
+  /** Invalidates this state of the record. A newer state remains valid. */
   lift(record: number, sequence: number): void {
     Atomics.store(this.#file.i32, record / 4 + liftedWord, sequence);
     this.#file.changed();

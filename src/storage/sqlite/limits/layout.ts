@@ -5,7 +5,7 @@
 
 export const extentBytes = 262_144;
 export const extentHeaderBytes = 64;
-/** A machine of another byte order reads another number, and so rejects the file. */
+/** A machine with another byte order reads another number, and therefore rejects the file. */
 export const format = 1;
 
 export const fileMagic = 'AnStLim\n';
@@ -41,7 +41,7 @@ export const header = {
 
 export interface TableLayout {
   readonly number: number;
-  /** Position of its extents' numbers in the header, in order; 0 for one that is not allocated. */
+  /** Position in the header of the numbers of its extents, in order. The number of an unallocated extent is 0. */
   readonly directory: number;
   readonly reach: number;
 }

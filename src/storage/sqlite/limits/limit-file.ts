@@ -60,7 +60,7 @@ export class LimitFile implements Disposable {
       const bytes = Buffer.alloc(extentBytes);
       bytes.write(fileMagic, 'latin1');
       const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentBytes / 4);
-      // Unknown to clients, and different for every file.
+      // A seed that is unknown to clients and different for every file.
       const { birthtimeNs, ino } = fstatSync(file, { bigint: true });
       words[header.format] = format;
       words[header.strikes] = strikes;
@@ -97,7 +97,7 @@ export class LimitFile implements Disposable {
     return Math.floor(fstatSync(this.fd).size / extentBytes);
   }
 
-  /** From here on, `loss` also reports another start of the service, and a copy that overwrites the file. */
+  /** After this call, `loss` also reports another start of the service, and a copy that overwrites the file. */
   beginCounting(): void {
     this.#run = this.i32[header.firstOwner];
   }
@@ -106,7 +106,7 @@ export class LimitFile implements Disposable {
   get loss(): string | undefined {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // Other processes count in another file, because a copy replaced this one.
+    // A copy has replaced this file, so other processes count in the copy.
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }
@@ -136,7 +136,7 @@ export class LimitFile implements Disposable {
     if (extent >>> 0 >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
   }
 
-  /** Whether the file has a 32-bit word other than its first. Maps it. */
+  /** Maps the extent of a 32-bit word other than the first; false if the file lacks it. */
   hasWord(word: number): boolean {
     const extent = Math.floor((word * 4) / extentBytes);
     if (word <= 0 || extent >= this.extentsBySize) return false;
@@ -158,7 +158,7 @@ export class LimitFile implements Disposable {
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
-      // Frees the space for the data file.
+      // Returns the space to the data file.
       ftruncateSync(this.fd, extent * extentBytes);
       throw error;
     }

@@ -34,7 +34,7 @@ import { notBefore, plausibleUsage, standingIn } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
-/** Limit state as `LimitStore` needs it, without the versions of callers. */
+/** Limit state for a `LimitStore`, without the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
   standing(caller: CountedCaller): Standing;
@@ -56,7 +56,7 @@ interface LimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** Unique among the processes that count. */
+  /** Worker number, unique among the processes that count. */
   readonly worker: number;
   readonly isSyncing: boolean;
 }
@@ -77,7 +77,7 @@ export class SqliteLimits implements Limits {
   readonly #sync: LimitSync;
   #isDamageReported = false;
 
-  /** Takes ownership of the file. Throws as the system does. */
+  /** Takes ownership of the file. Throws errors of the system. */
   constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing }: LimitsOptions) {
     this.#clock = clock;
     this.#rules = rules;
@@ -232,7 +232,7 @@ export class SqliteLimits implements Limits {
     }
     if (penalty.bannedUntil === 0) return penalty;
     const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
-    // The clock of another process may be ahead by up to a second.
+    // The clock of another process may be up to a second ahead.
     if (penalty.bannedUntil - bannedUntil <= 1) return penalty;
     const plausible = { ...penalty, bannedUntil };
     this.#keys.write(record, keyId, penalty, plausible);

@@ -1,4 +1,4 @@
-/** Creates the limit file: empty, or from one that is damaged, full, or too small for the strikes. */
+/** Creates an empty limit file, or rebuilds a file that is damaged, full, or too small for the strikes. */
 import { fsyncSync, renameSync, rmSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import { type BanRules, noPenalty, type Usage } from '../../../domain/limit.ts';
@@ -11,7 +11,7 @@ import { LimitFile, type NewFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
 import type { LimitSurvey } from './survey.ts';
 
-/** Replaces the file by renaming a complete and durable one. Throws as the system does, having changed nothing. */
+/** Replaces the file by renaming a complete and durable file. Throws as the system does, having changed nothing. */
 export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) => void): LimitFile {
   const copy = `${path}.new`;
   rmSync(copy, { force: true });
@@ -60,7 +60,7 @@ export function fillFromPrevious(
   });
 }
 
-/** The counts in windows that open now, because their start is unknown. */
+/** The counts in windows that open now, because the start of the windows is unknown. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }

@@ -4,7 +4,10 @@ import { StorageUnavailable } from '../../storage.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** A lock is held for less than a microsecond, unless its holder is suspended: later attempts wait a millisecond each. */
+/**
+ * Number of attempts without a pause. A lock is held for less than a microsecond unless its holder is suspended, so
+ * later attempts wait a millisecond each.
+ */
 const spins = 1_000;
 const maxWaitMs = 1_000;
 
@@ -17,7 +20,7 @@ export class RecordLocks {
   readonly #owner: number;
   /** A lock with a value outside this start's owner numbers is free. */
   readonly #firstOwner: number;
-  /** Position at which this process announces the lock that it is about to acquire. */
+  /** Position where this process announces the lock that it will acquire. */
   readonly #announced: number;
   /** A lock that could not be acquired, and its holder. Further requests do not wait for it. */
   #stuckWord = 0;
@@ -40,12 +43,12 @@ export class RecordLocks {
   /** Acquires the lock of a record. Throws `StorageUnavailable` after about a second. */
   acquire(word: number): void {
     const { i32 } = this.#file;
-    // Announced first, so that a supervisor can free it if this process is killed at any time.
+    // Announced first, so that a supervisor can free the lock if this process is killed.
     i32[this.#announced] = word;
     this.acquireOfHeader(word);
   }
 
-  /** Acquires a lock of the header. It may be held together with that of a record. */
+  /** Acquires a lock of the header. A process may hold it together with the lock of a record. */
   acquireOfHeader(word: number): void {
     const { i32 } = this.#file;
     if (i32[header.firstOwner] !== this.#firstOwner) throw new StorageUnavailable(limitsOverwritten);

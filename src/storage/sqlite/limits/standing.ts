@@ -12,7 +12,7 @@ import type { CountedCaller, Standing } from '../../storage.ts';
 import { type AccountCounts, usedUp } from './account-counts.ts';
 import { type KeyPenalties, maxBan } from './key-penalties.ts';
 
-/** Maximum difference between two processes that read the same clock. The later one is right. */
+/** Maximum difference between the times that two processes read from the same clock. The later time is right. */
 const toleranceMs = 50;
 
 /** The standing of a caller, without counting. Processes that count hold the lock of the account's record. */
@@ -39,7 +39,7 @@ export function standingIn(
   };
 }
 
-/** The same object, unless its record is damaged, or the date was set back while the service was stopped. */
+/** Returns the same usage, unless its record is damaged or the date was set back while the service was stopped. */
 export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);
   if (usage === undefined) return usedUp(second);
@@ -55,7 +55,7 @@ function isInFuture({ minute, day }: Usage, nowMs: number): boolean {
   return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + toleranceMs;
 }
 
-/** The usage, in windows that began by this second. */
+/** The usage, with windows that began no later than this second. */
 function opened({ minute, day }: Usage, second: number): Usage {
   return {
     minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },

@@ -3,7 +3,7 @@ import type { LimitFile } from './limit-file.ts';
 
 export interface LimitSurvey {
   readonly extents: ReadonlyMap<TableLayout, readonly number[]>;
-  /** Strikes that a key's record has room for; undefined without such records. */
+  /** Number of strikes that fit into a key's record; undefined if there are no such records. */
   readonly strikes: number | undefined;
   readonly isDamaged: boolean;
 }
@@ -18,7 +18,7 @@ export function surveyOf(file: LimitFile): LimitSurvey {
   for (let number = 1; number < count; number++) {
     file.reach(number);
     const extent = file.extent(number);
-    // The power failed before its first sync.
+    // The power failed before the first sync of the extent.
     if (extent === 'free') continue;
     const layout = layouts.find((one) => one.number === extent?.table);
     const places = layout && extents.get(layout);

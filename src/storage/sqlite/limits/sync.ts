@@ -5,7 +5,7 @@ import { PeriodicTask } from '../../periodic-task.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Counts of this time may be lost in a power failure. */
+/** Interval of syncs. A power failure may lose the counts of this time. */
 const syncEveryMs = 1_000;
 
 const synced = promisify(fdatasync);
@@ -64,7 +64,7 @@ export class LimitSync {
       this.#file.i32[header.failing] = 0;
     } catch (error) {
       this.#file.i32[header.failing] = 1;
-      // The system may consider pages clean that it failed to write, so the next sync must write all of them.
+      // The system may mark pages as clean that it failed to write, so the next sync must write all pages.
       this.#file.touch();
       this.#file.changed();
       throw error;

@@ -7,7 +7,7 @@ interface CopiesLayout {
   readonly sequenceWord: number;
   readonly copiesByte: number;
   readonly copyBytes: number;
-  /** The checksum of the first copy; that of the second follows. */
+  /** Position of the checksum of the first copy; the checksum of the second copy follows. */
   readonly checksumsWord: number;
 }
 
@@ -32,7 +32,7 @@ export class TwoCopies {
   current(record: number, id: number): number | undefined {
     const newer = this.sequence(record) & 1;
     if (this.#isSound(record, id, newer)) return this.#begin(record, newer);
-    // Torn by a power failure: the other copy is the previous state.
+    // A power failure tore this copy. The other copy has the previous state.
     const older = 1 - newer;
     return this.#isSound(record, id, older) ? this.#begin(record, older) : undefined;
   }

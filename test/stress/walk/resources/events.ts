@@ -6,7 +6,7 @@ import type { Making } from '../scene.ts';
 import { type Outcome, type RecordedEvent, refusal, type World } from '../world.ts';
 
 const defaultLimit = 20;
-/** Events that a page with a filter examines. */
+/** Number of events that a page with a filter examines. */
 const examinedAtOnce = 500;
 
 interface Asked {
@@ -14,7 +14,7 @@ interface Asked {
   readonly limit: number;
   readonly types: readonly string[];
   readonly isNewestFirst: boolean;
-  /** Query that the link to the next page repeats. */
+  /** The part of the query that the link to the next page repeats. */
   readonly query: string;
 }
 
@@ -58,7 +58,7 @@ const linkTo = (query: string, after: string) => (link: string) => {
   return new RegExp(`^${sorted(`${query}&after=${after}`).replace(/[.*?]/g, '\\$&')}$`).test(sorted(linked));
 };
 
-/** Times are the service's own choice. */
+/** The service chooses times. */
 const timeless = (text: string) => text.replace(/"timestamp":"[^"]+"/g, '"timestamp":""');
 
 const eventText = ({ id, type, text }: RecordedEvent) =>
@@ -103,7 +103,7 @@ function shown(
   return { items, last: items.length === limit ? (items.at(-1)?.id ?? end) : window < end ? window : end };
 }
 
-/** Others' events are between the asker's. */
+/** Events of other clients may be between those of the caller. */
 function somePage({ query, limit }: Asked): Outcome {
   return {
     status: 200,

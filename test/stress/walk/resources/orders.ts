@@ -23,7 +23,7 @@ interface Order {
   readonly petId: bigint;
   readonly status: OrderStatus;
   readonly reference?: string | undefined;
-  /** As returned by the service, which chooses the time. */
+  /** Time in the form of the service, which chooses it. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -77,7 +77,7 @@ function takeStep({ world, chosen, meets }: Turn, id: bigint, step: OrderStep): 
   }
   const animal = world.all(animals).get(order.petId);
   if (animal !== undefined) changeStatus(world, animal, petStatusAfter(step, animal));
-  // A change is never older than the one before.
+  // A change is never older than the previous one.
   const updatedAt = chosen.at < order.updatedAt ? order.updatedAt : chosen.at;
   const taken = { ...order, status, updatedAt };
   world.all(kind).set(id, taken);
@@ -128,7 +128,7 @@ function listOrders(making: Making): Request {
   const { chance, scene } = making;
   const orders = [...scene.world.all(kind).values()];
   const known = orders.length > 0 && !scene.isShared && chance.often(0.8) ? chance.pick(orders) : undefined;
-  // An animal that has orders, even if it is gone.
+  // An animal with orders, even if it was deleted.
   const petId = known?.petId ?? petIdIn(making);
   return listRequest(making, {
     operationId: 'listOrders',

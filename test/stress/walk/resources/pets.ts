@@ -57,7 +57,7 @@ const mostIds = 8;
 
 function listPets(making: Making): Request {
   const { chance, scene } = making;
-  // Often one of the first, so that a page reaches beyond `maxId`.
+  // Often one of the first animals, so that a page reaches `maxId`.
   const all = [...scene.world.all(animals).values()].slice(0, chance.pick([10, undefined]));
   const known = all.length > 0 && chance.often(0.8) ? chance.pick(all) : undefined;
   const categoryId = known?.categoryId ?? categoryIdIn(making);
@@ -160,7 +160,7 @@ function updateRequest(making: Making): Request {
   };
 }
 
-/** A client that is alone keeps some animals, for its lists. */
+/** A single client keeps some animals for its lists. */
 const fewAnimals = 12;
 
 function deleteRequest(making: Making): Request {

@@ -23,7 +23,7 @@ function webhookText({ id, url, types, description, enabled, createdAt }: Webhoo
 const kind: Kind<Webhook> = { name: 'webhooks', textOf: webhookText };
 
 const most = 16;
-/** In the order in which the service shows them. */
+/** In the order of the service. */
 const selectors = words`pet.created pets.imported order.cancelled webhook.disabled pet.* order.* category.* webhook.*`;
 const defaultTypes = selectors.slice(4);
 
@@ -154,7 +154,7 @@ function rotateRequest(making: Making): Request {
   };
 }
 
-/** Nothing listens at the URLs of the walk. */
+/** No server listens at the URLs of the walk. */
 function testRequest(making: Making): Request {
   const id = webhookIdIn(making);
   return {

@@ -1,12 +1,12 @@
 /**
- * Preloaded by bunfig.toml to set a generous time-out for every test file, including files that run alone. Bun does not read a
- * time-out from bunfig.toml, and resets the value of a preloaded module at the end of the first file.
+ * Sets a generous timeout for every test file, including files that run alone. bunfig.toml preloads this file, because
+ * Bun does not read a test timeout from bunfig.toml. A timeout set in a preloaded module would end with the first file.
  */
 import { plugin } from 'bun';
 import { testTimeoutMs } from './wait.ts';
 
 plugin({
-  name: 'time-out',
+  name: 'timeout',
   setup(build) {
     build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => ({
       // On the first line, so that failures name the right ones.

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { keepOpenUntilAnswered } from '../../src/http/listener/busy-connections.ts';
 
-/** The least there is. */
+/** The shortest possible timeout. */
 const idleSeconds = 1;
 
 /** Sends a request on a new connection. `closed` resolves with the complete response. */
@@ -37,7 +37,7 @@ test('a connection outlasts the idle timeout while its request is in flight, and
   const port = server.port ?? 0;
   const kept = ask(port, '/kept');
   const other = ask(port, '/other');
-  // The runtime considers it idle, as it would the first one.
+  // The runtime considers it idle, as it would the first connection.
   expect(await other.closed).toBe('');
   late.resolve(new Response('late'));
   await kept.answered;
