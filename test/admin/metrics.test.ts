@@ -23,15 +23,14 @@ async function scraped(app: TestApp): Promise<string> {
 }
 
 async function useInEveryWay(app: TestApp): Promise<void> {
-  await app.call('GET', '/pets');
-  await app.call('GET', '/pets');
+  for (let request = 0; request < 3; request++) await app.call('GET', '/pets');
   await app.call('POST', '/pets', { body: newPet() });
   await app.call('GET', '/pets/99');
   await app.call('GET', '/nowhere');
   await app.call('GET', '/pets', { key: null });
 }
 
-/** All possible metrics: of an embedded store and of servers. */
+/** All possible metrics, both for an embedded store and for servers. */
 const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
 const all: readonly Metric[] = metricsOf({
   processes: [
@@ -72,7 +71,7 @@ const names = new Set(
 );
 
 describe('/metrics', () => {
-  test('can be read by an independent parser, each metric with its type, help and samples', async () => {
+  test('can be read by an independent parser, with the type, help and samples of each metric', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const text = await scraped(app);
@@ -85,23 +84,23 @@ describe('/metrics', () => {
       expect(help).toEndWith('.');
       expect(metrics.length).toBeGreaterThan(0);
     }
-    // The text ends with a line feed, and each sample occurs once.
+    // The text ends with a line feed, and each sample occurs exactly once.
     expect(text).toEndWith('\n');
     const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(samplesIn(text).size).toBe(samples.length);
   });
 
-  test('counts responses and records their durations', async () => {
+  test('includes the number and the durations of responses', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const samples = samplesIn(await scraped(app));
     const requests = (labels: string) => samples.get(`animal_store_requests_total{${labels}}`);
-    expect(requests('operation="listPets",code="ok"')).toBe(2);
+    expect(requests('operation="listPets",code="ok"')).toBe(3);
     expect(requests('operation="listPets",code="missing_api_key"')).toBe(1);
     expect(requests('operation="createPet",code="ok"')).toBe(1);
     expect(requests('operation="getPet",code="pet_not_found"')).toBe(1);
     expect(requests('operation="none",code="route_not_found"')).toBe(1);
-    // Metrics of alerts exist from the start.
+    // Metrics that alerts use exist from the start.
     expect(requests('operation="placeOrder",code="internal_error"')).toBe(0);
     const latency = 'animal_store_request_duration_seconds';
     const buckets = [...samples].filter(([name]) =>
@@ -109,8 +108,8 @@ describe('/metrics', () => {
     );
     const cumulative = buckets.map(([, count]) => count);
     expect(cumulative).toEqual([...cumulative].sort((one, other) => one - other));
-    expect(buckets.at(-1)).toEqual([`${latency}_bucket{operation="listPets",le="+Inf"}`, 3]);
-    expect(samples.get(`${latency}_count{operation="listPets"}`)).toBe(3);
+    expect(buckets.at(-1)).toEqual([`${latency}_bucket{operation="listPets",le="+Inf"}`, 4]);
+    expect(samples.get(`${latency}_count{operation="listPets"}`)).toBe(4);
     expect(samples.get(`${latency}_sum{operation="listPets"}`)).toBeGreaterThan(0);
     expect(samples.get('animal_store_page_cache_requests_total{result="hit"}')).toBe(1);
     expect(samples.get('animal_store_writes_total')).toBeGreaterThan(0);
@@ -118,7 +117,7 @@ describe('/metrics', () => {
     expect(samples.get('animal_store_trouble{part="dataFile"}')).toBe(0);
   });
 
-  test('never decreases, and has as many samples whatever the keys, paths and addresses', async () => {
+  test('contains counters that never decrease, and the same samples whatever the keys, paths and addresses', async () => {
     await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
     await useInEveryWay(app);
     const before = samplesIn(await scraped(app));
@@ -139,22 +138,22 @@ describe('/metrics', () => {
     }
   });
 
-  test('is available to operators only', async () => {
+  test('is available only to operators', async () => {
     await using app = await startTestApp();
     const { status, text } = await callAdmin(app, 'GET', 'root:/metrics');
     expect(status).toBe(401);
     expect(text).not.toContain('animal_store_');
   });
 
-  test('escapes labels and help texts as the format requires', () => {
+  test('escapes labels and help texts according to the format', () => {
     const samples = [{ labels: { name: 'a"b\\c\nd' }, value: Number.POSITIVE_INFINITY }];
     const text = metricsText([{ name: 'm', type: 'gauge', help: 'One \\ two\nthree.', samples }]);
     expect(text).toBe('# HELP m One \\\\ two\\nthree.\n# TYPE m gauge\nm{name="a\\"b\\\\c\\nd"} +Inf\n');
   });
 });
 
-describe('names of metrics', () => {
-  test('contain the quantity and unit, as Prometheus recommends', () => {
+describe('the name of every metric', () => {
+  test('contains the quantity and the unit, as Prometheus recommends', () => {
     for (const { name, type } of all) {
       expect(name).toMatch(/^animal_store_[a-z]+(?:_[a-z]+)*$/);
       expect(name.endsWith('_total')).toBe(type === 'counter');
@@ -197,7 +196,7 @@ describe.each(made)('$what', ({ what, expressions }) => {
     expect(unknown).toEqual([]);
   });
 
-  test('uses rates of counters only', () => {
+  test('uses rates exactly for counters', () => {
     const rising = new Set(
       all.flatMap(({ name, type }) => {
         if (type === 'gauge') return [];
@@ -230,7 +229,7 @@ describe.each(made)('$what', ({ what, expressions }) => {
   });
 });
 
-test('deploy/grafana.json shows every metric and uses only existing labels', () => {
+test('deploy/grafana.json displays every metric and uses only existing labels', () => {
   const [{ expressions = [] } = {}] = made;
   const text = expressions.join('\n');
   const missing = all.filter(({ name }) => !text.includes(name)).map(({ name }) => name);

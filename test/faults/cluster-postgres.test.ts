@@ -1,4 +1,6 @@
-/** PostgreSQL stops, is killed or freezes. Requests that need it get 503, and no acknowledged change is lost. */
+/**
+ * PostgreSQL is stopped, killed or frozen. Requests that need PostgreSQL get 503, and no acknowledged change is lost.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -14,8 +16,8 @@ const cluster = await startCluster({
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-describe.skipIf(cluster === undefined)('PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
+  // These tests are skipped if no database servers are available.
   const { instances, issueKey, postgres, operator, startInstance } =
     cluster ?? ({} as NonNullable<typeof cluster>);
   const ready = () =>
@@ -26,7 +28,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
       ),
     );
 
-  /** Retries a read until it succeeds, because a busy machine may exceed the short statement timeout. */
+  /** Retries a read until it succeeds, because reads may exceed the short statement timeout on a busy machine. */
   const untilServed = async <Result>(read: () => Promise<Result>): Promise<Result> => {
     const results: Result[] = [];
     await until(async () => {
@@ -44,7 +46,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: create requests get 503 while it is away, and no acknowledged write is lost`, async () => {
+    test(`when PostgreSQL is ${name}, creations get 503 until it is back, and no acknowledged write is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);
@@ -71,22 +73,24 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     });
   }
 
-  test('frozen: a cached page is still served, including to accounts that were counted before', async () => {
+  test('when PostgreSQL is frozen, a cached page is still served to accounts that have sent requests before', async () => {
     const { key } = await issueKey();
     const [client] = instances.map(({ url }) => clientOf(url, key)) as [Client];
-    const before = await untilServed(() => client.get('/pets?limit=5'));
+    await untilServed(() => client.get('/pets?limit=5'));
+    // The second request caches the page.
+    const before = await client.get('/pets?limit=5');
     await postgres.freeze();
     const during = await client.get('/pets?limit=5');
     const other = await client.get('/pets?limit=6');
     await postgres.thaw();
     expect([during.status, during.text]).toEqual([200, before.text]);
     expect(other.status).toBe(503);
-    // A 503 is not counted.
+    // A 503 does not count against the limit.
     expect(other.remaining).toBe(during.remaining);
     await ready();
   });
 
-  test('killed (-9): metrics report it to operators whose tokens were used before', async () => {
+  test('when PostgreSQL is killed (-9), the metrics report the outage to operators whose tokens were used before', async () => {
     await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
     const console = await consoleOf(instance);
     const read = async (token: string) => {

@@ -1,4 +1,4 @@
-/** Lists below a resource. Such lists of the contract belong to accounts, and are not cached. */
+/** Lists nested under a resource. The nested lists in the contract belong to accounts and are not cached. */
 import { expect, test } from 'bun:test';
 import { type Operation, operations } from '../../src/contract/operations.ts';
 import { versionsFrom } from '../../src/domain/resources.ts';
@@ -13,21 +13,25 @@ const nested: Operation = {
 const result = { status: 200, body: '[]', location: undefined, next: 'abc', isReplayed: false } as const;
 const answer = successAnswer(nested, { limit: 20 }, result, { base: '/v1', params: { categoryId: -7n } });
 
-test('links contain the id of the resource', () => {
+test('the links of a nested list contain the id of the parent resource', () => {
   expect(answer.headers.Link).toBe(
     '</v1/categories/-7/pets?limit=20&cursor=abc>; rel="next", </v1/categories/-7/pets?limit=20>; rel="first"',
   );
 });
 
-test('pages are cached by their target', () => {
+test('the pages of a nested list are cached by their target, from the second request', () => {
   const cache = new PageCache();
   const versions = versionsFrom(() => 1);
   const read = (target: string, operation = nested, at = versions) => ({ operation, target, versions: at });
   const page = '/v1/categories/7/pets';
   cache.keeper(read(page), undefined)(answer, undefined);
+  // Most pages are requested once.
+  expect(cache.get(read(page), undefined)).toBeUndefined();
+  cache.keeper(read(page), undefined)(answer, undefined);
   expect(cache.get(read(page), undefined)).toBeDefined();
   expect(cache.get(read('/v1/categories/8/pets'), undefined)).toBeUndefined();
   expect(cache.get(read(page, nested, { ...versions, pets: 2 }), undefined)).toBeUndefined();
-  cache.keeper(read('/v1/categories/7', operations.getCategory), undefined)(answer, undefined);
+  for (let request = 0; request < 2; request++)
+    cache.keeper(read('/v1/categories/7', operations.getCategory), undefined)(answer, undefined);
   expect(cache.get(read('/v1/categories/7', operations.getCategory), undefined)).toBeUndefined();
 });

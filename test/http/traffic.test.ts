@@ -1,4 +1,4 @@
-/** Observability: each answer under the version is counted once, by operation and outcome. */
+/** Observability: each response under /v1 is counted exactly once, by operation and outcome. */
 import { describe, expect, test } from 'bun:test';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
@@ -15,8 +15,8 @@ const countsOf = async ({ app }: TestApp) => {
   );
 };
 
-describe('every response under the version', () => {
-  test('is counted by operation and outcome', async () => {
+describe('every response under /v1', () => {
+  test('is counted per operation and outcome', async () => {
     await using app = await startTestApp({ CORS_ORIGINS: origin, AUTH_FAILURES_PER_MINUTE: '3' });
     const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
     await app.call('GET', '/pets');
@@ -48,15 +48,15 @@ describe('every response under the version', () => {
       'listOrders rate_limit_exceeded': 1,
       'none route_not_found': 1,
       'none method_not_allowed': 1,
-      // The preflight; a page outside the version is not counted.
+      // This is the preflight. Pages outside /v1 are not counted.
       'none ok': 1,
     });
     const [traffic] = await app.app.watch.traffic.traffic();
-    expect(traffic?.pageCache).toEqual({ hits: 3, misses: 2 });
+    expect(traffic?.pageCache).toEqual({ hits: 2, misses: 3 });
     expect(traffic?.inFlight).toBe(0);
   });
 
-  test('is counted by key, with the time of its last use', async () => {
+  test('is counted per key, with the time the key was last used', async () => {
     await using app = await startTestApp();
     const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 3, perDay: 9 });
     await app.call('GET', '/pets', { key });
@@ -97,7 +97,7 @@ describe('every response under the version', () => {
   });
 });
 
-test('counts are recorded before a graceful stop', async () => {
+test('counts are recorded during a graceful shutdown', async () => {
   await using app = await startTestApp();
   await app.call('GET', '/pets');
   await app.restart();

@@ -5,13 +5,12 @@ import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
 import type { Answer } from './answers.ts';
 
-/**
- * Maximum size of the cache in bytes: small enough for the processor's cache, large enough for frequently requested
- * pages.
- */
+/** Maximum size of the cache in bytes: small enough for the CPU cache, large enough for frequently requested pages. */
 const maxCacheBytes = 8_388_608;
-/** Overhead of an entry, in bytes. */
-const entrySize = 512;
+/** Estimated overhead per entry, in bytes. */
+const entrySize = 1_024;
+/** Number of recent targets to remember. */
+const recentTargets = 16_384;
 
 interface CachedPage {
   versions: Versions;
@@ -20,7 +19,7 @@ interface CachedPage {
   readonly mark: number;
 }
 
-/** A request whose answer may be cached. */
+/** A request whose response may be cached. */
 interface Reading {
   readonly operation: Operation;
   /** Path and query. */
@@ -29,14 +28,18 @@ interface Reading {
 }
 
 /**
- * Cached responses to reads. A response is valid while its resources have the versions under which it was read, or
- * while the store detects that none of its rows has changed. Single resources are not cached, because a lookup costs as
- * little.
+ * Cached responses to reads. A cached response is valid while its resources have the same versions as when it was read,
+ * or if the store confirms that none of its rows has changed. Responses with a single resource are not cached, because
+ * a lookup in the store is as fast.
  */
 export class PageCache {
   hits = 0;
   misses = 0;
   readonly #pages = new LRUCache<string, CachedPage>({ maxSize: maxCacheBytes });
+  /**
+   * Hashes of recently rendered targets. Each hash determines its slot, and replaces the previous hash in that slot.
+   */
+  readonly #recent = new Uint32Array(recentTargets);
 
   get(
     { operation, target, versions }: Reading,
@@ -57,16 +60,28 @@ export class PageCache {
     });
   }
 
-  /** Returns a function that caches the response. Call this before reading the response. */
+  /**
+   * Returns a function that caches the response if its target was rendered recently. Most pages are requested once, by
+   * clients that follow links or look up ids. Call `keeper` before reading the resources.
+   */
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
-    if (!isHeld(operation)) return () => undefined;
+    if (!isHeld(operation) || !this.#wasRendered(target)) return () => undefined;
     const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
     return (answer: Answer, span: IdSpan | undefined): void => {
-      // A `Response` of bytes costs 0.6 µs more than one of a Blob, because bytes may change and are therefore copied.
+      // A `Response` with bytes costs 0.6 µs more than one with a Blob, because bytes are mutable and must be copied.
       const body = new Blob([answer.body ?? '']);
       const size = body.size + target.length + entrySize;
       this.#pages.set(target, { versions, answer: { ...answer, body }, span, mark }, { size });
     };
+  }
+
+  /** Remembers the target. Returns whether the target was already remembered. */
+  #wasRendered(target: string): boolean {
+    const hash = Bun.hash.xxHash32(target);
+    const place = hash % recentTargets;
+    if (this.#recent[place] === hash) return true;
+    this.#recent[place] = hash;
+    return false;
   }
 
   #counted(page: CachedPage | undefined): Answer | undefined {
@@ -76,7 +91,7 @@ export class PageCache {
   }
 }
 
-/** All data of a cached response has a version. */
+/** Whether all resources in a cached response still have the same version. */
 function isCurrent({ reads }: Operation, held: Versions, now: Versions): boolean {
   for (const resource of reads as readonly Resource[]) if (held[resource] !== now[resource]) return false;
   return true;

@@ -6,58 +6,55 @@ import type { Operation } from '../../contract/operations.ts';
 import { type Validated, validate } from '../../contract/validation.ts';
 
 /**
- * Path and query of a request: its URL without scheme and authority, which are derived from the Host header. Without a
- * valid Host, the runtime returns only path and query.
+ * Path and query of a request URL. The runtime derives the scheme and authority from the Host header, and omits them
+ * without a valid Host.
  */
 export function targetOf(url: string): string {
-  // The shortest authority, one character after `http://`, ends at 8.
+  // After `http://`, the authority has at least one character, so the path starts at index 8 or later.
   return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
 }
 
-/** The path of a request's target, which is a whole URL or, without a Host header, only the path. */
+/** The path of a request URL, which lacks the scheme and authority if there is no Host header. */
 export function pathOf(url: string): string {
   return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
 
-/** Everything after the first `?` of a request's target, without a fragment. */
+/** Everything after the first `?` of a request URL. Request URLs have no fragment. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?');
   return start === -1 ? '' : url.slice(start + 1);
 }
 
 /**
- * Validates a query against the operation's parameters. Unknown names are mistakes, and so are repeated parameters
- * other than lists.
+ * Validates a query against the operation's parameters. Unknown names are mistakes, and so are repeated parameters that
+ * are not lists.
  */
-export function readQuery(operation: Operation, query: string): Validated<unknown> {
-  if (query === '' && operation.query === undefined) return { value: undefined };
-  const parameters = new Map<string, string | string[]>();
-  const mistakes: ErrorDetail[] = [];
-  const known = Object.keys(operation.query?.shape ?? {});
-  // Each name is reported once, because 16 KiB of repetitions would result in a response of a megabyte.
-  const reported = new Set<string>();
+export function readQuery({ path, query: schema }: Operation, query: string): Validated<unknown> {
+  if (query === '' && schema === undefined) return { value: undefined };
+  const shape = schema?.shape ?? {};
+  const values: Record<string, string | string[]> = {};
+  // Each name is reported only once, because 16 KiB of repeated names would result in a 1 MB response.
+  const mistakes = new Map<string, ErrorDetail>();
   const addMistake = (name: string, message: string) => {
-    if (!reported.has(name)) mistakes.push({ in: 'query', name, message });
-    reported.add(name);
+    if (!mistakes.has(name)) mistakes.set(name, { in: 'query', name, message });
   };
   for (const [name, value] of new URLSearchParams(query)) {
-    const given = parameters.get(name);
-    if (!known.includes(name)) addMistake(name, unknownMessage(known));
-    else if (isRepeatable(operation.query?.shape[name])) parameters.set(name, [...(given ?? []), value]);
-    else if (given !== undefined) addMistake(name, 'is given more than once');
-    else parameters.set(name, value);
+    if (!Object.hasOwn(shape, name)) addMistake(name, unknownMessage(Object.keys(shape)));
+    else if (isRepeatable(shape[name])) values[name] = [...(values[name] ?? []), value];
+    else if (values[name] !== undefined) addMistake(name, 'is given more than once');
+    else values[name] = value;
   }
-  // Values of a repeated parameter are not checked, because the intended value is unknown.
-  for (const name of reported) parameters.delete(name);
-  const schema = operation.query;
-  if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: undefined };
-  const checked = validate(schema, Object.fromEntries(parameters), 'query');
-  // A mistake in an item is a mistake of the parameter.
+  // The values of parameters with a mistake are not validated, because the intended value is unknown.
+  for (const name of mistakes.keys()) delete values[name];
+  const checked: Validated<unknown> =
+    schema === undefined ? { value: undefined } : validate(schema, values, 'query');
+  // A mistake in an item of a list is reported for the parameter.
   if ('mistakes' in checked)
     for (const { name, message } of checked.mistakes) addMistake(name.replace(/\..*/, ''), message);
   else if (isReversed(checked.value)) addMistake('until', 'must not be before since');
-  if (mistakes.length === 0) return checked;
-  return { mistakes: [...mistakes, ...cursorMistakes(operation.path, schema, parameters, reported)] };
+  if (mistakes.size === 0) return checked;
+  const ofCursor = schema === undefined ? [] : cursorMistakes(path, schema, values, mistakes);
+  return { mistakes: [...mistakes.values(), ...ofCursor] };
 }
 
 /** Whether a parameter is a list, which may be repeated. */
@@ -66,27 +63,27 @@ function isRepeatable(schema: unknown): boolean {
 }
 
 /**
- * The mistake in the cursor of a query that has other mistakes. The operation itself checks the cursor of a valid
- * query.
+ * The mistake in the cursor of a query that has other mistakes. Without other mistakes, the operation checks the
+ * cursor.
  */
 function cursorMistakes(
   path: string,
   { shape }: NonNullable<Operation['query']>,
-  parameters: ReadonlyMap<string, string | string[]>,
-  reported: ReadonlySet<string>,
+  values: Readonly<Record<string, string | string[]>>,
+  mistakes: ReadonlyMap<string, ErrorDetail>,
 ): ErrorDetail[] {
-  const text = parameters.get('cursor');
+  const { cursor: text } = values;
   if (typeof text !== 'string' || !('cursor' in shape)) return [];
   const cursor = parseCursor(text);
   if (cursor === undefined) return [cursorMistake];
   const { limit: _limit, cursor: _cursor, ...filters } = shape;
   const checked = Object.entries(filters).map(([name, schema]) => {
-    return [name, (schema as z.ZodType).safeParse(parameters.get(name))] as const;
+    return [name, (schema as z.ZodType).safeParse(values[name])] as const;
   });
-  // An invalid filter says nothing about the cursor.
-  if (checked.some(([name, { success }]) => !success || reported.has(name))) return [];
-  const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
-  return cursor.filters === filtersText(path, values) ? [] : [cursorMistake];
+  // The cursor cannot be checked against invalid filters.
+  if (checked.some(([name, { success }]) => !success || mistakes.has(name))) return [];
+  const query = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
+  return cursor.filters === filtersText(path, query) ? [] : [cursorMistake];
 }
 
 function unknownMessage(known: string[]): string {

@@ -9,35 +9,35 @@ interface PageQuery {
 }
 
 interface PagedList<Item, Filter> {
-  /** The list's path, which makes its cursors differ from those of other lists. */
+  /** The path of the list, which distinguishes its cursors from those of other lists. */
   readonly path: string;
-  /** Lowest id of the list; defaults to 1. */
+  /** Lowest id in the list; defaults to 1. */
   readonly minId?: bigint;
-  /** Up to `limit` items after the id `after`, or from the first one if it is undefined. */
+  /** Reads up to `limit` items after the id `after`, or from the first item if `after` is undefined. */
   readonly read: (after: bigint | undefined, limit: number, filter: Filter) => Awaitable<Item[]>;
 }
 
-/** A page of a list by ascending or descending id. Throws `invalid_cursor`. */
+/** A page of a list sorted by ascending or descending id. Throws `invalid_cursor`. */
 export function pageOf<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
   query: Query,
   { path, minId = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<Page<Item>> {
   const { limit, cursor, ...filter } = query;
-  const filters = filtersText(path, query);
-  const after = cursor === undefined ? undefined : readCursor(cursor, filters, minId).after;
-  return andThen(read(after, limit + 1, filter), (found) => ({
-    ...pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
-    span: spanOf(found, limit, after === undefined ? minId : after + 1n),
-  }));
+  const after = cursor === undefined ? undefined : readCursor(cursor, filtersText(path, query), minId).after;
+  return andThen(read(after, limit + 1, filter), (found) => {
+    const cursorOf = ({ id }: Item) => writeCursor({ filters: filtersText(path, query), after: BigInt(id) });
+    const { items, next } = pageFrom(found, limit, cursorOf);
+    return { items, next, span: spanOf(found, limit, after === undefined ? minId : after + 1n) };
+  });
 }
 
-/** A page depends on the rows up to the first row of the next page; the last page depends on all later rows. */
+/** The ids that a page depends on: up to the first row of the next page. The last page depends on all later ids. */
 function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
   const next = found[limit];
   return { from, to: next && BigInt(next.id) };
 }
 
-/** Builds a page. `found` has one item more than `limit` if there is a next page. */
+/** Builds a page. `found` contains one more item than `limit` if there is a next page. */
 export function pageFrom<Item>(
   found: readonly Item[],
   limit: number,
