@@ -1,4 +1,4 @@
-/** Reproducible animals and random numbers for every run. */
+/** Reproducible animals and random numbers. */
 import type { NewPet, PetStatus } from '../src/contract/pets.ts';
 
 const names = ['Ozzy', 'Luna', 'Mr. Whiskers', 'Zoë', 'Bella', 'Kipper', 'Tuğba', 'Daisy', 'Rex', 'Pepper'];
@@ -24,7 +24,7 @@ export function* animals(count: number, groupSize = 5_000): Generator<NewPet[]> 
   }
 }
 
-/** Returns a generator of reproducible pseudorandom numbers from 0 to 1 (mulberry32). */
+/** Returns a generator of reproducible pseudorandom numbers in [0, 1) (mulberry32). */
 export function chances(seed: number): () => number {
   let state = seed;
   return () => {

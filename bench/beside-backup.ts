@@ -1,10 +1,10 @@
 /**
  * Measures how much a backup slows down the service under full load.
  *
- *     bun bench/beside-backup.ts [--animals 1000000] [--rounds 4] [--seconds 4]
+ * bun bench/beside-backup.ts [--animals 1000000] [--rounds 4] [--seconds 4]
  *
- * Each round applies each load before, beside and after backups of the embedded store. The ratio compares the rate
- * beside the backups with the mean of the two others.
+ * Each round applies each load before, during and after backups of the embedded store. The ratio compares the rate
+ * during the backups with the mean of the rates before and after them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ async function measure(): Promise<void> {
       const before = rate(await load());
       const { during, backups } = await besideBackups(store, load);
       const after = rate(await load());
-      // The first round warms up.
+      // The first round is a warm-up.
       if (round === 0) continue;
       const ratio = during / ((before + after) / 2);
       ratios.set(name, [...(ratios.get(name) ?? []), ratio]);
@@ -86,9 +86,7 @@ async function writePlans(key: string): Promise<[name: string, path: string][]> 
   return await Promise.all(written);
 }
 
-/**
- * Backs up the store repeatedly while the load lasts. `backups` is the number of backups completed within that time.
- */
+/** Backs up the store repeatedly while the load runs. `backups` is the number of backups completed in this time. */
 async function besideBackups(store: StoreSettings, load: () => Promise<LoadResult>) {
   const stopping = new AbortController();
   const backingUp = backUp(store, stopping.signal);

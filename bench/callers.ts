@@ -1,11 +1,14 @@
-/** Accounts with the limits of the plans. No account exceeds its limits during a run. */
+/** Accounts with the limits of their plans. No account exceeds its limits during a run. */
 import type { AdminServices } from '../src/app/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
 
-/** Requests per second that the limits of all callers allow. A faster service would respond with 429, an error. */
+/**
+ * Requests per second that the limits of all callers allow in total. A faster service would respond with 429, which
+ * counts as an error.
+ */
 const maxPerSecond = 60_000;
 /** Quota of an Enterprise account that never reaches its limits. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
@@ -21,7 +24,7 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
 
 /**
  * Creates enough accounts, with one key each, for a run of this length within the limits per minute. Returns the keys
- * in calling order: evenly shuffled, and each in proportion to its limit.
+ * in random calling order, each repeated in proportion to its limit.
  */
 export async function makeCallers(
   { accounts, keys }: AdminServices,

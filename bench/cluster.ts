@@ -15,7 +15,10 @@ export function clusterOf(postgres: string | undefined, redis: string | undefine
   return { DATABASE_URL: postgres, REDIS_URL: redis, REDIS_PREFIX: `bench-${process.pid}:` };
 }
 
-/** Deletes the service's keys from Redis, which may be shared. The PostgreSQL database is only for the benchmark. */
+/**
+ * Deletes the service's keys from Redis, which other programs may share. The PostgreSQL database is used only for the
+ * benchmark.
+ */
 export async function forgetLimits({ REDIS_URL, REDIS_PREFIX }: ClusterStore): Promise<void> {
   const redis = new RedisClient(REDIS_URL);
   let cursor = '0';

@@ -35,7 +35,7 @@ export async function compare(options: Options, folder: string): Promise<Results
   };
 }
 
-/** Starts the service first, because the baseline servers send its recorded responses. */
+/** Starts the service first, because the baseline servers send recorded responses of the service. */
 async function startAll(
   { only, rounds, cluster }: Options,
   folder: string,
@@ -47,7 +47,7 @@ async function startAll(
     servers.use(started.server);
     return { contender, ...started };
   };
-  // One refusal is recorded, and each of the two attempts of a round needs another.
+  // One refusal is recorded, and each round makes up to two attempts, which require a new key each.
   const refusals = 2 * rounds + 1;
   const service = await begin(
     serviceContender({

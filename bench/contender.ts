@@ -12,7 +12,7 @@ export interface Target {
   readonly key: string;
 }
 
-/** Equivalent requests to each contender. Undefined if the contender does not support the request. */
+/** Equivalent requests for a contender. A member is undefined if the contender does not support the request. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
@@ -23,7 +23,7 @@ export interface Addressing {
   readonly order?: Ordering;
   /**
    * Returns keys for one run of this length, in calling order. No account exceeds its limits. If a contender has no
-   * plans, one key sends all requests.
+   * plans, all requests use the same key.
    */
   readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
   /** A request that gets 429, except the first one in a minute. Each call may return an unused key. */

@@ -2,9 +2,9 @@
  * Measures the time from the response to a POST until the event arrives at the webhook receivers. All programs run on
  * this machine.
  *
- *     bun bench/deliveries.ts [--webhooks 1] [--rate 500] [--seconds 10] [--postgres URL --redis URL]
+ * bun bench/deliveries.ts [--webhooks 1] [--rate 500] [--seconds 10] [--postgres URL --redis URL]
  *
- * `--rate` is the number of deliveries per second. The database must be empty and contains data afterwards.
+ * `--rate` is the number of deliveries per second. The database must be empty, and contains data afterwards.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

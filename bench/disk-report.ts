@@ -1,4 +1,4 @@
-/** Report on reads with a concurrent writer, in Markdown. */
+/** Report on reads beside a writer, in Markdown. */
 import { caseName, company, type Disk, type DiskResults, reads } from './disk.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
@@ -7,9 +7,9 @@ import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { rates, ratio } from './summary.ts';
 
-/** Minimum ratio of the read rate with a writer to the read rate without a writer. */
+/** Minimum ratio of the read rate beside a writer to the read rate without a writer. */
 const minRate = 0.9;
-/** Maximum ratio of the read p99 with a writer to the read p99 without a writer. */
+/** Maximum ratio of the read p99 beside a writer to the read p99 without a writer. */
 const maxP99 = 1.5;
 
 const p99 = (sample: Sample) => sample.p99Ms;
@@ -17,8 +17,8 @@ const p99 = (sample: Sample) => sample.p99Ms;
 export function diskMarkdown(results: DiskResults): string {
   const { samples, disks, animals } = results;
   return [
-    `${conditions(results)} Every store holds ${animals.toLocaleString('en')} animals. Each sync takes longer by as much as ` +
-      'the table says, held up by strace; callers are four Free accounts to each Pro one.',
+    `${conditions(results)} Every store contains ${animals.toLocaleString('en')} animals. strace delays each sync by the ` +
+      'time in the table. There are four Free accounts for each Pro account.',
     goalsTable(
       disks
         .filter(({ delayMs }) => delayMs !== undefined && delayMs > 0)
@@ -26,7 +26,7 @@ export function diskMarkdown(results: DiskResults): string {
       samples,
     ),
     ...reads.flatMap((read) => [`### ${titleOf(read)}`, readTable(samples, disks, read)]),
-    '### What tracing and the disk cost: reads/s against those on this disk, not traced',
+    '### Cost of tracing and the disk: reads/s relative to this disk without tracing',
     disksTable(samples, disks),
   ].join('\n\n');
 }

@@ -1,6 +1,6 @@
 /**
- * Measures reads with a concurrent writer on a slow disk. strace delays only system calls that make data durable. One
- * client posts animals one after the other while other clients read.
+ * Measures reads beside a writer on a slow disk. strace delays only system calls that make data durable. One client
+ * posts animals one after the other while other clients read.
  */
 import { post } from './contender.ts';
 import { type Conditions, conditionsOf } from './machine.ts';
@@ -12,8 +12,8 @@ import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService }
 import { progress } from './terminal.ts';
 
 /**
- * A simulated disk with the delay of each sync. With 0, the service is traced without a delay. If undefined, the
- * service is not traced.
+ * A simulated disk and the delay of each sync. If the delay is 0, the service is traced without a delay. If it is
+ * undefined, the service is not traced.
  */
 export interface Disk {
   readonly name: string;
@@ -27,7 +27,10 @@ const disks: readonly Disk[] = [
   { name: '10 ms a sync', delayMs: 10 },
 ];
 
-/** Clients that run during the reads. The refused client shows the cost of a client that never waits for a disk. */
+/**
+ * Clients that run during the reads. The client with refused requests shows the cost of a client that never waits for a
+ * disk.
+ */
 export const company = {
   alone: 'alone',
   writer: 'beside a writer',
@@ -92,7 +95,7 @@ async function startOn(
 function slowDisk(delayMs: number): string[] {
   const syncs = 'fdatasync,fsync,msync,sync_file_range';
   return [
-    // With -D the tracer is a grandchild, so the program keeps its process id and receives signals.
+    // With -D, the tracer is a grandchild process, so the program keeps its process id and receives signals.
     ...['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o', '/dev/null'],
     ...['-e', `trace=${syncs}`, '-e', `inject=${syncs}:delay_enter=${delayMs * 1_000}`],
   ];
@@ -122,7 +125,7 @@ const writer: Beside = {
     Array.from({ length: 1_000 }, (_, index) => post(create, newPet(index))),
 };
 
-/** Posts an invalid body, which gets 400. Pauses between requests to simulate the disk. */
+/** Posts an invalid body, which is rejected with 400. Pauses between requests to simulate the disk. */
 function refusedWriter(pauseMs: number): Beside {
   return {
     pressure: { connections: 1, pauseMs },

@@ -1,5 +1,5 @@
 /**
- * Proxy that delays the replies of PostgreSQL and Redis: `bun distance-proxy.ts <ms> <url>…`. Prints the URLs of the
+ * A proxy that delays the replies of PostgreSQL and Redis: `bun distance-proxy.ts <ms> <url>…`. Prints the URLs of the
  * proxy.
  */
 import { tcpProxy } from '../test/support/tcp-proxy.ts';

@@ -12,8 +12,8 @@ export function distanceMarkdown({
   samples,
 }: DistanceResults): string {
   return [
-    `Measured ${measuredAt.slice(0, 10)}: ${clients} requests in flight at each instance, ${rounds} interleaved rounds of ` +
-      `${seconds} s, medians; all instances on one core. ${machineSentence(machine)}`,
+    `Measured ${measuredAt.slice(0, 10)}: ${clients} requests in flight per instance, ${rounds} interleaved rounds of ` +
+      `${seconds} s, medians, with all instances on one core. ${machineSentence(machine)}`,
     table(
       ['', 'added ms', 'instances', 'requests/s', 'of one instance', 'p50 ms', 'p99 ms', 'wrong'],
       writes.flatMap((write) => rowsOf(samples.filter((sample) => sample.write === write))),

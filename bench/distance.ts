@@ -17,7 +17,7 @@ const instanceCounts = [1, 3];
 /** Number of concurrent requests to each instance. */
 export const clients = 48;
 const animals = 60_000;
-/** Maximum number of ordered animals. Each animal is ordered once in a run. */
+/** Maximum number of animals ordered in a run. Each animal is ordered once. */
 const maxOrders = 20_000;
 const proxy = fileURLToPath(new URL('./distance-proxy.ts', import.meta.url));
 
@@ -98,7 +98,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** Returns a function from the number of a call to the call. It returns undefined after the last call. */
+/** Returns a function that maps the number of a call to the call, and returns undefined after the last call. */
 async function callsOf(
   write: Write,
   store: ClusterStore,

@@ -1,4 +1,4 @@
-/** Features of the service that cost time in each request. Reports list the features that a peer lacks. */
+/** Features of the service that cost time in each request. The report shows which features each peer has. */
 export const features = [
   'key look-up',
   'keys stored hashed',

@@ -1,7 +1,10 @@
 /** Requests that measure the cost of filters on animals created by `animal`. */
 import { Database } from 'bun:sqlite';
 
-/** Page size for all filters. Small, because a category of the smaller store has only ten available animals. */
+/**
+ * Page size for all filters. The pages are small, because a category of the smaller store has only ten available
+ * animals.
+ */
 const limit = 5;
 /** A category with alternating available and sold animals. */
 const categoryId = 7;
@@ -9,10 +12,11 @@ const categoryId = 7;
 const ordered = { petId: 3, times: 40 } as const;
 
 /**
- * Exceeds the capacity of the cache even for the smallest responses, so that requests in turn never hit the cache.
+ * Number of variants of a query. Even the smallest responses to all variants exceed the capacity of the cache, so that
+ * cyclic requests never hit the cache.
  */
 const manySpellings = 20_000;
-/** Number of variants of a path without a query. They are longer, so fewer variants fill the cache. */
+/** Number of variants of a path without a query. These variants are longer, so fewer of them fill the cache. */
 const longSpellings = 4_500;
 
 type Query = Readonly<Record<string, string | number>> & { readonly limit?: number };
@@ -21,7 +25,7 @@ export interface FilterTarget {
   readonly name: string;
   readonly path: string;
   query(size: { readonly animals: number }): Query;
-  /** Query for all ids of a list, to find the start of its last page. Undefined for the first page. */
+  /** SQL query for all ids of a list, to find the start of its last page. Undefined for the first page. */
   readonly after?: string;
   readonly spellings: number;
 }
@@ -81,8 +85,8 @@ export const filterTargets: readonly FilterTarget[] = [
 ];
 
 /**
- * Inserts orders directly into a store without a running service, in a state that the API could produce. Placing a
- * million orders through the API would take an hour.
+ * Inserts orders directly into a store that is not in use, in a state that the API could produce. Placing a million
+ * orders through the API would take an hour.
  */
 export function fillOrders(file: string, count: number): void {
   using database = new Database(file);

@@ -1,4 +1,4 @@
-/** Report on the growth of the cost of each filter, in Markdown. */
+/** Report on how the cost of each filter grows, in Markdown. */
 import { filterTargets } from './filter-targets.ts';
 import { type FilterResults, sizeName } from './filters.ts';
 import type { Goal } from './goals.ts';
@@ -33,7 +33,7 @@ export function filtersMarkdown(results: FilterResults): string {
   });
   const worst = rows.reduce((most, row) => (row.growth > most.growth ? row : most));
   const goal: Goal = {
-    text: `CPU of any of these with ${said(large)} against ${said(small)}, none cached; the worst: ${worst.name}`,
+    text: `CPU of each request with ${said(large)} against ${said(small)}, uncached; largest growth: ${worst.name}`,
     wanted: `≤ ${maxGrowth.toFixed(2)} ×`,
     measured: `${worst.growth.toFixed(2)} ×`,
     met: worst.growth <= maxGrowth,

@@ -42,7 +42,7 @@ export async function measureFilters(options: Options, folder: string): Promise<
   for (const counts of [small, options.careful ? large : quickLarge]) {
     prepared.push(await prepare(folder, servers, counts));
   }
-  // Runs both sizes of a target one after the other, so that a disturbance affects both.
+  // Both sizes of a target run one after the other, so that a disturbance affects both.
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
   return {
@@ -117,10 +117,10 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }
 
-/** Number of letters and digits that may be percent-encoded. */
+/** Number of letters and digits that are percent-encoded or not, depending on the variant. */
 const spelledPlaces = 10;
 
-/** Returns the same query with a different encoding for each number, so that its response is not in the cache. */
+/** Returns the same query with a different encoding for each number, so that the response is not in the cache. */
 function spelled(address: string, spelling: number): string {
   const start = address.indexOf('?') + 1;
   let place = 0;

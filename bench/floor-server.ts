@@ -1,6 +1,6 @@
 /**
- * A minimal Bun server that reads and writes the same data as the service. It sends recorded responses with the same
- * number of changing headers. It checks no keys, counts no requests, and has no store.
+ * A minimal Bun server that reads and writes as much data as the service. Sends recorded responses with the same number
+ * of changing headers. Does not check keys or count requests, and has no store.
  */
 import type { RecordedAnswer } from './limits.ts';
 
@@ -11,7 +11,7 @@ const readHeaders = ['authorization', 'x-request-id', 'host', 'if-none-match'];
 
 let count = 0;
 
-/** Headers that change with every response. Used only if the recorded response has them. */
+/** Headers that change with every response. A header is sent only if the recorded response has it. */
 const changing: Readonly<Record<string, () => string>> = {
   'x-request-id': () => `Zk3vQ9xLw2Bd-${count}`,
   'x-ratelimit-remaining': () => String(count % 1_000),

@@ -1,4 +1,4 @@
-/** Performance goals, and whether a comparison reached them. */
+/** Performance goals, and whether a comparison met them. */
 import { floor } from './limits.ts';
 import type { Sample } from './measure.ts';
 import { maxForeignShare } from './quiet.ts';
@@ -9,16 +9,16 @@ export interface Goal {
   readonly text: string;
   readonly wanted: string;
   readonly measured: string;
-  /** The result measured by processor time. */
+  /** The result in terms of CPU time. */
   readonly perCpu?: string;
   readonly met: boolean;
-  /** Whether the goal was reached so narrowly that it may be missed on another machine or day. */
+  /** Whether the goal was met so narrowly that it may be missed on another machine or day. */
   readonly barely?: boolean;
   /** Whether the figure is unaffected by other programs on the machine. */
   readonly steady?: true;
 }
 
-/** Required rate relative to another contender, and a higher rate that leaves room for variation between days. */
+/** Required rate relative to another contender, and a higher rate that allows for variation between days. */
 interface Least {
   readonly wanted: number;
   readonly safe?: number;
@@ -30,7 +30,7 @@ const maxSpread = 3;
 const maxPlanCost = 1.1;
 const maxMemoryMb = 145;
 
-/** Returns the goals of the measured loads and contenders. Omits all other goals. */
+/** Returns the goals for the measured loads and contenders, and omits all other goals. */
 export function goalsOf(results: Results): Goal[] {
   const limit = limitOf(results);
   const durable = best(results, 'create', (peer) => peer.does.includes('durable POST'));
@@ -46,7 +46,7 @@ export function goalsOf(results: Results): Goal[] {
     ...against(results, '429 of a banned key against {}', 'banned', floor, { wanted: 0.85 }, 'refused'),
     ...against(results, 'One animal by id against the best peer on Bun ({})', 'pet', onBun, { wanted: 1.3 }),
     ...against(results, 'Mixed requests against {}', 'mixed', limit, { wanted: 0.36 }),
-    ...against(results, 'Durable POST against the best peer as durable ({})', 'create', durable, {
+    ...against(results, 'Durable POST against the best peer with durable POST ({})', 'create', durable, {
       wanted: 5.5,
     }),
     ...against(results, 'PATCH against POST', 'update', service, { wanted: 0.8 }, 'create'),
@@ -64,7 +64,7 @@ function best(results: Results, scenario: string, fits: (entrant: Entrant) => bo
     .name;
 }
 
-/** Compares the rate of the service under a load with another contender, under the same or another load. */
+/** Compares the rate of the service under a load with the rate of another contender, under the same or another load. */
 function against(
   { samples }: Results,
   text: string,
@@ -106,7 +106,10 @@ function planGoal({ samples }: Results): Goal[] {
   ];
 }
 
-/** Goal for the extra latency of the slowest creations, in rounds without disturbance by other programs. */
+/**
+ * Goal for the latency of the slowest creations relative to the median, in rounds without disturbance by other
+ * programs.
+ */
 function spreadGoal({ samples }: Results): Goal[] {
   const own = samples.filter(
     ({ scenario, contender, foreign }) =>

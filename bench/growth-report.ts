@@ -6,7 +6,9 @@ import { conditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
 import { ratio } from './summary.ts';
 
-/** Maximum ratio of the cost of the last page in the largest store to the first page in the smallest store. */
+/**
+ * Maximum ratio of the cost of the last page in the largest store to the cost of the first page in the smallest store.
+ */
 const maxGrowth = 1.1;
 /** Maximum ratio of the cost of a request with 100,000 accounts to the cost with 10 accounts. */
 const maxAccountCost = 1.3;
@@ -19,13 +21,13 @@ export function growthMarkdown(results: GrowthResults): string {
   return [
     `${conditions(results)}`,
     goalsTable(goalsOf(results), samples),
-    '### With animals and depth (20 of the available ones per page)',
+    '### By number of animals and page depth (20 available animals per page)',
     costTable(
       samples,
       byAnimals.flatMap(({ name }) => [`${name}, first`, `${name}, last`]),
       ['uncached', 'cached'],
     ),
-    '### With accounts (a list page from the cache, every request another account’s)',
+    '### By number of accounts (a cached list page, with a different account for each request)',
     costTable(
       samples,
       byAccounts.map(({ name }) => name),
@@ -45,14 +47,14 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   const start = sizes.find(({ animals }) => animals === 100_000)?.firstAnswerMs ?? Number.NaN;
   return [
     {
-      text: `CPU of the last page of ${largest?.name} against the first of ${smallest?.name}, neither cached`,
+      text: `CPU of the last page of ${largest?.name} against the first page of ${smallest?.name}, both uncached`,
       wanted: `≤ ${maxGrowth.toFixed(2)} ×`,
       measured: `${growth.toFixed(2)} ×`,
       met: growth <= maxGrowth,
     },
     accountsGoal(samples, byAccounts[0]?.name, byAccounts.at(-1)?.name),
     {
-      text: 'First answer after the start of the process, with 100,000 animals',
+      text: 'First response after the start of the process, with 100,000 animals',
       wanted: `≤ ${latestFirstAnswerMs} ms`,
       measured: `${start.toFixed(0)} ms`,
       met: start <= latestFirstAnswerMs,
@@ -60,7 +62,7 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   ];
 }
 
-/** Goal for the cost of more accounts. Ratios are computed within each round. */
+/** Goal for the additional cost of many accounts. Ratios are computed within each round. */
 function accountsGoal(samples: readonly Sample[], few = '', many = ''): Goal {
   const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const side = (contender: string) => ({ scenario: 'accounts', contender });
@@ -112,7 +114,7 @@ function costTable(
 
 function sizeTable(sizes: readonly Size[]): string {
   return table(
-    ['', 'animals', 'accounts', 'file MB', 'first answer ms', 'memory after start MB', 'peak memory MB'],
+    ['', 'animals', 'accounts', 'file MB', 'first response ms', 'memory after start MB', 'peak memory MB'],
     sizes.map(({ name, animals, accounts, ...size }) => [
       name,
       animals.toLocaleString('en'),

@@ -16,7 +16,7 @@ import { embeddedStore, fill, issueKeys, listTarget, type StoreSettings, startSe
 import { median } from './statistics.ts';
 import { progress } from './terminal.ts';
 
-/** Measurements of a store with one size. */
+/** Measurements of a store of a given size. */
 export interface Size {
   readonly name: string;
   readonly animals: number;
@@ -60,7 +60,7 @@ export async function measureGrowth(options: Options, folder: string): Promise<G
   };
 }
 
-/** Folder for stores and servers, and whether to measure starts carefully. */
+/** The folder for stores, the stack that stops the servers, and whether to measure startup times carefully. */
 interface Place {
   readonly folder: string;
   readonly servers: AsyncDisposableStack;
@@ -125,7 +125,7 @@ const uncached: Scenario = {
     spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
 };
 
-/** More spellings than the response cache can store, so that requests in turn never hit the cache. */
+/** More variants than the response cache can store, so that cyclic requests never hit the cache. */
 const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
 
 /** Returns the same query with different letters percent-encoded for each number. */

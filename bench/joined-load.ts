@@ -1,15 +1,15 @@
-/** Concurrent loads on several processes, each limited to a share of a core. */
+/** Concurrent loads on several processes, each limited to a fraction of a core. */
 import type { Addressing } from './contender.ts';
 import { type LoadResult, planPath, writePlan } from './load.ts';
 import { animalCount } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Share of one core for each process. All processes use the same core. The load generators use another core. */
+/** Fraction of a core for each process. All processes use the same core. The load generators use another core. */
 export const share = 0.25;
 
 export const loads: readonly string[] = ['list', 'pet', 'mixed'];
 
-/** Time that the runtime needs to compile hot code on a share of a core. */
+/** Time that the runtime needs to compile hot code on this fraction of a core. */
 export const warmUpSeconds = 8;
 
 export interface JoinedLoad {
@@ -31,7 +31,7 @@ export async function writePlans(folder: string, addressing: Addressing, seconds
   }
 }
 
-/** Combines the results of several load generators with the processor time of the servers. */
+/** Combines the results of several load generators with the CPU time of the servers. */
 export function joinLoads(results: readonly LoadResult[], cpuSeconds: number): JoinedLoad {
   const requests = results.reduce((sum, result) => sum + result.requests, 0);
   return {

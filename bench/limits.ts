@@ -1,6 +1,4 @@
-/**
- * Baselines for the service: servers that only send the same bytes as the service, with constant or changing headers.
- */
+/** Baselines for the service: servers that only send the same bytes, with constant or changing headers. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +23,7 @@ const addressing: Addressing = {
   refused: () => ({ target: paths.refused, key: 'any' }),
 };
 
-/** Records the response of the service to one request of each kind. */
+/** Records the service's response to one request of each kind. */
 export async function recordAnswers({ server, addressing }: Running): Promise<RecordedAnswer[]> {
   const ask = async (path: string, { target, key }: Target, body?: string): Promise<RecordedAnswer> => {
     const response = await fetch(server.url + target, {
@@ -102,7 +100,7 @@ function nginxLocation({ path, status, headers, body }: RecordedAnswer): string 
     }`;
 }
 
-/** Quotes text for nginx. It cannot escape dollar signs, but the benchmark's animals contain none. */
+/** Quotes text for nginx, which cannot escape dollar signs. The benchmark's animals contain no dollar signs. */
 function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }

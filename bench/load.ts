@@ -6,7 +6,7 @@ import { pinned } from './machine.ts';
 /** Default number of open connections of the load generator. */
 export const connections = 64;
 
-/** Load to apply to a server. */
+/** Parameters of the load on a server. */
 export interface Pressure {
   readonly connections?: number;
   /** Delay of each connection before each request. */
@@ -33,7 +33,7 @@ export interface LoadResult {
   readonly broken: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of the load generator. */
+  /** CPU time of the load generator. */
   readonly loadCpuSeconds: number;
 }
 

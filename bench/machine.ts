@@ -1,4 +1,4 @@
-/** Describes the machine of the benchmark and pins processes to its cores. */
+/** Describes the benchmark's machine, and pins processes to its cores. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ export interface Machine {
   readonly node: string;
   readonly loadGenerator: 'wrk' | 'autocannon' | 'node:http';
   readonly pinned: boolean;
-  /** Duration of a durable 4 KiB write on the disk of the stores. */
+  /** Duration of a durable 4 KiB write to the disk that holds the stores. */
   readonly syncMicroseconds: number;
 }
 
 /** The server and the load generator use one core each. */
 const coreOf = { server: 0, load: 1 } as const;
 
-/** Cores with measured processor time. Empty if processes cannot be pinned to cores. */
+/** Cores whose CPU time is measured. Empty if processes cannot be pinned to cores. */
 export const measuredCores: readonly number[] = canPin() ? [coreOf.server, coreOf.load] : [];
 
 function canPin(): boolean {
@@ -31,7 +31,7 @@ export function pinned(role: keyof typeof coreOf, command: readonly string[]): s
   return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
 }
 
-/** Time, machine and duration of a measurement. All results begin with these. */
+/** Time, machine and length of a measurement. All results begin with these members. */
 export interface Conditions {
   readonly measuredAt: string;
   readonly machine: Machine;

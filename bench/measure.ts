@@ -1,4 +1,4 @@
-/** Measures a run: one server under one load, with its costs. */
+/** Measures a run: the throughput, latency and cost of one server under one load. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
 import {
@@ -18,17 +18,20 @@ export interface Sample extends LoadResult {
   readonly round: number;
   readonly requestsPerSecond: number;
   readonly cpuMicrosecondsPerRequest: number;
-  /** Share of its core that the server used. If well below 1, the load generator or the disk was the bottleneck. */
+  /**
+   * Fraction of its core that the server used. If it is well below 1, the load generator or the disk was the
+   * bottleneck.
+   */
   readonly busy: number;
-  /** Number of responses with an unexpected status, and of requests without a response. */
+  /** Number of requests with an unexpected status or without a response. */
   readonly wrong: number;
-  /** Share of the busier core used by other programs. */
+  /** Fraction of the busier core that other programs used. */
   readonly foreign: number;
   /** Result of the additional client. */
   readonly beside?: LoadResult;
 }
 
-/** A server under measurement. Its name identifies its samples. */
+/** A server under measurement. The contender's name identifies the samples. */
 export type Measurable = Omit<Running, 'contender'> & { readonly contender: Pick<Contender, 'name'> };
 
 export interface Run {
@@ -44,7 +47,7 @@ export interface Run {
 const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
-/** Remaining time for waiting until the machine is idle and for repeating disturbed runs. */
+/** Time left for waiting until the machine is idle, and for repeating disturbed runs. */
 export interface Patience {
   ms: number;
 }
@@ -52,8 +55,8 @@ export interface Patience {
 const restTimeoutMs = 2_000;
 
 /**
- * Returns a sample or, if time remains, the less disturbed of two samples. Returns undefined if the contender does not
- * support the scenario.
+ * Returns a sample or, if it is disturbed and time is left, the less disturbed of two samples. Returns undefined if the
+ * contender does not support the scenario.
  */
 export async function leastDisturbed(run: Run, patience: Patience): Promise<Sample | undefined> {
   await patiently(patience, () => quiet(Math.min(restTimeoutMs, patience.ms)));

@@ -4,7 +4,7 @@ import { floor } from './limits.ts';
 import { peerNames } from './peers.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Number of animals in each store, except in measurements of growth. */
+/** Number of animals in each store, except when growth is measured. */
 export const animalCount = 100_000;
 
 export const contenderNames: readonly string[] = ['animal-store', 'nginx', floor, ...peerNames];
@@ -29,7 +29,7 @@ export interface Options {
   readonly only: readonly string[];
   /** Names of the loads to measure. */
   readonly loads: readonly string[];
-  /** PostgreSQL and Redis for an additional measured instance. */
+  /** PostgreSQL and Redis servers of an additional instance to measure. */
   readonly cluster: ClusterStore | undefined;
   /** Whether to write the results into the project. */
   readonly publish: boolean;

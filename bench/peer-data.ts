@@ -1,4 +1,4 @@
-/** Creates the same animals for all peers, in their formats. */
+/** Creates the same animals for all peers, each in its format. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { NewPet } from '../src/contract/pets.ts';
@@ -6,7 +6,7 @@ import { animals } from './animals.ts';
 
 export interface PeerData {
   readonly folder: string;
-  /** SQLite file, which each peer copies. */
+  /** SQLite file, of which each peer gets a copy. */
   readonly database: string;
   /** The same data in the format of json-server. */
   readonly json: string;

@@ -14,7 +14,7 @@ const contract = fileURLToPath(new URL('../contract/openapi.json', import.meta.u
 interface Peer {
   readonly name: string;
   readonly title: string;
-  /** Package with the version to show. */
+  /** Package whose version is shown. */
   readonly package: string;
   readonly runtime: 'bun' | 'node';
   readonly does: readonly Feature[];
@@ -70,7 +70,7 @@ const peers: readonly Peer[] = [
     title: 'json-server',
     package: 'json-server',
     runtime: 'node',
-    // json-server rewrites the whole file on each POST, without a sync.
+    // json-server rewrites the whole file on each POST, without syncing it.
     does: ['key look-up', 'limit per minute', 'X-RateLimit and RateLimit headers', 'body validation'],
     command: (port, { json, callers }) => ['node', 'json-server.js', String(port), json, callers],
     address: (data) => {
@@ -83,7 +83,7 @@ const peers: readonly Peer[] = [
     title: 'Prism mock',
     package: '@stoplight/prism-cli',
     runtime: 'node',
-    // Prism has no store. It responds with the examples of the OpenAPI document and accepts any bearer token.
+    // Prism has no store, responds with the examples of the OpenAPI document, and accepts any bearer token.
     does: ['body validation', 'query validation'],
     command: (port) => [
       'node',

@@ -17,7 +17,7 @@ export function usageOf(pid: number): Usage {
   };
 }
 
-/** Returns the processor time of strace for tracing a process; 0 if the process is not traced. */
+/** Returns the CPU time that strace used to trace a process; 0 if the process is not traced. */
 export function tracerCpuSecondsOf(pid: number): number {
   const tracer = numberIn(`/proc/${pid}/status`, 'TracerPid');
   return tracer > 0 ? cpuSecondsOf(tracer) : 0;
@@ -67,7 +67,7 @@ function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** Returns the fields of `stat` after the second one, the process name, which may contain spaces. */
+/** Returns the fields of `stat` after the second field, the process name, which may contain spaces. */
 function statFields(pid: number): string[] {
   return readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')

@@ -1,6 +1,6 @@
 /**
  * Detects other programs on the machine, which distort results. Runs begin when both cores are idle. Each run records
- * the share of the cores that other programs used.
+ * the fraction of a core that other programs used.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ interface CoreTimes {
   readonly allSeconds: number;
 }
 
-/** Maximum share of a core for other programs. Runs above this share are repeated. */
+/** Maximum fraction of a core that other programs may use. Runs that exceed this fraction are repeated. */
 export const maxForeignShare = 0.1;
 
 const restStepMs = 200;
@@ -32,8 +32,8 @@ function coreTimes(): CoreTimes[] {
 }
 
 /**
- * Returns a function that takes our seconds on each core, and returns the share of the busier core that other programs
- * used since this call.
+ * Returns a function that takes the benchmark's CPU seconds on each core, and returns the fraction of the busier core
+ * that other programs have used since this call.
  */
 export function watchOthers(): (ownSeconds: readonly number[]) => number {
   const before = coreTimes();

@@ -1,4 +1,4 @@
-/** Runs rounds. Each round runs all cases once, one after the other. */
+/** Runs the rounds. Each round runs every case once, one after the other. */
 import { leastDisturbed, type Measurable, runOnce, type Sample } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Scenario } from './scenarios.ts';
@@ -10,7 +10,7 @@ export interface Case {
 }
 
 const warmUpSeconds = 1;
-/** Maximum extra time of a round as a fraction of its length, on a machine that is never idle. */
+/** Maximum additional time of a round as a fraction of its length, on a machine that is never idle. */
 const patiencePart = 0.5;
 
 export async function runRounds(

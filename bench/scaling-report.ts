@@ -1,4 +1,4 @@
-/** Report on the gain from more instances, in Markdown. */
+/** Report on the gain from additional instances, in Markdown. */
 import type { Goal } from './goals.ts';
 import { goalRows, machineSentence, table } from './report.ts';
 import type { ScalingResults, ScalingSample } from './scaling.ts';
@@ -11,8 +11,8 @@ export function scalingMarkdown(results: ScalingResults): string {
   const { measuredAt, machine, rounds, seconds, connections, share, samples } = results;
   const names = [...new Set(samples.map(({ scenario }) => scenario))];
   return [
-    `Measured ${measuredAt.slice(0, 10)}: each instance held to ${share * 100} % of one core, ${connections} connections ` +
-      `to each, ${rounds} interleaved rounds of ${seconds} s, medians. ${machineSentence(machine)}`,
+    `Measured ${measuredAt.slice(0, 10)}: each instance limited to ${share * 100} % of one core, ${connections} connections ` +
+      `per instance, ${rounds} interleaved rounds of ${seconds} s, medians. ${machineSentence(machine)}`,
     goalRows([goalOf(samples)], true),
     table(
       [

@@ -1,4 +1,4 @@
-/** Measures the gain from more instances: one, two and three instances on one store (PostgreSQL and Redis). */
+/** Measures the gain from additional instances: one, two and three instances on one store (PostgreSQL and Redis). */
 import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
@@ -12,12 +12,12 @@ import { progress } from './terminal.ts';
 
 const instanceCounts = [1, 2, 3];
 
-/** A load on several instances at once. */
+/** A concurrent load on several instances. */
 export interface ScalingSample extends JoinedLoad {
   readonly scenario: string;
   readonly instances: number;
   readonly round: number;
-  /** Processor time of Redis per request. */
+  /** CPU time of Redis per request. */
   readonly redisMicrosecondsPerRequest: number;
 }
 
@@ -61,7 +61,7 @@ export async function measureScaling(options: Options, folder: string): Promise<
   };
 }
 
-/** Starts instances, each limited to a share of a core. */
+/** Starts instances, each limited to a fraction of a core. */
 async function startInstances(
   store: ClusterStore,
   key: string,

@@ -9,12 +9,12 @@ export interface Scenario {
   readonly title: string;
   /** Expected status of all responses except the first. */
   readonly status: number;
-  /** Duration of scenarios that must be shorter than the others. */
+  /** Duration, for scenarios that must be shorter than the others. */
   readonly seconds?: number;
   /** Callers of the list page in scenarios that compare plans. */
   readonly callers?: Callers;
   readonly pressure?: Pressure;
-  /** Concurrent load of another client. Its responses do not count for the scenario. */
+  /** Concurrent load of another client, whose responses are not part of the result. */
   readonly beside?: Beside;
   /** Returns the requests of a run in order; undefined if the contender does not support the scenario. */
   plan(load: PlanOptions): PlannedRequest[] | undefined | Promise<PlannedRequest[] | undefined>;
@@ -35,10 +35,10 @@ export interface PlanOptions {
 /** Number of different requests in one plan. */
 const planLength = 20_000;
 
-/** Thresholds of the mixed load. A hundred requests are 90 lists, 9 animals by id, and 1 creation. */
+/** Thresholds of the mixed load: of a hundred requests, 90 are lists, 9 are animals by id, and 1 is a creation. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
 
-/** Assigns callers to the requests in turn, and repeats the requests until all keys of a run have been used. */
+/** Assigns the keys to the requests in turn, and repeats the requests until all keys of a run are used. */
 async function called(
   requests: readonly PlannedRequest[],
   { addressing, seconds }: PlanOptions,
@@ -68,7 +68,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'pet',
-    title: 'One animal by id, any of them',
+    title: 'One animal by id, chosen at random',
     status: 200,
     plan: (load) => {
       const { addressing, animals } = load;
@@ -95,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
       if (update === undefined) return undefined;
       const chance = chances(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
-      // Each animal is in both halves with different names, so that each request changes its name.
+      // Each animal is in both halves with different names, so that each request changes the animal's name.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
       return called(requests, load);
     },
@@ -120,7 +120,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'refused',
     title: 'Refused request (429)',
     status: 429,
-    // Longer runs would get strikes and a ban, which is the next scenario.
+    // A longer run would lead to strikes and a ban, which is the next scenario.
     seconds: 1,
     plan: ({ addressing: { refused } }) => refused && [get(refused())],
   },
@@ -153,7 +153,7 @@ export const scenarios: readonly Scenario[] = [
 function listOf(plan: PlanName): Scenario {
   return {
     name: `list-${plan}`,
-    title: `List page by accounts of the plan ${plan}`,
+    title: `List page, requested by accounts of the ${plan} plan`,
     status: 200,
     callers: plan,
     plan: (load) =>

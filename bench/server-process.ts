@@ -1,4 +1,4 @@
-/** Starts a server on its core, waits for its first response, and stops it. */
+/** Starts a server on a dedicated core, waits for its first response, and stops it. */
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pinned } from './machine.ts';
@@ -11,20 +11,20 @@ export interface Launch {
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** A request that gets 200 as soon as the server is ready. */
+  /** A request that returns 200 as soon as the server is ready. */
   readonly probe: { readonly target: string; readonly key: string };
 }
 
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
   readonly url: string;
-  /** Time from the start of the process to its first 200. */
+  /** Time from the start of the process to its first 200 response. */
   readonly firstAnswerMs: number;
   /** Keys that the server has already received. */
   readonly callers: Set<string>;
   /** Returns the usage of the process and its child processes. */
   usage(): Usage;
-  /** Returns the processor time of strace, if the process is traced. */
+  /** Returns the CPU time of strace; 0 if the process is not traced. */
   tracerCpuSeconds(): number;
 }
 
@@ -83,7 +83,10 @@ async function firstAnswer(url: string, key: string, hasEnded: () => boolean): P
   throw new Error(hasEnded() ? 'it ended' : last);
 }
 
-/** Reads a stream to its end, so that its writer never blocks. The returned function returns the last part. */
+/**
+ * Reads a stream to its end, so that its writer never blocks. Returns a function that returns the last part of the
+ * text.
+ */
 function outputOf(stream: ReadableStream<Uint8Array>): () => string {
   let text = '';
   void (async () => {
@@ -92,7 +95,6 @@ function outputOf(stream: ReadableStream<Uint8Array>): () => string {
   return () => text;
 }
 
-/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const server = createServer().listen(0, '127.0.0.1', () => {

@@ -1,4 +1,4 @@
-/** Fills stores through the operations of the service, and starts the service like `npm start`. */
+/** Fills stores with the service's operations, and starts the service as `npm start` does. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
@@ -13,7 +13,7 @@ import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Quota of one request per minute. Further requests get 429. */
+/** Quota of one request per minute. Additional requests get 429. */
 const exhausted = { perMinute: 1, perDay: 1_000_000 };
 
 export const listTarget = '/v1/pets?limit=20&status=available';
@@ -48,14 +48,14 @@ async function issueKey(
   return (await keys.create(account.id, name, undefined, scopes)).key;
 }
 
-/** Options of an instance that differ from the defaults. */
+/** Options of an instance. */
 export interface Special {
   /** Wrapper program that runs the service, with its arguments. */
   readonly under?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts an instance of the service on a store. Other settings have their defaults. */
+/** Starts an instance of the service on a store. Other settings have default values. */
 export async function startService(
   store: StoreSettings,
   key: string,
@@ -87,14 +87,14 @@ export function callersOn(store: StoreSettings): NonNullable<Addressing['callers
 export interface ServiceOptions {
   readonly name: string;
   readonly title: string;
-  /** An empty store, which is filled. */
+  /** An empty store, which is filled with animals. */
   readonly store: StoreSettings;
   readonly animals: number;
   /** Number of runs with 429 responses. Each run gets a new account without strikes. */
   readonly refusals: number;
 }
 
-/** Returns requests to the service with a key. */
+/** Returns the requests to the service, using the given key. */
 export function addressingOf(key: string): Addressing {
   return {
     list: { target: listTarget, key },

@@ -1,18 +1,18 @@
-/** Limits processes to a share of a core, so that instances, databases and load generators fit on few cores. */
+/** Limits processes to a fraction of a core, so that instances, databases and load generators fit on few cores. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = '/sys/fs/cgroup';
-/** Period of the limit. It is short, so that pauses of a limited process are short. */
+/** Period of the limit. A short period keeps the pauses of a limited process short. */
 const periodMicroseconds = 10_000;
 const endSteps = 100;
 const endStepMs = 10;
 
 /**
- * Limits the total use of several processes to a fraction of one core with a control group (cgroups(7), controller
- * `cpu`, version 1 or 2). Stop the processes before disposing it: disposal waits up to a second for their end. Throws
- * an `Error` if the control group cannot be created.
+ * Limits the total CPU time of several processes to a fraction of one core with a control group (cgroups(7), controller
+ * `cpu`, version 1 or 2). Stop the processes before disposing the result: disposal waits up to a second for them to
+ * end. Throws an `Error` if the control group cannot be created.
  */
 export function holdToShare(pids: readonly number[], part: number): AsyncDisposable {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'));
@@ -29,7 +29,7 @@ export function holdToShare(pids: readonly number[], part: number): AsyncDisposa
     for (const pid of pids) writeFileSync(join(folder, 'cgroup.procs'), String(pid));
   } catch (error) {
     throw new Error(
-      `Instances cannot be held to a part of a core: ${(error as Error).message}. ` +
+      `Instances cannot be limited to a fraction of a core: ${(error as Error).message}. ` +
         'Run this on Linux as root, with the cpu controller of control groups mounted.',
     );
   }

@@ -54,7 +54,7 @@ export function figuresOf({ entrants, samples }: Results, scenario: string): Fig
   return figures.sort((a, b) => b.requestsPerSecond - a.requestsPerSecond);
 }
 
-/** Metrics: throughput, and requests per second of processor time, which other programs affect least. */
+/** Metrics: throughput, and requests per second of CPU time, which other programs affect least. */
 export const rates = {
   throughput: (sample: Sample) => sample.requestsPerSecond,
   perCpu: (sample: Sample) => 1_000_000 / sample.cpuMicrosecondsPerRequest,
@@ -67,7 +67,7 @@ export interface Side {
 }
 
 /**
- * Returns the rate of one side relative to the other side. Uses the median of the ratios within each round, so that a
+ * Returns the rate of one side relative to the other. This is the median of the ratios within each round, because a
  * disturbance that is longer than a run affects both sides.
  */
 export function ratio(

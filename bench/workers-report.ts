@@ -1,4 +1,4 @@
-/** Report on the gain from more workers and their cost, in Markdown. */
+/** Report on the gain from additional workers and their cost, in Markdown. */
 import type { Goal } from './goals.ts';
 import { goalRows, machineSentence, table } from './report.ts';
 import { scenarios } from './scenarios.ts';
@@ -11,8 +11,8 @@ const maxMemoryMb = 40;
 export function workersMarkdown(results: WorkersResults): string {
   const { measuredAt, machine, rounds, seconds, connections, share, samples } = results;
   return [
-    `Measured ${measuredAt.slice(0, 10)}: each worker held to ${share * 100} % of one core (the supervising process ` +
-      `together with the first), ${connections} connections for each, ${rounds} interleaved rounds of ${seconds} s, ` +
+    `Measured ${measuredAt.slice(0, 10)}: each worker limited to ${share * 100} % of one core (the first ` +
+      `together with the supervisor), ${connections} connections per worker, ${rounds} interleaved rounds of ${seconds} s, ` +
       `medians. ${machineSentence(machine)}`,
     goalRows(goalsOf(samples), true),
     table(
@@ -43,7 +43,7 @@ function goalsOf(samples: readonly WorkersSample[]): Goal[] {
     ...counts.slice(1).map((workers): Goal => {
       const each = (memory(workers) - memory(1)) / (workers - 1);
       return {
-        text: `Memory for each further worker, of ${workers}`,
+        text: `Memory per additional worker (${workers} workers in total)`,
         wanted: `≤ ${maxMemoryMb} MB`,
         measured: `${each.toFixed(0)} MB`,
         met: each <= maxMemoryMb,

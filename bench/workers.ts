@@ -1,4 +1,4 @@
-/** Measures the gain from more workers of an embedded service (`WORKERS`), and the memory of each worker. */
+/** Measures the gain from additional workers (`WORKERS`) on an embedded store, and the memory of each worker. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
@@ -64,7 +64,7 @@ export async function measureWorkers(options: Options, folder: string): Promise<
   };
 }
 
-/** Starts a service on a separate store, with each worker limited to a share of a core. */
+/** Starts a service on a separate store, with each worker limited to a fraction of a core. */
 async function start(
   workers: number,
   { seconds }: Options,
@@ -88,7 +88,7 @@ async function start(
   return { workers, server, plans };
 }
 
-/** Groups the processes that share a limit. The supervisor, which performs all writes, is in the first group. */
+/** Groups the processes that share a limit. The supervisor, which applies all writes, is in the first group. */
 function sharesOf(pid: number, workers: number): number[][] {
   if (workers === 1) return [[pid, ...descendantsOf(pid)]];
   const [first, ...others] = descendantsOf(pid);

@@ -40,7 +40,7 @@ export interface AnyInput {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: unknown;
-  /** The entity tag that the change depends on. */
+  /** ETag of the version that the change is based on. */
   readonly ifMatch?: string | undefined;
   /** Aborts the request, which then rejects with a `Failure` whose code is `aborted`. */
   readonly signal?: AbortSignal | undefined;
@@ -56,13 +56,13 @@ export async function call(name: Route, input: AnyInput = {}): Promise<unknown> 
   return text === '' ? undefined : parseJson(text);
 }
 
-/** A response body with its entity tag. */
+/** A response body with its ETag. */
 export interface Tagged<T> {
   readonly data: T;
   readonly tag: string;
 }
 
-/** Reads an object together with the entity tag that a conditional change needs. Throws a `Failure`. */
+/** Reads an object with the ETag that a conditional change needs. Throws a `Failure`. */
 export function callTagged<Name extends Route>(
   name: Name,
   ...input: InputArguments<Name>
@@ -82,7 +82,7 @@ export async function callPage(name: Route, input: AnyInput = {}): Promise<unkno
   return { items: parseJson(text), next };
 }
 
-/** The path and query of an operation. */
+/** Returns the path and query of a request. */
 export function addressOf(path: string, { params = {}, query = {} }: AnyInput = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
@@ -96,7 +96,7 @@ interface Answer {
   readonly text: string;
   /** Cursor of the next page. In a feed, the event id after which the next page begins. */
   readonly next: string | undefined;
-  /** Entity tag of the response; empty if there is none. */
+  /** ETag of the response; empty if there is none. */
   readonly tag: string;
 }
 
@@ -117,14 +117,14 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   } catch (error) {
     if (!(error instanceof Failure) || method === 'GET') throw error;
     if (!isUnknown(error)) {
-      // A 503 means that nothing was changed, except if its message states that the outcome is unknown.
+      // A 503 means that nothing was changed, unless its message states that the outcome is unknown.
       if (error.code !== 'service_unavailable') attempt.settle();
       throw error;
     }
     readAgain();
     const advice = attempt.isRepeatable
       ? 'Try again: the change is applied only once.'
-      : 'Check before you try again.';
+      : 'Check whether the change was applied before you try again.';
     throw new Failure('outcome_unknown', `No response was received, so the outcome is unknown. ${advice}`);
   }
 }

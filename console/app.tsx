@@ -37,8 +37,8 @@ export function App() {
       )}
       {session.value === undefined && <SignInPage />}
       {session.value && (
-        // The key resets the page when another operator signs in, who must not submit forms left open by the
-        // previous one.
+        // The key resets the page when another operator signs in, so that forms left open by the previous operator
+        // cannot be submitted.
         <Shell key={session.value.operator}>
           <Shown />
         </Shell>

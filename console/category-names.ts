@@ -1,4 +1,4 @@
-/** Loads category names, so that lists can show more than ids. */
+/** Loads category names, which lists show instead of ids. */
 import { useEffect, useState } from 'preact/hooks';
 import { call, callPage, Failure } from './api.ts';
 import type { Category } from './contract.ts';
@@ -13,8 +13,8 @@ const mostAtOnce = 100;
 export type CategoryNames = ReadonlyMap<string, string | undefined>;
 
 /**
- * Returns the first page of categories and the names for `ids`. Requests names beyond that page one at a
- * time.
+ * Returns the first page of categories and the names for `ids`. Requests the names of categories beyond that page one
+ * at a time.
  */
 export function useCategories(
   ids: readonly Int64[],

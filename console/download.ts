@@ -1,4 +1,4 @@
-/** Downloads files. A plain link could not send the session secret. */
+/** Downloads files with the session secret, which a plain link could not send. */
 import { type AnyInput, addressOf, responseOf } from './api.ts';
 
 /** Calls an operation and saves its response as a file. Throws a `Failure`. */

@@ -54,7 +54,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
       });
     };
     const onFailure = (failure: Failure) => {
-      // Events after the last shown event are no longer available. Start again with the newest events.
+      // Events after the last shown event are no longer retained, so the list restarts with the newest events.
       if (failure.code === 'events_expired') position.current = { selector, after: undefined };
       else setState((before) => ({ selector, events: before?.events, failure }));
     };
@@ -72,8 +72,8 @@ function queryOf(selector: string, after: string | undefined, wait: number) {
 }
 
 /**
- * Reads repeatedly while the page is visible, until the signal aborts. A lost connection also stops it, and
- * the caller restarts it after the reconnect.
+ * Reads repeatedly while the page is visible. Stops when the signal aborts or the connection is lost. After a
+ * reconnect, the caller starts it again.
  */
 async function follow(
   read: (waitSeconds: number) => Promise<void>,

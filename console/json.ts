@@ -1,6 +1,6 @@
 /** Reads and writes JSON with exact integers. Integers that `JSON.parse` would round become bigints. */
 
-/** A 64-bit integer of the API; a bigint if it exceeds 2^53. */
+/** A 64-bit integer of the API; a bigint if it is not a safe integer. */
 export type Int64 = number | bigint;
 
 const tooOld = 'This browser rounds large integers. Use a newer browser.';

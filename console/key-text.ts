@@ -7,8 +7,8 @@ interface NamedKey {
 }
 
 /**
- * Formats a key for dialogs and labels. The id and the last characters distinguish it from its successor, which has the
- * same name.
+ * Formats a key for dialogs and labels. The id and the last characters distinguish a key from its successor, which has
+ * the same name.
  */
 export function keyText({ id, name, lastFour }: NamedKey): string {
   return `key ${id} (${named(name)}, ends in ${lastFour})`;

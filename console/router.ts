@@ -42,7 +42,7 @@ export function goTo(
 }
 
 export function watchAddress(): void {
-  // Both are needed: links fire `hashchange`, and going back to an entry of `pushState` fires `popstate`.
+  // Both are needed: links fire `hashchange`, and going back to an entry created by `pushState` fires `popstate`.
   for (const event of ['hashchange', 'popstate']) {
     addEventListener(event, () => {
       place.value = placeOf(location.hash);

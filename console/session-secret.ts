@@ -1,7 +1,7 @@
 /**
  * The part of the session credential that is not in the cookie. Browsers send cookies to every port of a
- * host, but store this secret per origin, which includes the port. It is kept until the tab closes, and tabs
- * of the same origin share it.
+ * host, but store this secret per origin, which includes the port. The secret is kept until the tab closes, and shared
+ * by the tabs of the same origin.
  */
 const place = 'animal-store-session-secret';
 const header = 'X-Session-Secret';

@@ -11,17 +11,17 @@ import { hasEnded, session } from './session-state.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
 
-/** Reason why the console link failed; undefined if it succeeded or no link was used. */
+/** Why signing in with a console link failed; undefined if it succeeded or no link was used. */
 export const linkFailure = signal<string | undefined>(undefined);
 
-/** Error that left the state of the session unknown although the service responds. */
+/** Error of the last attempt to load the session, except a lost connection; undefined if the attempt succeeded. */
 export const sessionFailure = signal<Failure | undefined>(undefined);
 
 const lookAgainMs = 2_000;
 
 /**
- * Exchanges the code of a console link for a session, or loads the current session. Throws a `Failure` if the
- * state of the session cannot be determined.
+ * Exchanges the code of a console link for a session, or loads the current session. Throws a `Failure` if it cannot
+ * determine whether there is a session.
  */
 async function findSession(): Promise<void> {
   const code = /^#code=(.+)$/.exec(location.hash)?.[1];
@@ -36,7 +36,7 @@ async function findSession(): Promise<void> {
   try {
     begin(await call('GET /session'));
   } catch (error) {
-    // A 401 has already set the session to undefined. Other errors leave its state unknown.
+    // A 401 has already set the session to undefined. After other errors, the session is unknown.
     if (session.peek() !== undefined) throw error;
   }
 }
@@ -54,7 +54,7 @@ async function look(): Promise<void> {
   }
 }
 
-/** Loads the current session, and retries while the service is unreachable or fails. */
+/** Loads the current session, and retries while the service is unreachable or responds with errors. */
 export function watchSession(): void {
   shareSecret(() => {
     if (!session.peek() || hasEnded.peek()) void look();

@@ -44,7 +44,7 @@ export type SpanName = keyof typeof spans;
 
 export const spanChoices = Object.entries(spans).map(([name, { text }]) => [name as SpanName, text] as const);
 
-/** Parses the name of a span from the address; undefined if it is unknown. */
+/** Returns the name if it is the name of a span; otherwise undefined. */
 export function spanOf(name: string): SpanName | undefined {
   return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
 }

@@ -1,4 +1,4 @@
-/** Labels facts about the store. An unknown fact is labelled with its API name. */
+/** Labels facts about the store. Unknown facts are labeled with their API names. */
 
 import { factName, factText } from '../src/domain/store-facts.ts';
 import type { AnswerOf } from './contract.ts';

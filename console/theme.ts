@@ -8,7 +8,7 @@ const place = 'animal-store-theme';
 
 export const theme = signal<Theme>(stored());
 
-/** Incremented when colours change, so that plots are redrawn. */
+/** Incremented when colors change, so that plots are redrawn. */
 export const colourChanges = signal(0);
 
 function stored(): Theme {

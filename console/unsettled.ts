@@ -4,7 +4,7 @@
  * an issued key.
  */
 
-/** Operations that do not accept an `Idempotency-Key`. A repeated request may do the work again. */
+/** Paths of operations that do not accept an `Idempotency-Key`. A repeated request may be executed again. */
 const withoutKey: ReadonlySet<string> = new Set([
   ...['/session', '/backups', '/backups/verify', '/webhooks/{webhookId}/test'],
 ]);
@@ -14,9 +14,9 @@ const unsettled = new Map<string, string>();
 
 export interface Attempt {
   readonly headers: Record<string, string>;
-  /** Whether the request can be repeated without further effects. */
+  /** Whether repeating the request has no additional effect. */
   readonly isRepeatable: boolean;
-  /** Must be called once the outcome is known. */
+  /** Must be called when the outcome is known. */
   readonly settle: () => void;
 }
 

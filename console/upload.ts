@@ -93,7 +93,7 @@ export async function stopImport({ id, requestId }: Pick<Import, 'id' | 'request
   else own.stop();
 }
 
-/** Gets the columns and first rows of a file as an import would read them. Rejects with a `Failure`. */
+/** Gets the columns and first rows of a file, parsed like an import. Rejects with a `Failure`. */
 export async function previewOf(file: File, { newIds }: ImportOptions): Promise<ImportPreview> {
   const format = formatOf(file);
   const response = await responseOf(addressOf('/pets/import/preview', { query: { format, newIds } }), {
@@ -107,7 +107,7 @@ export async function previewOf(file: File, { newIds }: ImportOptions): Promise<
 const previewBytes = 65_536;
 const previewRows = 10;
 
-/** The beginning of the file, cut off after a complete row if possible. */
+/** Returns the beginning of the file, cut after a complete row if possible. */
 async function headOf(file: File): Promise<Blob> {
   const start = file.slice(0, previewBytes);
   const lines = new RowCounter(formatOf(file));

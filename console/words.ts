@@ -12,7 +12,7 @@ import type { Account, Key, Webhook } from './contract.ts';
 
 export type Tone = 'good' | 'note' | 'warn' | 'bad' | 'quiet';
 
-/** A display name with its colour. */
+/** A display name with its color. */
 export interface Word {
   readonly text: string;
   readonly tone: Tone;
@@ -47,7 +47,7 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'pets:write': 'Change and delete animals and categories',
   'orders:read': 'Read orders',
   'orders:write': 'Place orders and change their status',
-  'events:read': 'Read events for resources that the key may read',
+  'events:read': 'Read events about resources that the key can read',
   'webhooks:write': 'Manage webhooks',
 };
 
@@ -104,7 +104,7 @@ export const oldestWords = { oldest: { text: 'Oldest first' } } as const;
 interface StepWords {
   /** Label of the button. */
   readonly act: string;
-  /** Past tense for the confirmation. */
+  /** Past tense of the action, for the notification. */
   readonly done: string;
   /** Consequences that the confirmation dialog describes. */
   readonly effect: string;
@@ -129,7 +129,7 @@ export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
   },
 };
 
-/** Labels for operations whose `spaced` names do not read well. */
+/** Labels for operations for which `spaced` does not return a good label. */
 export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',

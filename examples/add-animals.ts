@@ -1,11 +1,10 @@
 /**
- * Adds the animals listed in a file, which has a tab-separated name and category id on each line. If it is
+ * Adds the animals listed in a file, which has a tab-separated name and category id on each line. If the program is
  * interrupted, run it again: within 24 hours, each line is added only once.
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
  *
- * The key needs the scope pets:create. All requests stay within the limits of the key's plan, whatever the
- * size of the file.
+ * The key needs the scope pets:create. The program stays within the limits of the key's plan, even for a large file.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';

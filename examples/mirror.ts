@@ -4,15 +4,15 @@
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/mirror.ts copy.db
  *
- * The key needs the scopes events:read and pets:read. You can stop the program at any time. It resumes where
- * it stopped.
+ * The key needs the scopes events:read and pets:read. You can stop the program at any time. When you start it again, it
+ * resumes where it stopped.
  *
  * Why the copy is exact:
- * - The lists are read after the position. A list shows each resource at some time after the position, and
- *   every change after the position has an event. Events contain the whole resource, so applying the last
- *   event of each resource leaves the state of the store.
- * - An event older than a listed resource restores an older state, which later events correct. Other programs
- *   never see it, because the lists and the events up to the end of reading are stored in one transaction.
+ * - The lists are read after the position is. A list shows each resource at some time after the position, and every
+ *   change after the position has an event. Events contain the whole resource, so applying the last event of each
+ *   resource leaves the state of the store.
+ * - An event older than a listed resource restores an older state, which later events correct. Other programs never
+ *   see the older state, because the lists and the events up to the end of reading are stored in one transaction.
  * - An event and its position are stored in one transaction.
  */
 import { Database } from 'bun:sqlite';
@@ -40,7 +40,7 @@ const remove = copy.query('DELETE FROM resources WHERE kind = ? AND id = ?');
 const move = copy.query('INSERT OR REPLACE INTO position VALUES (1, ?)');
 const saved = copy.query<{ event: bigint }, []>('SELECT event FROM position');
 
-/** Types of resources to copy. Later versions of the service may add others. */
+/** Types of resources to copy. Newer versions of the service may have additional types. */
 const copied = ['pet', 'category', 'order'];
 
 interface Resource {

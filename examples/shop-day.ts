@@ -3,14 +3,14 @@
  *
  *   API=http://127.0.0.1:3000/v1 KEY=ask_your_first_key npx bun examples/shop-day.ts
  *
- * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. It sends about 25
+ * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. The program sends about 25
  * requests, which is within the Free plan's limit per minute.
  */
 
 const { API, KEY } = process.env;
 if (!API || !KEY) throw new Error('Set API (such as http://127.0.0.1:3000/v1) and KEY (ask_…).');
 
-/** The members that this program uses. Ids ascend from 1, so a number holds them exactly. */
+/** The members that this program uses. Ids ascend from 1, so a number represents them exactly. */
 interface Pet {
   readonly id: number;
   readonly name: string;
@@ -55,7 +55,7 @@ function outcome({ status, body }: Answer<unknown>): string {
   return status < 400 ? String(status) : `${status} ${(body as { code: string }).code}`;
 }
 
-// Before opening, name the categories. A PUT can be repeated, so the program can run again on the next day.
+// Names the categories before opening. A PUT can be repeated, so the program can run again on the next day.
 const dogs = 1;
 const cats = 2;
 await expectSuccess('PUT', `/categories/${dogs}`, { name: 'Dogs' });
@@ -80,8 +80,8 @@ const pepper = await arrive('Pepper', dogs);
 const mia = await arrive('Mia', cats);
 console.log('Arrivals, each sent twice but added once: Ozzy, Pepper, Mia');
 
-// Two buyers order Ozzy at the same time. Neither has to check availability first, because the response
-// reports it.
+// Two buyers order Ozzy at the same time. The response reports whether Ozzy was available, so the buyers need not check
+// first.
 const order = (pet: Pet, reference: string) =>
   send<Order>('POST', '/orders', { petId: pet.id, reference }, { 'Idempotency-Key': crypto.randomUUID() });
 const answers = await Promise.all([order(ozzy, 'Anna'), order(ozzy, 'Ben')]);
@@ -105,8 +105,8 @@ const second = (await order(pepper, `${loser} (instead of Ozzy)`)).body;
 const cancelled = await expectSuccess<Order>('POST', `/orders/${second.id}/cancel`);
 console.log(`The other buyer's order for Pepper: ${cancelled.body.status}`);
 
-// Two clerks rename Mia. Both have read the same version, so the second gets an error instead of overwriting
-// the first name.
+// Two clerks rename Mia. Both have read the same version, so the second clerk gets an error instead of overwriting the
+// first clerk's change.
 const seen = (await expectSuccess<Pet>('PATCH', `/pets/${mia.id}`, {})).headers.get('etag') ?? '';
 const rename = (name: string) => send<Pet>('PATCH', `/pets/${mia.id}`, { name }, { 'If-Match': seen });
 const renamed = [await rename('Mia, the quiet one'), await rename('Mia, the loud one')];
@@ -117,7 +117,7 @@ await expectSuccess('POST', `/orders/${holding.id}/return`);
 await expectSuccess('PATCH', `/pets/${mia.id}`, { status: 'sold' });
 console.log('Ozzy was returned. Mia was sold over the counter.');
 
-// At closing time, a single request reads the three animals, however many the store has.
+// At closing time, a single request reads the three animals, regardless of the size of the store.
 const ids = [ozzy, pepper, mia].map(({ id }) => id).join(',');
 const { body: pets } = await expectSuccess<Pet[]>('GET', `/pets?id=${ids}`);
 for (const { name, status } of pets) console.log(`  ${name}: ${status}`);

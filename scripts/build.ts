@@ -1,6 +1,7 @@
 /**
  * Builds the service as a single executable without dependencies: `bun scripts/build.ts [FILE]`. The executable
- * contains this runtime, so it needs the same operating system, processor and C library as this machine.
+ * contains this runtime, so it runs only with the operating system, processor architecture and C library of this
+ * machine.
  */
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -9,13 +10,15 @@ import { consoleFiles } from '../src/http/admin/console-files.ts';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** The writer thread is an entry point, because it is started by file name and not imported (see `app/store.ts`). */
+/**
+ * The writer thread is an entry point because it is started by file name rather than imported (see `app/store.ts`).
+ */
 const entrypoints = ['main.ts', 'app/writer-thread.ts'].map((file) => join(source, file));
 
 /** URL scheme for imports of the bundled console files. */
 const scheme = 'finished:';
 
-/** Replaces the module that bundles the console with a module that contains the bundled files. */
+/** Replaces the module that bundles the console with one that contains the finished bundle. */
 async function finishedConsole(): Promise<Bun.BunPlugin> {
   const files = await Promise.all(
     [...(await consoleFiles())].map(async ([path, { type, body }]) => ({
@@ -51,7 +54,7 @@ async function finishedConsole(): Promise<Bun.BunPlugin> {
   };
 }
 
-/** Builds the file and returns its size in bytes. Replaces an existing file atomically, even while it is running. */
+/** Builds the file and returns its size in bytes. Replaces an existing file atomically, even if it is running. */
 async function build(file: string): Promise<number> {
   await mkdir(dirname(file), { recursive: true });
   const folder = await mkdtemp(join(dirname(file), '.build-'));
@@ -59,19 +62,19 @@ async function build(file: string): Promise<number> {
     const outfile = join(folder, basename(file));
     await Bun.build({
       entrypoints,
-      // The flat layout keeps the path of the writer thread relative to its importer.
+      // The flat layout preserves the path of the writer thread relative to its importer.
       naming: { entry: '[name].[ext]' },
       root: source,
       plugins: [await finishedConsole()],
       // Bytecode halves the startup time of commands.
       format: 'esm',
       bytecode: true,
-      // Keeps names and source maps for stack traces.
+      // Preserves names and source maps for stack traces.
       minify: { whitespace: true, syntax: true },
       sourcemap: 'inline',
-      // Removes paths of this machine, so that builds are reproducible.
+      // Removes machine-specific paths, so that builds are reproducible.
       define: { __dirname: '"/"' },
-      // The executable ignores a bunfig.toml in the working directory.
+      // Keeps the executable from reading a bunfig.toml in the working directory.
       compile: { outfile, autoloadDotenv: true, autoloadBunfig: false },
     });
     await rename(outfile, file);

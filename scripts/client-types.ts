@@ -1,9 +1,9 @@
 /**
  * Generates the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: interfaces for all
- * bodies and list filters, with descriptions, and the error codes of each status.
+ * bodies and list filters, with descriptions, and the error codes for each status.
  */
 
-/** The part of JSON Schema that the document uses. */
+/** The subset of JSON Schema that the document uses. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -53,7 +53,7 @@ const head = `/** The bodies and error codes of the API. Generated from contract
 export type Int64 = bigint | number;
 `;
 
-/** Returns the text of `client/src/contract.ts`. */
+/** Returns the contents of `client/src/contract.ts`. */
 export function clientTypesText(openapiText: string): string {
   const document: OpenapiDocument = JSON.parse(openapiText);
   const { schemas } = document.components;
@@ -65,7 +65,7 @@ export function clientTypesText(openapiText: string): string {
   return [head, ...bodies, ...filters(document), errorCodes(document), members].join('\n');
 }
 
-/** Returns the query parameters of each operation, without the parameters that all lists share. */
+/** Returns the query parameters of each operation, except those that all lists share. */
 function filters({ paths }: OpenapiDocument): string[] {
   return Object.values(paths)
     .flatMap((methods) => Object.values(methods))
@@ -98,7 +98,7 @@ function declaration(name: string, schema: Schema): string {
   return `${comment}export interface ${name} ${members(schema, '', isSent(schema))}\n`;
 }
 
-/** Whether the schema is a request body. Responses allow additional members, request bodies do not. */
+/** Whether the schema is that of a request body. Responses allow additional members; request bodies do not. */
 function isSent(schema: Schema): boolean {
   return schema.additionalProperties === false;
 }
@@ -128,14 +128,14 @@ function typeOf(schema: Schema, indent: string, sent: boolean): string {
   return type;
 }
 
-/** Whether a schema needs a bigint. Counts do not: a double represents them exactly. */
+/** Whether values of the schema need a bigint. Counts do not, because a double represents them exactly. */
 function isInt64({ format, maximum }: Schema): boolean {
   return format === 'int64' && !(maximum !== undefined && maximum <= Number.MAX_SAFE_INTEGER);
 }
 
 function commentOf({ description, anyOf }: Schema, indent: string): string {
   const text = description ?? anyOf?.find((each) => each.description !== undefined)?.description;
-  // This advice is for JSON parsers. The client returns a bigint.
+  // The advice does not apply to the client, which returns a bigint.
   const advice = ' A 64-bit integer: parse values above 2^53 without rounding them.';
   return text === undefined ? '' : `${indent}/** ${text.replace(advice, '')} */\n`;
 }
@@ -144,7 +144,7 @@ function union(values: readonly string[]): string {
   return values.map((value) => `'${value}'`).join(' | ');
 }
 
-/** Returns the names of int64 members. The client identifies them by name, so a name must always be an int64. */
+/** Returns the names of int64 members. The client identifies them by name, so a name must be int64 in every schema. */
 function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   const exact = new Set<string>();
   const other = new Set<string>();
@@ -158,7 +158,7 @@ function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   return exact;
 }
 
-/** Returns the error codes of all operations by status. */
+/** Returns the error codes of all operations, grouped by status. */
 function errorCodes({ paths, components }: OpenapiDocument): string {
   const codes = new Map<string, Set<string>>();
   for (const { responses } of Object.values(paths).flatMap((methods) => Object.values(methods))) {

@@ -1,6 +1,6 @@
 /**
  * Generates files from the operations: the OpenAPI documents `contract/openapi.json` and `contract/admin-openapi.json`,
- * and the types of the TypeScript client. Tests compare them with the code.
+ * and the types of the TypeScript client. Tests check that these files match the code.
  */
 import { clientTypesText } from './client-types.ts';
 import { adminContractText } from './openapi/admin-document.ts';

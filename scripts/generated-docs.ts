@@ -31,14 +31,14 @@ function faultsTable(): string {
   return ['| Fault | Meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** Returns the file with the table inserted between two comments with this name. */
+/** Returns the file with the table inserted between the two marker comments of this name. */
 async function withTable(path: string, name: string, table: string): Promise<GeneratedDoc> {
   const text = await Bun.file(path).text();
   const between = new RegExp(`(<!-- ${name}:.*-->\\n)[\\s\\S]*(<!-- /${name} -->)`);
   return { path, text: text.replace(between, (_, start, end) => `${start}${table}\n${end}`) };
 }
 
-/** Returns the help of all commands except groups. */
+/** Returns the help texts of all commands, except groups of commands. */
 async function commandsText(): Promise<string> {
   const sections = leavesOf(await programOf({})).map(
     ({ path, command }) => `## animal-store ${path}\n\n\`\`\`\n${helpOf(command)}\n\`\`\`\n`,

@@ -1,6 +1,6 @@
 /**
- * Generates the screenshots of the console in docs/screenshots from a real service under load. Arguments select
- * screenshots by name; by default, it generates all. Takes several minutes.
+ * Takes the screenshots of the console in docs/screenshots, using a real service under load. Arguments select
+ * screenshots by name; by default, all are taken. Takes several minutes.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ const sizes = {
 type Width = keyof typeof sizes;
 type Theme = 'light' | 'dark';
 
-/** Paths of pages by screenshot name. */
+/** Paths of the console pages, by screenshot name. */
 const places = {
   overview: '/',
   history: '/?span=week',
@@ -45,17 +45,17 @@ interface Picture {
   readonly place: string;
   readonly width: Width;
   readonly theme: Theme;
-  /** Button that opens the dialog in the screenshot. */
+  /** Button that opens the dialog shown in the screenshot. */
   readonly press?: string;
 }
 
-/** Calls `view` for each width in both themes. */
+/** Calls `view` for every width, in both themes. */
 function everyView<T>(view: (width: Width, theme: Theme) => T): T[] {
   const widths = [390, 1280, 1920] as const;
   return widths.flatMap((width) => [view(width, 'light'), view(width, 'dark')]);
 }
 
-/** Names of the selected screenshots; undefined for all. */
+/** Names of the selected screenshots; undefined to take all. */
 const wanted = process.argv.length > 2 ? new Set(process.argv.slice(2)) : undefined;
 const isWanted = (name: string) => wanted?.has(name) ?? true;
 
@@ -67,7 +67,7 @@ const pictures: readonly Picture[] = [
   { name: 'close-account', place: '/accounts/3', width: 1280, theme: 'dark', press: 'Close account' },
 ];
 
-/** Time for which clients run before the first screenshot, to give the plots data. */
+/** How long clients run before the first screenshot, so that the plots have data. */
 const workMs = 150_000;
 
 await using console = await startConsole({ BAN_STRIKES: '20' });

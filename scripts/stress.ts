@@ -1,6 +1,6 @@
 /**
- * Runs the stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N]
- * [--minutes N] [--seed N]`, or `--help` for their names. Prints the seed of each test, to reproduce a failure. The
+ * Runs the stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N] [--minutes
+ * N] [--seed N]`. `--help` lists their names. Prints the seed of each test, so that a failure can be reproduced. The
  * output ends with a summary in Markdown and the number of passed and failed tests.
  */
 import { parseArgs } from 'node:util';
@@ -90,7 +90,7 @@ function inWords(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Returns a function that shows progress: one updated line on a terminal, occasional lines elsewhere. */
+/** Returns a function that shows progress: a single line that is updated on a terminal, occasional lines elsewhere. */
 function progressOf(name: string): (line: string) => void {
   let lastAt = performance.now();
   return (line) => {

@@ -2,11 +2,11 @@
  * Runs the tests of the selected tiers and prints `N passed, N failed` on the last line. Select tiers with
  * `--tiers=quick,slow,elsewhere`:
  *
- * - `quick` (default, used by `npm test`): format, types, and the tests of all folders that are not slow.
+ * - `quick` (default, used by `npm test`): formatting, types, and the tests in all folders that are not slow.
  * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
  * - `elsewhere`: both tiers again, as another user, on one core, in another locale and in random order (.ci/elsewhere).
  *
- * The title of each step is a command that repeats only this step. A failure does not stop later steps.
+ * The title of each step is a command that runs only this step. A failure does not prevent later steps from running.
  * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
  */
 import { availableParallelism } from 'node:os';
@@ -21,14 +21,16 @@ interface Count {
 
 interface Step {
   readonly command: readonly string[];
-  /** Computes the result from the exit code and output of the command. */
+  /** Computes the number of passed and failed tests from the exit code and the output of the command. */
   readonly count: (exitCode: number, output: string) => Count;
   readonly needsServers?: true;
-  /** Whether the step runs concurrently with other steps. Its output is printed when it ends. */
+  /** Whether the step runs concurrently with other steps, in which case its output is printed when it ends. */
   readonly beside?: true;
 }
 
-/** Folders in `test/` with tests that kill processes, break servers, use browsers, install packages or take long. */
+/**
+ * Folders in `test/` whose tests kill processes, break servers, use browsers, install packages or take a long time.
+ */
 const slowFolders = [
   'client-package',
   'console',
@@ -41,7 +43,7 @@ const slowFolders = [
   'supervisor',
 ];
 
-/** Timeout of a step. A step takes less than half of this on one busy core. */
+/** Timeout of a step. On one busy core, a step takes less than half this time. */
 const stepTimeoutMs = 2_400_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -77,11 +79,11 @@ function testsIn(folders: readonly string[]): Step {
   const command = [
     'bun',
     'test',
-    // The slash keeps `test/client/` from matching `test/client-package/`.
+    // The trailing slash keeps `test/client/` from matching `test/client-package/`.
     ...folders.map((folder) => `test/${folder}/`),
-    // Uses one process more than there are cores, because some tests mostly wait.
+    // One more process than there are cores, because some tests mostly wait.
     `--parallel=${availableParallelism() + 1}`,
-    // With isolation, every file loads all modules again, which takes a tenth of the time.
+    // With isolation, every test file would reload all modules, which accounts for a tenth of the run time.
     '--no-isolate',
     '--only-failures',
     `--timeout=${testTimeoutMs}`,
@@ -90,7 +92,7 @@ function testsIn(folders: readonly string[]): Step {
   return { command, count: testsRun, needsServers: true };
 }
 
-/** Returns all other folders, so that tests in a new folder run without an entry in a list. */
+/** Returns all other folders, so that tests in a new folder run without being listed anywhere. */
 function quickFolders(): string[] {
   const files = new Bun.Glob('*/*.test.ts').scanSync({ cwd: `${root}test` });
   const folders = new Set(Array.from(files, (file) => file.slice(0, file.indexOf('/'))));
@@ -101,12 +103,12 @@ function oneCheck(exitCode: number): Count {
   return exitCode === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-/** Parses the summary of `bun test`, which also counts files that failed to load. */
+/** Parses the summary of `bun test`. Files that failed to load are counted there as well. */
 function testsRun(exitCode: number, output: string): Count {
   return explained(exitCode, lastNumber(output, / *(\d+) pass/), lastNumber(output, / *(\d+) fail/));
 }
 
-/** Parses the last line that this script prints. */
+/** Parses the last line of output of this script. */
 function lastCount(exitCode: number, output: string): Count {
   return explained(
     exitCode,
@@ -115,7 +117,7 @@ function lastCount(exitCode: number, output: string): Count {
   );
 }
 
-/** Counts a run that stopped early or found no tests as one failure. */
+/** Counts one failure for a run that stopped early or found no tests. */
 function explained(exitCode: number, passed: number, failed: number): Count {
   return { passed, failed: failed === 0 && (exitCode !== 0 || passed === 0) ? 1 : failed };
 }
@@ -137,8 +139,8 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
       ...process.env,
       ...servers?.environment,
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
-      // Bun keeps freed memory of stores and apps. Returning it to the system and allocating it again takes
-      // a third of the kernel time.
+      // Bun keeps memory that stores and apps have freed. Returning it to the operating system and allocating it again
+      // would take a third of the kernel time.
       MIMALLOC_PURGE_DELAY: '-1',
     },
     stdin: 'ignore',
@@ -154,7 +156,7 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
 
 type Print = (output: Uint8Array | string) => void;
 
-/** Prints the output of a command while it runs. Returns the whole output without colors. */
+/** Prints the output of a command while it runs. Returns the complete output without colors. */
 async function read(stream: ReadableStream<Uint8Array>, print: Print): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -171,7 +173,7 @@ async function runInTurn(inTurn: readonly Step[]): Promise<Count[]> {
   return counts;
 }
 
-// The checks run one after the other, concurrently with the tests, which often wait.
+// The checks run one after another, concurrently with the tests, which often wait.
 const { beside = [], alone = [] } = Object.groupBy(steps, (step) => (step.beside ? 'beside' : 'alone'));
 const counts = (await Promise.all([runInTurn(beside), runInTurn(alone)])).flat();
 const total = { passed: 0, failed: 0 };

@@ -1,6 +1,6 @@
 /**
- * Downloads Scalar, the API reference page, into `assets/reference/`. It is not a dependency, because its package adds
- * 200 other packages and 243 MB for a single file.
+ * Downloads Scalar, the API reference page, into `assets/reference/`. Scalar is not a dependency, because its package
+ * would add 200 other packages and 243 MB for a single file.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ try {
   await $`tar -xzf ${folder}/scalar-api-reference-${version}.tgz -C ${folder}`;
 
   const { license } = await Bun.file(join(folder, 'package/package.json')).json();
-  // The package has no licence file, so the licence comes from its repository.
+  // The package contains no license file, so the license comes from the repository.
   if (license !== 'MIT')
     throw new Error(`The license of ${name} is now ${license}, but assets/reference/LICENSE is MIT.`);
 

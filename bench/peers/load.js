@@ -1,4 +1,4 @@
-/** Load generator for machines without wrk: autocannon with the same request file and the same output. */
+/** A load generator for machines without wrk: autocannon with the same request file and the same output. */
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 
@@ -15,7 +15,10 @@ const requests = readFileSync(path, 'utf8')
     return { method, path: target, headers, ...(body ? { body } : {}) };
   });
 
-/** Each connection sends a different part of the plan, because preparing the whole plan for each would take long. */
+/**
+ * Each connection sends a different part of the plan, because preparing the whole plan for each connection would take
+ * too long.
+ */
 const partLength = Math.ceil(requests.length / Number(connections));
 let prepared = 0;
 function setupClient(client) {
@@ -35,7 +38,7 @@ const {
   connections: Number(connections),
   duration: Number(seconds),
   setupClient,
-  // autocannon cannot pause connections. This rate is the maximum with pauses.
+  // autocannon cannot pause connections. Instead, this limits the rate to the maximum that is possible with pauses.
   ...(Number(pauseMs) > 0 ? { overallRate: Math.ceil((Number(connections) * 1_000) / Number(pauseMs)) } : {}),
 });
 const refused = (statuses['4xx'] ?? 0) + (statuses['5xx'] ?? 0);

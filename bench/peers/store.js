@@ -1,4 +1,7 @@
-/** The same table, key lookup and durability for every peer. `database` is from better-sqlite3 or bun:sqlite. */
+/**
+ * A store with the same table, key lookup and durability for every peer. `database` is from better-sqlite3 or
+ * bun:sqlite.
+ */
 export function storeOf(database) {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');

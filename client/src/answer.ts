@@ -7,7 +7,7 @@ export interface Answer<Data> {
   readonly status: number;
   /** `X-Request-Id` of the response. Quote it when you report a problem to the operator. */
   readonly requestId: string | undefined;
-  /** Entity tag of `data`, to pass as `ifMatch`. */
+  /** ETag of `data`, to pass as `ifMatch`. */
   readonly etag: string | undefined;
   /** Remaining quota of the account. */
   readonly rateLimit: Limits | undefined;
@@ -24,7 +24,7 @@ export function answerOf<Data>(data: Data, status: number, headers: Headers): An
   };
 }
 
-/** A promise for the data of a call, with access to the whole response. */
+/** A promise for the data of a call, with access to the full response. */
 export class Call<Data> extends Promise<Data> {
   #answer?: Promise<Answer<Data>>;
 
@@ -39,7 +39,7 @@ export class Call<Data> extends Promise<Data> {
     return call;
   }
 
-  /** Resolves with the data and the response's status, headers, request id, entity tag and limits. */
+  /** Resolves with the data and the response's status, headers, request id, ETag and limits. */
   withResponse(): Promise<Answer<Data>> {
     // The returned promise reports errors, so this one must not cause an unhandled rejection.
     this.catch(() => {});

@@ -3,7 +3,7 @@ import { maxTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 import type { Fetch } from './settings.js';
 
-/** A response after its body was read. */
+/** A response whose body has been read. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -81,8 +81,8 @@ function reasonOf(thrown: unknown): string {
 const unsentCodes = /REFUSED|NOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT/;
 
 /**
- * Whether no connection was established, so nothing was sent. Always false in runtimes that do not report
- * this, such as browsers.
+ * Whether no connection was established, so that nothing was sent. Always false in runtimes that do not report the
+ * reason, such as browsers.
  */
 export function isUnsent({ cause }: ConnectionError): boolean {
   const { code, cause: inner } = (cause ?? {}) as Thrown;

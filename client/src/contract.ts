@@ -47,7 +47,7 @@ export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pet
 
 /** A webhook to create. */
 export interface NewWebhook {
-  /** URL that receives the events: `https`, without user name, password or fragment, and with public addresses only. */
+  /** URL that receives the events. It must use `https`, resolve only to public addresses, and have no user name, password or fragment. */
   readonly url: string;
   /** Types of the events to send. Defaults to all types that the key may read. */
   readonly types?: readonly EventSelector[] | undefined;
@@ -55,11 +55,11 @@ export interface NewWebhook {
   readonly description?: string | undefined;
 }
 
-/** Members of a webhook to change. Others are unchanged. A description of null is removed. */
+/** Members of a webhook to change. Omitted members are unchanged. `null` removes the description. */
 export interface WebhookPatch {
   /** Whether events are sent. */
   readonly enabled?: boolean | undefined;
-  /** URL that receives the events: `https`, without user name, password or fragment, and with public addresses only. */
+  /** URL that receives the events. It must use `https`, resolve only to public addresses, and have no user name, password or fragment. */
   readonly url?: string | undefined;
   /** Types of the events to send. */
   readonly types?: readonly EventSelector[] | undefined;
@@ -84,7 +84,7 @@ export interface PetCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pet.created';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Pet;
 }
@@ -105,7 +105,7 @@ export interface PetUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pet.updated';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Pet;
 }
@@ -115,7 +115,7 @@ export interface PetDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pet.deleted';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Pet;
 }
@@ -125,7 +125,7 @@ export interface PetsImportedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'pets.imported';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: PetsImported;
 }
@@ -144,7 +144,7 @@ export interface OrderPlacedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.placed';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -158,9 +158,9 @@ export interface Order {
   readonly status: OrderStatus;
   /** The client's reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reference?: string | undefined;
-  /** Time when the order was placed, UTC. */
+  /** Time when the order was placed (UTC). */
   readonly createdAt: string;
-  /** Time when the order was placed or its status last changed, UTC. */
+  /** Time when the order was placed or its status last changed (UTC). */
   readonly updatedAt: string;
 }
 
@@ -169,7 +169,7 @@ export interface OrderApprovedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.approved';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -179,7 +179,7 @@ export interface OrderDeliveredEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.delivered';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -189,7 +189,7 @@ export interface OrderCancelledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.cancelled';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -199,7 +199,7 @@ export interface OrderReturnedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'order.returned';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Order;
 }
@@ -209,7 +209,7 @@ export interface CategoryCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'category.created';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Category;
 }
@@ -227,7 +227,7 @@ export interface CategoryUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'category.updated';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Category;
 }
@@ -237,7 +237,7 @@ export interface CategoryDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'category.deleted';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: Category;
 }
@@ -247,7 +247,7 @@ export interface WebhookDisabledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   readonly type: 'webhook.disabled';
-  /** Time of the change, UTC. */
+  /** Time of the change (UTC). */
   readonly timestamp: string;
   readonly data: WebhookDisabled;
 }
@@ -256,7 +256,7 @@ export interface WebhookDisabledEvent {
 export interface WebhookDisabled {
   /** ID of the webhook. */
   readonly id: bigint;
-  /** Why it was disabled. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  /** Reason why the webhook was disabled. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reason: string;
 }
 
@@ -281,25 +281,25 @@ export interface Inventory {
 export interface RateLimit {
   /** The account's plan. */
   readonly plan: string;
-  /** The window of 60 seconds. */
+  /** The 60-second window. */
   readonly minute: {
     /** Requests that the plan allows in the window. */
     readonly limit: number;
     /** Requests left in the window. */
     readonly remaining: number;
-    /** Time when the window ends, UTC. */
+    /** Time when the window ends (UTC). */
     readonly resetAt: string;
   };
-  /** The window of 86,400 seconds. */
+  /** The 86,400-second window. */
   readonly day: {
     /** Requests that the plan allows in the window. */
     readonly limit: number;
     /** Requests left in the window. */
     readonly remaining: number;
-    /** Time when the window ends, UTC. */
+    /** Time when the window ends (UTC). */
     readonly resetAt: string;
   };
-  /** Time when the ban of the key ends, UTC; null if the key is not banned. */
+  /** Time when the ban of the key ends (UTC); null if the key is not banned. */
   readonly bannedUntil: string | null;
 }
 
@@ -317,7 +317,7 @@ export interface IssuedWebhook {
   readonly enabled: boolean;
   /** Reason why the webhook is disabled. */
   readonly disabledReason?: string | undefined;
-  /** Time when the webhook was created, UTC. */
+  /** Time when the webhook was created (UTC). */
   readonly createdAt: string;
   /** Secret that signs the requests (Standard Webhooks). Shown only in this response. */
   readonly secret: string;
@@ -337,7 +337,7 @@ export interface Webhook {
   readonly enabled: boolean;
   /** Reason why the webhook is disabled. */
   readonly disabledReason?: string | undefined;
-  /** Time when the webhook was created, UTC. */
+  /** Time when the webhook was created (UTC). */
   readonly createdAt: string;
 }
 
@@ -349,11 +349,11 @@ export interface WebhookTest {
   readonly milliseconds: number;
   /** The first 1,024 bytes of the response. */
   readonly body?: string | undefined;
-  /** Reason of the failure. */
+  /** Reason for the failure. */
   readonly error?: string | undefined;
 }
 
-/** An event that is sent to a webhook. */
+/** The delivery of an event to a webhook. */
 export interface Delivery {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
@@ -363,16 +363,16 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   /** The attempts so far, oldest first. */
   readonly attempts: readonly {
-    /** When the request was sent, UTC. */
+    /** Time when the request was sent (UTC). */
     readonly at: string;
     /** Status of the response, if there was one. */
     readonly status?: number | undefined;
     /** Duration of the attempt in milliseconds. */
     readonly milliseconds: number;
-    /** Reason of the failure. */
+    /** Reason for the failure. */
     readonly error?: string | undefined;
   }[];
-  /** Time of the next attempt, UTC; omitted if there is none. */
+  /** Time of the next attempt (UTC); omitted if there is none. */
   readonly nextAttemptAt?: string | undefined;
 }
 
@@ -383,19 +383,19 @@ export type EventType = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.im
 export interface ListPetsFilters {
   /** Return only animals with this status. */
   readonly status?: PetStatus | undefined;
-  /** Return only animals of this category. */
+  /** Return only animals in this category. */
   readonly categoryId?: Int64 | undefined;
-  /** Return only the animals with these ids: 1 to 100, separated by commas. */
+  /** Return only animals with these ids (1 to 100, separated by commas). */
   readonly id?: readonly Int64[] | undefined;
-  /** Return only animals with at least this id. */
+  /** Return only animals with this id or a higher id. */
   readonly minId?: Int64 | undefined;
-  /** Return only animals with at most this id. */
+  /** Return only animals with this id or a lower id. */
   readonly maxId?: Int64 | undefined;
 }
 
 /** Filters of getInventory. */
 export interface GetInventoryFilters {
-  /** Count only animals of this category. */
+  /** Count only animals in this category. */
   readonly categoryId?: Int64 | undefined;
 }
 
@@ -415,7 +415,7 @@ export interface ListEventsFilters {
   readonly type?: readonly EventSelector[] | undefined;
   /** Seconds to wait for an event before an empty page is returned (long polling). */
   readonly wait?: number | undefined;
-  /** `desc` returns the newest events first. It searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`. */
+  /** `desc` returns the newest events first, searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`. */
   readonly order?: 'asc' | 'desc' | undefined;
 }
 

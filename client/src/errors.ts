@@ -1,4 +1,4 @@
-/** The errors that calls reject with. Comparing `code` narrows the type of an error to its class. */
+/** Errors with which calls reject. Comparing `code` narrows the type of an error to its class. */
 import type { ErrorCodes, ErrorDetail } from './contract.js';
 
 /** The fields of an error. */
@@ -17,8 +17,8 @@ export interface Problem {
 
 class Base<Code extends string, Status extends number | undefined> extends Error {
   /**
-   * Machine-readable code. Newer versions of the service may add codes. The status determines the class of an
-   * unknown code.
+   * Machine-readable code. Newer versions of the service may add codes. For an unknown code, the status determines the
+   * class.
    */
   readonly code: Code;
   /** HTTP status; undefined if there was no response. */
@@ -27,7 +27,7 @@ class Base<Code extends string, Status extends number | undefined> extends Error
   readonly requestId: string | undefined;
   /** Headers of the response. */
   declare readonly headers: Headers | undefined;
-  /** Number of times the request was sent; 0 if the wait would have been too long. */
+  /** Number of times the request was sent; 0 if it was not sent, because the wait would have been too long. */
   readonly attempts: number;
 
   constructor({ code, status, message, requestId, headers, attempts, cause }: Problem) {
@@ -55,7 +55,7 @@ export class InvalidRequestError extends Base<
   number
 > {
   override readonly name = 'InvalidRequestError';
-  /** Every mistake in the request, with its location. */
+  /** All validation errors, each with its location in the request. */
   readonly details: readonly ErrorDetail[];
   constructor(problem: Problem, details: readonly ErrorDetail[]) {
     super(problem);
@@ -101,8 +101,8 @@ export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'
 }
 
 /**
- * 410: events after the position are no longer retained, so a copy built from the rest would be wrong. Get a
- * new position, read the resources again, then follow from that position.
+ * 410: events after the position are no longer retained, so a copy based on the remaining events would be wrong. Get
+ * a new position, read the resources again, then follow from that position.
  */
 export class EventsExpiredError extends Base<'events_expired', 410> {
   override readonly name = 'EventsExpiredError';
@@ -135,7 +135,7 @@ export class BannedError extends Base<'api_key_banned', 429> {
   }
 }
 
-/** 503: the service is unavailable for longer than `maxWaitSeconds` allows. */
+/** 503: the service was unavailable for longer than `maxWaitSeconds` allows. */
 export class UnavailableError extends Base<ErrorCodes[503], 503> {
   override readonly name = 'UnavailableError';
   /** Seconds left until a retry may succeed; undefined if no server has reported it. */
@@ -151,12 +151,12 @@ export class ServerError extends Base<ErrorCodes[500] | 'unexpected_response', n
   override readonly name = 'ServerError';
 }
 
-/** No response, because the connection failed or was interrupted. `cause` is the runtime's error. */
+/** There was no response, because the connection failed or broke. `cause` is the runtime's error. */
 export class ConnectionError extends Base<'connection_failed', undefined> {
   override readonly name = 'ConnectionError';
 }
 
-/** No response within `timeoutMs`. */
+/** There was no response within `timeoutMs`. */
 export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }
@@ -188,11 +188,11 @@ export type AnimalStoreError =
   | TimeoutError
   | WebhookError;
 
-/** All error codes, both the API's and the client's. */
+/** All error codes of the API and the client. */
 export type ErrorCode = AnimalStoreError['code'];
 
 /**
- * The base class of all errors thrown by this client. `instanceof` narrows to the union, and `code` narrows
+ * The base class of all errors thrown by this client. `instanceof` narrows to the union, and comparing `code` narrows
  * further.
  */
 export const AnimalStoreError = Base as unknown as abstract new (problem: never) => AnimalStoreError;

@@ -29,12 +29,12 @@ export interface FollowOptions extends CallOptions {
   readonly types?: readonly EventSelector[] | undefined;
   /**
    * Called with the new position after the loop has handled all events of a page. With `types`, the position
-   * advances even if no event matches. Save it, because old positions expire.
+   * advances even if no event matches. Save the position, because old positions expire.
    */
   readonly onPosition?: ((position: bigint) => unknown) | undefined;
 }
 
-/** Maximum time for which the service delays an empty page. */
+/** Maximum time that the service delays an empty page. */
 const maxWaitSeconds = 30;
 /**
  * Minimum time between requests that return no events, because a service that is shutting down responds
@@ -62,8 +62,8 @@ export class Events {
   }
 
   /**
-   * Yields each event once and in order, until you `break` out of the loop or abort the signal, which also
-   * works while the loop is waiting. Waits out outages and limits of any length. Throws an EventsExpiredError
+   * Yields each event once and in order, until you `break` out of the loop or abort the signal, which also ends
+   * a wait. Waits out outages and limits of any length. Throws an EventsExpiredError
    * if events after the position are no longer retained.
    */
   follow(options: FollowOptions = {}): AsyncIterable<Event> {

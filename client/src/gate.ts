@@ -1,14 +1,14 @@
 /**
  * Schedules all requests of a client. The service bans a key for 100 "strikes" within ten minutes. A strike
  * is a request that is rejected a second or more after the first 429 of an episode. Other clients may use the
- * same key, and their 429 responses are not visible here. Therefore this client:
+ * same key, and this client does not see their 429 responses. Therefore, this client:
  * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
- * - after a second without a response, sends a single request, and holds the others until it has a response
- *   (or releases one more each second). If other clients have exhausted the limit in the meantime, this costs
- *   only one strike, regardless of the number of waiting calls;
- * - for ten minutes after a 429, calls `GET /rate-limit` first, which does not count and is never a strike. A
- *   request within a second of a response with remaining quota cannot be a strike, because an episode would
- *   have begun less than a second ago. A client therefore gets at most one strike in ten minutes.
+ * - after a second without a response, sends a single request, and delays all other requests until there is a
+ *   response, or sends one more each second. If other clients have exhausted the limit in the meantime, this
+ *   causes only one strike, regardless of the number of waiting calls;
+ * - for ten minutes after a 429, first calls `GET /rate-limit`, which does not count against the limit and is never a
+ *   strike. A request within a second after a response with remaining quota cannot be a strike, because an episode
+ *   would have begun less than a second ago. A client therefore gets at most one strike in ten minutes.
  */
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
@@ -19,9 +19,9 @@ import { Quota } from './quota.js';
 
 /** Maximum number of requests in flight. */
 const maxInFlight = 32;
-/** Time after a 429 during which further rejected requests do not count as strikes. */
+/** Time after a 429 during which additional rejected requests do not count as strikes. */
 export const graceMs = 1_000;
-/** Part of `graceMs` that is reserved for timer and network delays. */
+/** Part of `graceMs` reserved for timer and network delays. */
 const marginMs = 100;
 /** Window in which the service counts strikes. */
 const strikesLastMs = 600_000;
@@ -85,7 +85,7 @@ export class Gate {
         },
       };
       const stop = onAbort(entry.signal, () => {
-        // The request may have left the queue already, with its rejection pending.
+        // The request may already have left the queue, with its rejection pending.
         const place = this.#queue.indexOf(waiting);
         if (place >= 0) this.#queue.splice(place, 1);
         waiting.reject(entry.signal?.reason);
@@ -139,7 +139,7 @@ export class Gate {
       const opensAt = this.#opensAt(now, isUpdated);
       if (opensAt > now) {
         if (opensAt < Infinity) this.#wait(opensAt, now);
-        // Stop waiting if the response is slow.
+        // Stops waiting for a slow response after `graceMs`.
         else this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
         return;
       }
@@ -169,8 +169,8 @@ export class Gate {
   }
 
   /**
-   * Whether the known quota is still valid. Until a 429, a pacing client assumes that no other client uses
-   * the key.
+   * Whether the known quota is still valid. A pacing client assumes that no other client uses the key until there
+   * is a 429.
    */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
@@ -187,7 +187,7 @@ export class Gate {
     });
   }
 
-  /** Sets the timer, and rejects requests with a shorter maximum wait. */
+  /** Sets the timer, and rejects requests whose maximum wait is shorter. */
   #wait(opensAt: number, now: number): void {
     this.#waitingSince = now;
     const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>

@@ -1,6 +1,6 @@
 import type { AnimalStoreError } from './errors.js';
 
-/** An attempt to send a request. It never contains the key. */
+/** An attempt to send a request. Does not contain the key. */
 export interface SentRequest {
   readonly method: string;
   readonly url: string;
@@ -19,7 +19,7 @@ export interface ReceivedResponse extends SentRequest {
 export interface Retry extends SentRequest {
   /** The error that caused the retry. */
   readonly error: AnimalStoreError;
-  /** Minimum delay before the retry, in milliseconds. Other calls may delay it further. */
+  /** Minimum delay before the retry, in milliseconds. Other calls may delay the retry longer. */
   readonly waitMs: number;
 }
 

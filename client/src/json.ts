@@ -1,9 +1,9 @@
-/** Reads and writes JSON with exact 64-bit integers. JSON.parse would round them beyond 2^53. */
+/** Reads and writes JSON with exact 64-bit integers, which JSON.parse would round beyond 2^53. */
 import { type Int64, int64Members } from './contract.js';
 import { ArgumentError } from './errors.js';
 
-// Matches the name of a member with its number, or any other string. Matching whole strings ensures that their
-// contents are not treated as members.
+// Matches the name of a member with its number, or any other string. Matching whole strings ensures that members are
+// not found within strings.
 const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
 
 /**
@@ -11,7 +11,7 @@ const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
  * for invalid JSON.
  */
 export function parseJson(text: string): unknown {
-  // Each of these numbers is replaced in the text by its index in this list. The reviver restores it.
+  // Each number is replaced in the text by its index in this list, and restored by the reviver.
   const numbers: (bigint | number)[] = [];
   const placed = text.replace(members, (match, name: string, colon: string | undefined, digits: string) => {
     if (colon === undefined || !int64Members.includes(JSON.parse(name))) return match;
@@ -23,7 +23,7 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Serializes an object that is not nested, omitting undefined members. */
+/** Serializes a flat object, omitting undefined members. */
 export function stringifyJson(body: object): string {
   const written = Object.entries(body)
     .filter(([, value]) => value !== undefined)

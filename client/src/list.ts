@@ -16,7 +16,7 @@ export interface Page<Item> extends Answer<readonly Item[]> {
   readonly nextCursor: string | undefined;
 }
 
-/** A list that is fetched page by page during iteration. Each iteration fetches it again. */
+/** A list that is fetched page by page during iteration. Each iteration fetches the list again. */
 export class List<Item> implements AsyncIterable<Item> {
   readonly #pages: () => AsyncGenerator<Page<Item>, void, undefined>;
 
@@ -36,7 +36,7 @@ export class List<Item> implements AsyncIterable<Item> {
     for await (const { data } of this.#pages()) yield* data;
   }
 
-  /** Iterates over the pages, with their headers. */
+  /** Iterates over the pages, which include the response headers. */
   pages(): AsyncIterable<Page<Item>> {
     return { [Symbol.asyncIterator]: this.#pages };
   }

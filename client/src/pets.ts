@@ -10,7 +10,7 @@ export interface PetQuery extends ListQuery, Omit<ListPetsFilters, 'id'> {
   readonly ids?: readonly Int64[] | undefined;
 }
 
-/** Maximum number of times `updateWith` starts over because another client has changed the animal. */
+/** Maximum number of times that `updateWith` starts over because another client has changed the animal. */
 const maxConflicts = 100;
 
 /** Animals of the store. */
@@ -35,7 +35,7 @@ export class Pets {
       isList: true,
       options,
     } as const;
-    // The response's entity tag identifies the list, so it cannot be used to change the animal.
+    // The response's ETag identifies the list, so it cannot be used to change the animal.
     const found = this.#send<readonly Pet[]>(request).then(({ data: [pet], ...answer }) => ({
       ...answer,
       data: pet,
@@ -51,7 +51,7 @@ export class Pets {
 
   /**
    * Gets an animal by id. Needs the scope `pets:read`.
-   * @deprecated Use `find(id)`. Calls reject with a RemovedError once the service removes this on 5 December 2030.
+   * @deprecated Use `find(id)`. Calls reject with a RemovedError after the operation is removed on 5 December 2030.
    */
   get(id: Int64, options?: CallOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'GET', collection: 'pets', id, options }));
@@ -91,7 +91,7 @@ export class Pets {
     // Patch of an earlier attempt with an unknown outcome.
     let uncertain: PetPatch | undefined;
     for (let conflicts = 0; ; conflicts++) {
-      // An empty patch returns the animal with its entity tag, which a list does not provide.
+      // An empty patch returns the animal with its ETag, which a list does not provide.
       const current = await this.update(id, {}, options).withResponse();
       if (current.etag === undefined) throw withoutEtag(current);
       if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;

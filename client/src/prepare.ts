@@ -27,15 +27,15 @@ function prepare(request: Request, settings: Settings) {
     headers: headersOf(request, settings),
     body,
     timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
-    /** Whether the service may delay the response, whose rate-limit headers may then be outdated. */
+    /** Whether the service may delay the response, so that its rate-limit headers may be outdated. */
     isDelayed: delaySeconds > 0,
     /** Maximum total time to wait for limits and outages. */
     maxWaitMs: isPatient ? Number.POSITIVE_INFINITY : settings.maxWaitMs,
     signal: options.signal,
     isFree,
     /**
-     * Whether the request can safely be repeated. Every POST has an Idempotency-Key, but a repeated PATCH
-     * might undo another client's change.
+     * Whether the request can safely be repeated. Every POST has an Idempotency-Key, but a repeated PATCH might
+     * undo a change by another client.
      */
     isRepeatable: method !== 'PATCH' || options.ifMatch !== undefined || body === '{}',
   };
@@ -58,7 +58,7 @@ function headersOf({ method, body, options = {} }: Request, settings: Settings):
   return headers;
 }
 
-/** Returns 128 random bits. Pages without HTTPS have no crypto.randomUUID. */
+/** Returns 128 random bits. Does not use crypto.randomUUID, which is missing on pages without HTTPS. */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -5,8 +5,7 @@ interface Window {
   readonly limit: number;
   readonly remaining: number;
   /**
-   * The latest time at which the window can reset, in ms of this client's clock. The service rounds seconds
-   * up.
+   * The latest time at which the window can reset, in ms of the client's clock. The service rounds seconds up.
    */
   readonly resetAt: number;
 }
@@ -19,7 +18,7 @@ export class Quota {
   #updatedAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
 
-  /** Updates the quota from a response's headers. A service that sends none has no limits. */
+  /** Updates the quota from a response's headers. A service that sends no rate-limit headers has no limits. */
   update(limits: Limits | undefined, sentAt: number, now: number): void {
     if (limits === undefined && (this.#minute?.limit ?? Infinity) < Infinity) return;
     // Responses can arrive out of order. Of two concurrent responses, the one with the lower remaining quota
@@ -47,14 +46,13 @@ export class Quota {
   }
 
   /**
-   * Whether the request of the latest response was sent less than `withinMs` ago, or its response arrived
-   * less than `minMs` ago.
+   * Whether the latest response arrived less than `minMs` ago, or its request was sent less than `withinMs` ago.
    */
   isFresh(now: number, withinMs: number, minMs: number): boolean {
     return this.isKnown(now) && now - this.#updatedAt < Math.max(withinMs - this.#tookMs, minMs);
   }
 
-  /** Number of requests known to remain: the lower number of both windows. */
+  /** Number of requests known to remain, which is the lower number of the two windows. */
   left(now: number): number {
     const open = [this.#minute, this.#day].filter((window) => window !== undefined && now < window.resetAt);
     return Math.min(...open.map((window) => window?.remaining ?? Infinity));

@@ -11,9 +11,9 @@ export class RateLimit {
   }
 
   /**
-   * Gets the remaining quota. The call does not count, never waits, and succeeds even while the account is rate
-   * limited or the key is banned. If quota is available again, because an operator changed the plan or lifted
-   * the ban, the client sends the waiting calls.
+   * Gets the remaining quota. The call does not count against the limit, never waits, and succeeds even while the
+   * account is rate limited or the key is banned. If quota is available again, because an operator changed the plan
+   * or lifted the ban, the client sends the waiting calls.
    */
   get(options?: CallOptions): Call<Limits> {
     return Call.of(this.#send({ method: 'GET', collection: 'rate-limit', options, isFree: true }));

@@ -10,7 +10,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Timeout of each attempt in milliseconds. Defaults to the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Additional headers, for example for a gateway or tracing. They cannot replace the client's own headers. */
+  /** Additional headers, for example for a gateway or tracing. They cannot replace headers that the client sets. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * `X-Request-Id` of every attempt: 1 to 64 characters of `A–Z a–z 0–9 . _ -`. By default, the service
@@ -22,8 +22,8 @@ export interface CallOptions {
 /** Options of every POST. */
 export interface PostOptions extends CallOptions {
   /**
-   * Makes it safe to repeat the call. 1 to 255 visible ASCII characters. Defaults to a random key, which is used
-   * for all retries of this call. Pass a key to repeat the call later or from another process.
+   * Makes it safe to repeat the call. 1 to 255 visible ASCII characters. Defaults to a random key, which all retries
+   * of this call use. Pass a key if you may repeat the call later or from another process.
    */
   readonly idempotencyKey?: string | undefined;
 }
@@ -50,9 +50,9 @@ export interface Request {
   readonly options?: (PostOptions & ChangeOptions & { readonly ifNoneMatch?: '*' | undefined }) | undefined;
   /** Whether the response is an array. */
   readonly isList?: boolean;
-  /** Whether the request does not count and therefore never waits for limits. */
+  /** Whether the request does not count against the limit, and therefore never waits for limits. */
   readonly isFree?: boolean;
-  /** Time for which the service may delay the response, in addition to `timeoutMs`. */
+  /** Time that the service may delay the response, in addition to `timeoutMs`. */
   readonly delaySeconds?: number;
   /** Whether the request waits for limits and outages of any length. */
   readonly isPatient?: boolean;
@@ -72,7 +72,7 @@ export function targetOf(request: Request): string {
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
-/** Returns the values of a parameter. Ids are joined by commas. Strings repeat the parameter. */
+/** Returns the values of a parameter. Ids are joined with commas. For each string, the parameter is repeated. */
 function textsOf(name: string, value: NonNullable<Request['query']>[string]): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return [value];

@@ -1,4 +1,4 @@
-/** Decides which failures are retried, and when. See "Retries" in README.md. */
+/** Determines which failures are retried, and when. See "Retries" in README.md. */
 import { isUnsent } from './attempt.js';
 import type { Clock } from './clock.js';
 import { type AnimalStoreError, ConnectionError } from './errors.js';
@@ -38,7 +38,7 @@ export function retryOf(
   if (!isRepeatable && isUncertain(error, method)) return undefined;
   const afterMs = headers && retryAfterMs(headers);
   const minMs = afterMs ?? 0;
-  // `Retry-After` is exact, so jitter is added only after a second rejection.
+  // `Retry-After` is exact, so jitter is added only from the second failure on.
   const isExact = afterMs !== undefined && failures === 1;
   const [firstMs, maxMs] = isLimit ? limitBackoffMs : outageBackoffMs;
   const jitterMs = isExact ? 0 : clock.random() * Math.min(firstMs * 2 ** (failures - 1), maxMs);

@@ -50,7 +50,7 @@ export interface SandboxRequest {
   readonly fault: string | null;
 }
 
-/** An account for a test, with faults and recorded requests that are separate from those of other accounts. */
+/** An account for a test, with separate faults and recorded requests. */
 export interface TestAccount extends SandboxAccount {
   /** Creates a client that uses the account's key. */
   client(options?: Partial<AnimalStoreOptions>): AnimalStore;
@@ -68,7 +68,7 @@ interface Opened {
   readonly accounts: readonly SandboxAccount[];
 }
 
-/** Starts a sandbox with a separate store. Rejects if it does not start. */
+/** Starts a sandbox, or opens an isolated store in a running sandbox. Rejects if this fails. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return options.url === undefined ? started(options) : openStore(options.url);
 }
@@ -113,7 +113,7 @@ export class Sandbox {
     return this.#call('GET', '/requests');
   }
 
-  /** Advances the clock by a number of seconds or to a date. Only `reset` sets it back. */
+  /** Advances the clock by a number of seconds or to a date. Only `reset` sets the clock back. */
   advance(by: number | Date): Promise<void> {
     const body = typeof by === 'number' ? { advanceSeconds: by } : { to: by.toISOString() };
     return this.#call('POST', '/clock', body);

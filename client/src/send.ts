@@ -1,4 +1,4 @@
-/** Sends requests, and retries them until there is a result. */
+/** Sends requests with retries. */
 import { type Answer, answerOf } from './answer.js';
 import { attemptOf, type Reply } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
@@ -27,7 +27,7 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
 
 /** Maximum time that other requests wait for the response to `GET /rate-limit`. */
 const askingMs = 5_000;
-/** Maximum time for retries before the first response. Without any response, the address is probably wrong. */
+/** Maximum time for retries before the first response, because the address is probably wrong. */
 const wrongAddressMs = 10_000;
 
 const nothing = () => {};
@@ -44,7 +44,7 @@ class Sender {
     this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
-  /** Sends a request until there is a result, it must not be repeated, or the wait would be too long. */
+  /** Sends a request, and retries it until there is a result, a retry is not safe, or the wait would be too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
     const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
@@ -122,7 +122,7 @@ class Sender {
     return isAllowed ? { ...retry, waitMs } : undefined;
   }
 
-  /** Requests the remaining quota. If this fails, the next request reports the cause. */
+  /** Requests the remaining quota. Ignores failures, because the next request reports the cause. */
   async #ask(): Promise<void> {
     const request = { method: 'GET', collection: 'rate-limit' } as const;
     const prepared = preparedOf(request, this.#settings);
@@ -141,10 +141,10 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** Replaces an error's stack trace, which shows only the event loop, with the caller's. */
+/** Replaces an error's stack trace, which shows only the event loop, with the caller's stack trace. */
 function fromCaller(error: unknown, { stack }: Error): unknown {
   if (error instanceof AnimalStoreError && stack !== undefined) {
-    // Stacks begin with the error's name and message in V8, but not in other engines.
+    // A stack begins with the error's name and message in V8, but not in other engines.
     error.stack = stack.replace(/^Error(?=\n)/, `${error.name}: ${error.message}`);
   }
   return error;

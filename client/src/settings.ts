@@ -66,7 +66,7 @@ function atLeast0(name: string, value: number): number {
   throw new ArgumentError(`${name} must be 0 or greater, not ${value}.`);
 }
 
-/** Returns the base URL. The given address may or may not end in `/v1`. */
+/** Returns the base URL. The given URL can end in `/v1` or not. */
 function baseOf(given: string | URL | undefined): string {
   let url: URL;
   try {
@@ -85,7 +85,7 @@ function baseOf(given: string | URL | undefined): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 }
 
-/** Validates the key, because `fetch` would print an invalid key in its error. */
+/** Validates the key, because an error of `fetch` would contain an invalid key. */
 function keyOf(key: string | undefined): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new ArgumentError(
@@ -95,7 +95,7 @@ function keyOf(key: string | undefined): string {
 
 function headersOf(given: Readonly<Record<string, string>> | undefined): Headers {
   const headers = new Headers();
-  // Browsers set their own `User-Agent`, and would send a preflight request for a custom one.
+  // Browsers set `User-Agent` themselves, and would send a preflight request for a custom value.
   if (!/^Mozilla/.test(globalThis.navigator?.userAgent ?? ''))
     headers.set('user-agent', `animal-store-client/${version}`);
   try {

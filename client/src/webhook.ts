@@ -19,7 +19,7 @@ export type WebhookEvent = Event | WebhookTestEvent;
 /** `Headers`, or an object such as Node.js's `request.headers`. Header names are case-insensitive. */
 export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Maximum difference between the timestamp of a delivery and this computer's clock. */
+/** Maximum difference between the timestamp of a delivery and the local clock. */
 const toleranceSeconds = 300;
 
 /**
@@ -79,7 +79,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function headerOf(headers: RawHeaders, name: string): string {
-  // Some frameworks use a Headers class other than the global class.
+  // Some frameworks have a separate Headers class.
   const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
   for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);
   throw new WebhookError(`The request has no ${name} header.`);

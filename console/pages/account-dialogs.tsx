@@ -30,7 +30,7 @@ export function AccountDialog({ step, ...props }: DialogProps & { step: AccountS
   }
 }
 
-/** Dialogs that edit data which other operators may be editing too. */
+/** Dialogs for data that other operators may edit at the same time. */
 function Edit({ step, ...props }: DialogProps & { step: 'rename' | 'plan' | 'note' }) {
   const { account, onClose } = props;
   const load = () => callTagged('GET /accounts/{accountId}', { params: { accountId: account.id } });
@@ -132,7 +132,7 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
         <>
           {conflict}
           <p class="effect">
-            The new limits apply from the next request. Requests already counted in the current windows still
+            The new limits apply from the next request. Requests already sent in the current windows still
             count.
           </p>
           <PlanFields choice={choice} onChange={setChoice} failure={failure} />
@@ -164,7 +164,7 @@ function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   };
   return (
     <Confirm {...ends} title={`Reopen ${named(name)}?`} act="Reopen account" onConfirm={reopen}>
-      <p>Its keys work again from the next request, except those that have expired or been revoked.</p>
+      <p>The account's keys work again from the next request, except expired and revoked keys.</p>
     </Confirm>
   );
 }

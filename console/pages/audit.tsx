@@ -15,7 +15,7 @@ import { changedOperations } from '../words.ts';
 
 const perPage = 50;
 
-/** Filter options for actions, with their names in the log. */
+/** Filter options for actions, labeled with their names in the log. */
 const operationChoices = Object.fromEntries(changedOperations.map((name) => [name, { text: name }]));
 
 export function AuditPage() {

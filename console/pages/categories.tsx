@@ -18,7 +18,7 @@ import { UnnamedCategories } from './unnamed-categories.tsx';
 
 interface Chosen {
   readonly step: 'name' | 'delete';
-  /** The category to rename or delete; undefined to name a new one. */
+  /** The category to rename or delete; undefined to name any category by id. */
   readonly category?: Category;
 }
 
@@ -124,7 +124,7 @@ function NameCategory(ends: Ends) {
             value={id}
             onInput={setId}
             failure={failure}
-            hint="The categoryId of its animals. Replaces an existing name."
+            hint="The categoryId of the animals in the category. An existing name is replaced."
           />
           <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
         </>

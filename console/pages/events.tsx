@@ -65,7 +65,7 @@ function Live() {
 
 function emptyText(selector: string): string {
   if (selector === '') return 'There are no events yet. New events will appear here.';
-  return 'None of the 500 newest events have this type. New ones will appear here.';
+  return 'None of the 500 newest events have this type. New events of this type will appear here.';
 }
 
 /** Shows the range of retained events. */
@@ -81,7 +81,7 @@ function EventLog() {
           <Icon name="warning" />
           <span>
             <strong>Changes are not recorded as events.</strong> EVENTS is off, so clients that read events
-            see no changes. Once it is on again, they get the error events_expired.
+            see no changes. When EVENTS is on again, these clients get the error events_expired.
           </span>
         </p>
       )}

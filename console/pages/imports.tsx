@@ -42,7 +42,7 @@ export function Imports() {
     <>
       <Card
         title="Imports"
-        about="By all operators since this instance started. Only the latest 20 are kept."
+        about="Imports by all operators since this instance started. Only the latest 20 are kept."
       >
         <LoadFailure loaded={loaded} />
         {data === undefined && failure === undefined && <Waiting />}
@@ -150,7 +150,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
   return (
     <Card
       title={`Rejected lines in ${named(name)}`}
-      about="Download the lines, correct them, and import the file. Each line begins with its number and the reason."
+      about="Download the lines, correct them, and import the file. Each line starts with its number and the reason."
       actions={
         <>
           <Button onClick={onClose}>Close</Button>

@@ -145,8 +145,8 @@ function Rotate({ of: old, onClose, onDone }: KeyProps) {
         {(failure) => (
           <>
             <p class="effect">
-              This issues a new key with the same name and scopes. Give it to the programs that use the old
-              one.
+              This issues a new key with the same name and scopes. Give the new key to the programs that use
+              the old one.
             </p>
             <SelectField
               label="Grace period for the old key"
@@ -173,10 +173,10 @@ function Revoke({ of: key, ...ends }: KeyProps) {
     <Confirm {...ends} title={`Revoke ${keyText(key)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
       <p>
         {lastUsedAt === null ? (
-          'It has never been used.'
+          'The key has never been used.'
         ) : (
           <>
-            It was last used <Time at={lastUsedAt} />.
+            The key was last used <Time at={lastUsedAt} />.
           </>
         )}
         {successorId !== null && ` It was rotated to key ${successorId}, which is not affected.`}

@@ -43,7 +43,7 @@ export function LoggingCard() {
     loaded.reload();
   };
   return (
-    <Card title="Log" about="Log settings of this instance. Changes last until it restarts.">
+    <Card title="Log" about="Log settings of this instance. Changes last until the instance restarts.">
       <LoadFailure loaded={loaded} />
       {failure && <FailureNote failure={failure} />}
       {loaded.data === undefined ? (

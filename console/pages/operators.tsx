@@ -146,7 +146,7 @@ function AddOperator({ onIssued, ...ends }: Issuing) {
             value={name}
             onInput={setName}
             failure={failure}
-            hint="Shown in the audit log next to their changes."
+            hint="Shown in the audit log next to the operator's changes."
           />
           <SelectField
             label="Role"

@@ -29,7 +29,7 @@ export function UnnamedCategories({ changes, onNamed }: { changes: number; onNam
       about={
         data.next === undefined
           ? counted(data.items.length, 'category', 'categories')
-          : `Showing the first ${grouped(mostShown)}. More appear when these have names.`
+          : `Showing the first ${grouped(mostShown)}. More appear as you name these.`
       }
     >
       <Table

@@ -106,7 +106,7 @@ function daysAgo(days: number): string {
 function TopCallers({ span }: { span: SpanName }) {
   const [days, text] = callerDays[span];
   const load = () => call('GET /usage/callers', { query: { since: daysAgo(days) } });
-  // With many keys, adding up a month takes a long time, and the result changes slowly.
+  // Longer periods are not reloaded, because with many keys their totals take long to compute and change slowly.
   const loaded = useLoaded(text, load, { everyMs: days === 0 ? everyMs : undefined });
   return (
     <Card title="By key" about={`Keys with the most requests · ${text}. Days begin at midnight UTC.`}>

@@ -12,7 +12,7 @@ interface ButtonProps {
   readonly type?: 'button' | 'submit';
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** Accessible name, if the text alone is ambiguous: `Revoke key website`. */
+  /** Accessible name, such as `Revoke key website`, if the text alone is ambiguous. */
   readonly label?: string;
   /**
    * Reason why the button is disabled. The button can still be focused, so that keyboard and screen reader users can
@@ -55,7 +55,7 @@ export function Button({
   );
 }
 
-/** A button for an action that changes something. For viewers it is disabled, with an explanation. */
+/** A button for an action that makes a change. The button is disabled for viewers, with an explanation. */
 export function ChangeButton(props: ButtonProps) {
   return <Button {...props} reason={mayChange.value ? props.reason : viewersReason} />;
 }

@@ -9,9 +9,9 @@ import { Button } from './button.tsx';
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** Whether only its buttons can close it. */
+  /** Whether the dialog can be closed only with its buttons. */
   readonly isFirm?: boolean;
-  /** Whether it hides the page behind it. */
+  /** Whether the dialog hides the page behind it. */
   readonly isCovering?: boolean;
   readonly children: ComponentChildren;
 }
@@ -19,14 +19,15 @@ interface DialogProps {
 export function Dialog({ title, onClose, isFirm = false, isCovering = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // Opens before the browser handles the next key, so that no character typed after a shortcut is lost.
+  // Opens the dialog before the browser handles the next key press, so that no character typed after a shortcut is
+  // lost.
   useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // Focuses the first input. By default, the browser would focus the close button.
+    // Focuses the first input, because the browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('input, select, textarea, [data-first]')?.focus();
     return () => {
-      // Waits until the dialog is closed, because an open dialog keeps the focus.
+      // Restores the focus after the dialog has closed, because an open dialog keeps the focus.
       if (before instanceof HTMLElement) queueMicrotask(() => before.focus());
     };
   }, []);
@@ -37,7 +38,7 @@ export function Dialog({ title, onClose, isFirm = false, isCovering = false, chi
       aria-labelledby={titleId}
       onClose={onClose}
       onKeyDown={(event) => {
-        // Preventing `cancel` is not enough, because Chromium respects it only once.
+        // Preventing `cancel` is not enough, because Chromium honors that only once.
         if (isFirm && event.key === 'Escape') event.preventDefault();
       }}
       onCancel={(event) => {

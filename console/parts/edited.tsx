@@ -7,7 +7,7 @@ import { Difference } from './difference.tsx';
 import { Icon } from './icon.tsx';
 import { notify } from './notices.tsx';
 
-/** Saves a change by calling `send` with the current entity tag. */
+/** Saves a change by calling `send` with the current ETag. */
 export type Save = (send: (ifMatch: string) => Promise<unknown>) => Promise<void>;
 
 interface EditedProps<T> {
@@ -42,7 +42,7 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
       const read = await load();
       tag.current = read.tag;
       setPresent(read.data);
-      // The form shows the conflicting change itself, so it hides this message.
+      // The form does not show this error, because it already shows the conflict with the same advice.
       throw new Failure('changed_meanwhile', advice);
     }
   };

@@ -6,7 +6,7 @@ import { named } from '../text.ts';
 
 interface Subject {
   readonly text: string;
-  /** Undefined if the resource has no page, as for a deleted animal. */
+  /** Undefined if the resource has no page, for example because it was deleted. */
   readonly href?: string;
   readonly more?: string;
 }

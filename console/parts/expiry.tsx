@@ -12,7 +12,7 @@ const presets = [
 
 export interface ExpiryChoice {
   readonly preset: (typeof presets)[number][0];
-  /** The chosen date, such as `2026-11-23`; empty until one is chosen. */
+  /** The chosen date, such as `2026-11-23`; empty until a date is chosen. */
   readonly day: string;
 }
 

@@ -32,7 +32,7 @@ export function FailedRequests({ keyId, operation = '', code = '' }: Wanted) {
   return (
     <Card
       title="Recent failed requests"
-      about="The last 25 per key since this instance started. Set LOG_REQUESTS=errors to log all of them."
+      about="The last 25 per key since this instance started. To log all failed requests, set LOG_REQUESTS=errors."
     >
       <LoadFailure loaded={loaded} />
       {requests === undefined && loaded.failure === undefined && <Waiting />}

@@ -18,7 +18,7 @@ export function ListHead({ exported, children }: ListHeadProps) {
     try {
       const { rows, hasMore } = await exportList(exported, format);
       const more = hasMore
-        ? ` The file contains only the first ${grouped(mostExported)}. Narrow the filters to export the rest.`
+        ? ` The file contains only the first ${grouped(mostExported)} rows. Narrow the filters to export the rest.`
         : '';
       notify(`Exported ${counted(rows, 'row')}.${more}`, hasMore ? 'note' : undefined);
     } catch (error) {

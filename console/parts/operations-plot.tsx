@@ -14,7 +14,7 @@ type Usage = AnswerOf<'GET /keys/{keyId}/usage/operations'>;
 const dayMs = 86_400_000;
 const days = 30;
 const everyMs = 30_000;
-/** Colours of the operations with the most requests. All others share one colour. */
+/** Colors of the operations with the most requests. All other operations share one color. */
 const colours = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6'];
 
 export function OperationsPlot({ keyId }: { keyId: number }) {

@@ -1,10 +1,10 @@
-/** Options for uPlot, with the colours of the style sheet. */
+/** Options for uPlot, with colors from the style sheet. */
 import uPlot from 'uplot';
 import { isolatedIn } from './isolated.ts';
 
 export interface Series {
   readonly name: string;
-  /** CSS custom property: `--plot-good`. */
+  /** CSS custom property for the color, such as `--plot-good`. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
   /** Legend text while the pointer is outside the plot. */
@@ -17,7 +17,7 @@ export interface PlotProps {
   /** Times in Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
-  /** Areas and bars are stacked. Lines are not. */
+  /** Areas and bars are stacked; lines are not. */
   readonly kind: 'lines' | 'areas' | 'bars';
   readonly show: (value: number) => string;
   readonly showTime: (seconds: number) => string;
@@ -32,7 +32,7 @@ export interface PlotProps {
 /** The values of each series. */
 export type Values = readonly (readonly (number | null)[])[];
 
-/** Cumulative sums of the series. The last one is the total. */
+/** Returns cumulative sums of the series. The last series is the total. */
 export function stacked(values: Values): Values {
   const sums: number[][] = [];
   for (const of of values) {
@@ -102,7 +102,7 @@ export function optionsOf(
       },
       { ...axis, size: tickRoom, incrs: wholeSteps, values: (_, ticks) => ticks.map(show) },
     ],
-    // Draw the total first, so that the lower series cover it.
+    // Draws the total first, so that the lower series cover it.
     series: [
       {},
       ...(kind === 'lines' ? drawn : drawn.toReversed()),
@@ -115,7 +115,7 @@ export function optionsOf(
   };
 }
 
-/** Extends the range by half a step on either side, because bars are centred on their times. */
+/** Extends the range by half a step on either side, because bars are centered on their times. */
 function withHalfBars(plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
   const steps = Math.max(plot.data[0].length - 1, 1);
   const half = (max - min) / steps / 2;
@@ -129,12 +129,12 @@ function seriesOf(kind: PlotProps['kind'], label: string, colour: string): uPlot
     return { ...common, width: 0, fill: colour, paths: bars({ size: [0.7, 40], radius: 0.1 }) };
   }
   if (kind === 'areas') return { ...common, width: 1, fill: colour };
-  // A line needs two adjacent values. A value without neighbours is drawn as a dot.
+  // A line needs two adjacent values. A value without neighbors is drawn as a dot.
   const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedIn(plot.data[index] ?? []);
   return { ...common, points: { show: true, size: 5, fill: colour, stroke: colour, filter } };
 }
 
-/** Resolves a custom property to a colour that a canvas accepts, for the current theme. */
+/** Resolves a custom property to a color that a canvas accepts, for the current theme. */
 function colourOf(element: HTMLElement, name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(${name})`;

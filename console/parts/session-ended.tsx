@@ -1,4 +1,4 @@
-/** Asks for the token in a dialog above the page, so that form input is not lost. */
+/** Asks for the token in a dialog over the page, so that form input is not lost. */
 import { useState } from 'preact/hooks';
 import { signIn } from '../session.ts';
 import { hasEnded, session } from '../session-state.ts';

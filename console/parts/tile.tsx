@@ -1,4 +1,4 @@
-/** A prominent figure with its name and a note. */
+/** A prominent number with its name and a note. */
 import type { ComponentChildren } from 'preact';
 
 interface TileProps {

@@ -82,7 +82,7 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
   const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
   const series = useMemo(() => statusSeries(counts.map((count) => count ?? none)), [counts]);
   const most = Math.max(...counts.map((count) => (count === undefined ? 0 : sumOf(count))));
-  // A limit far above the bars would flatten them.
+  // A limit line far above the bars would flatten the bars.
   const limit = useMemo(
     () =>
       span.resolution === 'day' && perDay !== undefined && most * 5 > perDay

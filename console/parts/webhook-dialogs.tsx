@@ -68,8 +68,8 @@ function Test({ webhook: { id, url }, onClose }: DialogProps) {
         {() => (
           <>
             <p class="effect">
-              This sends the event webhook.test to <span class="long">{named(url)}</span> once. Only the
-              account can see the response body, when it sends a test itself.
+              This sends the event webhook.test to <span class="long">{named(url)}</span> once. The response
+              body is not shown here. The account can see it by sending a test.
             </p>
             <div role="status">{outcome && <TestOutcome {...outcome} />}</div>
           </>
@@ -109,7 +109,7 @@ function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {
         <>
           <p class="effect">
             All events of the webhook’s types after the given id will be sent to{' '}
-            <span class="long">{named(url)}</span>, including those already delivered.
+            <span class="long">{named(url)}</span>, including events that were already delivered.
           </p>
           <TextField
             label="After event"

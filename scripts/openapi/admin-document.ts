@@ -1,4 +1,4 @@
-/** Builds the OpenAPI document of the admin API from its rows, like the document of the public API. */
+/** Builds the OpenAPI document of the admin API from its rows, in the same way as the document of the public API. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
@@ -22,7 +22,7 @@ const securitySchemes = {
     in: 'cookie',
     name: '__Host-animal-store-session',
     description:
-      'A session of the console, created by `createSession`. Without ADMIN_ORIGIN, the cookie is `animal-store-session-` ' +
+      'A console session, created by `createSession`. Without ADMIN_ORIGIN, the cookie is `animal-store-session-` ' +
       'and the port. Every request also needs `X-Session-Secret`. Requests that change data also need `Origin` or ' +
       '`Sec-Fetch-Site`.',
   },
@@ -59,7 +59,7 @@ function adminDocument() {
 function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description } = operation;
   const role = roleOf(operation);
-  const needs = role === undefined ? 'Requires no sign-in.' : `Requires the role \`${role}\`.`;
+  const needs = role === undefined ? 'Requires no sign-in.' : `Requires the \`${role}\` role.`;
   return {
     operationId,
     tags: [tag.name],

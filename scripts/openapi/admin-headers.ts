@@ -17,12 +17,12 @@ export const adminHeaders = {
   'Accept-Patch': headers['Accept-Patch'],
   'Idempotent-Replayed': headers['Idempotent-Replayed'],
   'Cache-Control': {
-    description: 'The response must not be stored.',
+    description: 'The response must not be cached.',
     required: true,
     schema: { type: 'string', const: 'no-store' },
   },
   'WWW-Authenticate': {
-    description: 'Challenge (RFC 6750). Has `error` only if a token or code was sent.',
+    description: 'Challenge (RFC 6750). Contains `error` only if a token or code was sent.',
     required: true,
     schema: { type: 'string', examples: ['Bearer realm="animal-store-admin", error="invalid_token"'] },
   },

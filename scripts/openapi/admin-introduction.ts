@@ -1,4 +1,4 @@
-/** Introduction of the admin API's OpenAPI document, in Markdown. */
+/** Introduction to the admin API's OpenAPI document, in Markdown. */
 export const adminIntroduction = `
 Manages accounts, keys, bans, usage, the audit log and the store. The admin API has a separate listener (\`ADMIN_HOST\`,
 \`ADMIN_PORT\`) and is not available on the port of the public API.
@@ -22,16 +22,16 @@ Requests are checked in this order, and the first failed check determines the re
 preconditions (412), state of the resource (409, 422).
 
 A \`POST\` that changes data accepts an \`Idempotency-Key\` of at least 32 characters, such as a UUID. If you receive no
-response, repeat the request with the same \`Idempotency-Key\`: no change is made twice, and the response contains the
-issued key or token.
+response, repeat the request with the same \`Idempotency-Key\`: the change is applied only once, and the response
+contains the issued key or token.
 
 Unknown parameters and members are rejected. 64-bit integers are exact: use a JSON parser that does not round them.
 
 ## Errors
 
-Every error has the body \`Error\` with a \`code\`. New codes may be added: handle an unknown code by its status.
+Every error response has the body \`Error\` with a \`code\`. New codes may be added: handle an unknown code by its status.
 
 ## Stability
 
-The whole admin API is beta and may still change.
+The entire admin API is in beta and may still change.
 `.trim();

@@ -27,7 +27,7 @@ const meanings: Readonly<Record<number, string>> = {
   503: 'The service is temporarily unavailable',
 };
 
-/** Examples of all errors of operations, by code. */
+/** Examples of every error that an operation can return, by code. */
 export const adminErrorExamples = Object.fromEntries(
   [...new Set(allAdminOperations.flatMap(adminErrorsOf))].map((code) => [
     code,
@@ -35,7 +35,7 @@ export const adminErrorExamples = Object.fromEntries(
   ]),
 );
 
-/** Components for shared responses, by status and codes. */
+/** Names of the components for shared responses, by status and codes. */
 const shared = new Map<string, string>([
   ['400 invalid_parameter', 'BadRequest'],
   ['401 sign_in_required sign_in_failed', 'Unauthorized'],
@@ -55,7 +55,7 @@ export const adminSharedResponses: Record<string, ZodOpenApiResponseObject> = Ob
   }),
 );
 
-/** Returns all responses of the operation by status. */
+/** Returns all responses of an operation, by status. */
 export function adminResponsesOf(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
@@ -96,7 +96,7 @@ function successResponse(
   };
 }
 
-/** Whether the operation is shared with the public API, so that its response has an entity tag. */
+/** Whether the operation is shared with the public API, in which case its response has an entity tag. */
 function isShop(operationId: string): boolean {
   const row = new Map<string, Operation>(Object.entries(shopOperations)).get(operationId);
   return row !== undefined && isTagged(row);

@@ -1,9 +1,9 @@
-/** Shared code of both OpenAPI documents. */
+/** Code shared by both OpenAPI documents. */
 import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { Operation, Tag } from '../../src/contract/operation.ts';
 
 export function textOf(document: object): string {
-  // For a schema with a reference, the library repeats the description of the parameter in `param`.
+  // For a schema that is a reference, the library repeats the parameter's description in `param`.
   const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
   return `${JSON.stringify(document, withoutParam, 2)}\n`;
 }
@@ -29,9 +29,10 @@ export function tagsOf(rows: readonly Operation[]): Tag[] {
 export function removeMisleading(rows: readonly Operation[]): ZodOpenApiOverride {
   const bodies: ReadonlySet<unknown> = new Set(rows.map(({ body }) => body?.schema));
   return ({ jsonSchema, zodSchema, io }) => {
-    // Responses may gain members within a version (see `Pet`).
+    // New members may be added to responses within an API version (see `Pet`).
     if (io === 'output') delete jsonSchema.additionalProperties;
-    // TypeScript generators treat a member with a default as required, so the default is in its description.
+    // TypeScript generators treat a member with a default as required, so the default is stated in the description
+    // instead.
     if (bodies.has(zodSchema)) {
       for (const property of Object.values(jsonSchema.properties ?? {})) {
         if (typeof property === 'object') delete property.default;

@@ -1,6 +1,6 @@
 /**
  * Builds the OpenAPI document from the operations, schemas and errors. Used only by `npm run contract`, because the
- * service sends the committed copy.
+ * service serves the committed copy.
  */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
@@ -14,7 +14,7 @@ import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
 import { webhooks } from './webhooks.ts';
 
-/** Returns the text of `contract/openapi.json`. The only server is the path of the version. */
+/** Returns the contents of `contract/openapi.json`. Its only server is the path of the API version. */
 export function contractText(): string {
   return textOf(openapiDocument());
 }
@@ -76,8 +76,8 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
 function describe({ description, scope, readScope }: Operation): string {
   if (scope === undefined) return description;
   const scopeNote =
-    readScope === undefined ? '' : ` Without the scope \`${readScope}\`, the response is 204 without a body.`;
-  return `${description}\n\nRequires a key with the scope \`${scope}\`.${scopeNote}`;
+    readScope === undefined ? '' : ` Without the \`${readScope}\` scope, the response is 204 without a body.`;
+  return `${description}\n\nRequires a key with the \`${scope}\` scope.${scopeNote}`;
 }
 
 function requestBodyOf(operation: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {

@@ -1,11 +1,11 @@
-/** Examples of errors, for the OpenAPI document and `docs/errors.md`. */
+/** Error examples for the OpenAPI document and `docs/errors.md`. */
 
 import { cursorMistake } from '../../src/contract/cursor.ts';
 import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 
-/** Examples with a specific message or a list of mistakes. */
+/** Examples of errors whose message is specific, or that list several mistakes. */
 const particular: {
   readonly [Code in ErrorCode]?: { readonly message?: string; readonly details?: readonly ErrorDetail[] };
 } = {
@@ -35,8 +35,8 @@ const particular: {
   },
   events_expired: {
     message:
-      'Events after 7 are no longer retained; the oldest retained id is 42. Read the resources again, then follow the ' +
-      'events from the newest (GET /v1/events?order=desc&limit=1).',
+      'Events after 7 are no longer retained; the oldest retained id is 42. Get the id of the newest event ' +
+      '(GET /v1/events?order=desc&limit=1), read the resources again, then follow the events after that id.',
   },
   precondition_failed: {
     message:

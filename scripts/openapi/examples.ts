@@ -1,4 +1,4 @@
-/** Example bodies of the OpenAPI documents, from this table or derived from the schemas. */
+/** Example bodies for the OpenAPI documents, taken from this table or derived from the schemas. */
 import * as z from 'zod';
 import type { Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
@@ -112,7 +112,7 @@ export function successExample({ operationId, success: { schema } }: Operation):
   return examplesOf(operationId).success ?? exampleOf(schema as z.ZodType);
 }
 
-/** Returns example request bodies of the operation by name. */
+/** Returns the example request bodies of the operation, by name. */
 export function bodyExamples({ operationId, body }: Operation): Readonly<Record<string, Example>> {
   const { shape } = body?.schema ?? {};
   const members = Object.entries(shape ?? {}) as [string, z.ZodType][];
@@ -137,7 +137,7 @@ interface Meta {
   readonly override?: { readonly examples?: readonly unknown[] };
 }
 
-/** Composes an example of a schema from the examples of its members. Throws if a member has no example. */
+/** Composes an example for a schema from the examples of its members. Throws if a member has no example. */
 function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return exampleOf(schema.unwrap() as z.ZodType);

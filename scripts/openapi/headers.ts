@@ -15,12 +15,12 @@ const count = (minimum: number, example: number, format = 'int64'): oas31.Schema
 
 const sunset = allOperations.find(({ deprecation }) => deprecation)?.deprecation?.sunset;
 
-// Headers from the specification are stable. The other headers are additions.
+// Headers from the specification are stable. All other headers are additions.
 const beta = { 'x-stability': 'beta' } as const;
 
 export const headers = {
   'X-RateLimit-Limit': {
-    description: 'Request limit of the window with fewer remaining requests.',
+    description: 'Request limit of the window that has fewer requests remaining.',
     required: true,
     schema: count(1, 60),
   },
@@ -84,7 +84,7 @@ export const headers = {
     schema: count(1, 42, 'int32'),
   },
   'WWW-Authenticate': {
-    description: 'Challenge (RFC 6750). Has `error` only if the request had credentials.',
+    description: 'Challenge (RFC 6750). Contains `error` only if the request had credentials.',
     required: true,
     schema: text('Bearer realm="animal-store", error="invalid_token"'),
     ...beta,
@@ -96,7 +96,7 @@ export const headers = {
     ...beta,
   },
   RetryAfterInUse: {
-    description: 'Seconds to wait before retrying. Sent with `idempotency_key_in_use` only.',
+    description: 'Seconds to wait before retrying. Sent only with `idempotency_key_in_use`.',
     schema: count(1, 1, 'int32'),
     ...beta,
   },
@@ -121,7 +121,7 @@ export const headers = {
   },
   'Idempotent-Replayed': {
     description:
-      'Sent if the response repeats an earlier one with the same `Idempotency-Key`. Nothing was changed again.',
+      'Sent if the response to an earlier request with the same `Idempotency-Key` is repeated. No change was made.',
     schema: { type: 'string', const: 'true' },
     ...beta,
   },
@@ -139,7 +139,7 @@ export const headers = {
     ...beta,
   },
   StreamNoStore: {
-    description: 'A stream must not be cached.',
+    description: 'Streams must not be cached.',
     required: true,
     schema: { type: 'string', const: cacheControl.stream },
     ...beta,
@@ -157,7 +157,7 @@ export const headers = {
     ...beta,
   },
   Sunset: {
-    description: 'Date when the operation will be removed (RFC 8594), as an HTTP date.',
+    description: 'Date on which the operation will be removed (RFC 8594), as an HTTP date.',
     required: true,
     schema: text(sunset?.toUTCString() ?? ''),
     ...beta,

@@ -10,7 +10,7 @@ const planRows = Object.entries(plans)
   )
   .join('\n');
 
-/** Introduction of the OpenAPI document, in Markdown. */
+/** Introduction to the OpenAPI document, in Markdown. */
 export const introduction = `
 Manages the animals of a pet store, their categories, and orders. New here? Start with the [quickstart](docs/guides/quickstart).
 
@@ -34,17 +34,18 @@ parser that does not round them.
 
 ## Retries and concurrent changes
 
-Every \`POST\` accepts an \`Idempotency-Key\`. A successful response is stored for 24 hours. The same request with the same
-key gets this response again, with \`Idempotent-Replayed: true\`, and no change is made twice. Errors are not stored.
+Every \`POST\` accepts an \`Idempotency-Key\`. A successful response is stored for 24 hours. Repeating the request with
+the same key returns this response again, with \`Idempotent-Replayed: true\`, without making another change. Errors are
+not stored.
 
-Responses with a resource or a page have an \`ETag\`. With \`If-None-Match\`, a read returns 304 if nothing has changed. With
-\`If-Match\`, a change fails with 412 if the resource has changed since you read it.
+Responses that contain a resource or a page have an \`ETag\`. With \`If-None-Match\`, a read returns 304 if nothing has
+changed. With \`If-Match\`, a change fails with 412 if the resource has changed since you read it.
 
 ## Errors
 
-Every error has the body \`Error\` with a \`code\`. New codes may be added: handle an unknown code by its status. A 400 lists
-all mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and remedy. The response links to this page
-(\`Link\`, \`rel="help"\`).
+Every error response has the body \`Error\` with a \`code\`. New codes may be added: handle an unknown code by its
+status. A 400 lists all mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and remedy, to which
+the response links (\`Link\`, \`rel="help"\`).
 
 ## Limits
 
@@ -57,7 +58,7 @@ Requests are counted per account, per minute and per day. A window starts with t
 ended. Every authenticated request counts, except those that get 429 or 503. Every response reports the most restrictive
 window in \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`.
 
-After a 429, wait the number of seconds in \`Retry-After\`, then retry with exponential backoff. A request sent at least
+After a 429, wait for the number of seconds in \`Retry-After\`, then retry with exponential backoff. A request sent at least
 one second after the first 429 and before its \`Retry-After\` has passed is a strike. By default, 100 strikes within
 10 minutes ban the key for 2 minutes, and further bans last 4, 8, … minutes, up to 24 hours. Requests during a ban do not
 extend it. After 24 hours without a ban, the next ban lasts 2 minutes again.
@@ -67,6 +68,6 @@ address get 429. Valid keys keep working.
 
 ## Stability
 
-Everything is stable unless marked \`x-stability: beta\`, which may still change. Changes to stable parts of \`/v1\` are
-additive: ignore unknown members and headers.
+Everything is stable unless marked \`x-stability: beta\`; beta parts may still change. Changes to stable parts of
+\`/v1\` are additive: ignore unknown members and headers.
 `.trim();

@@ -4,7 +4,10 @@ import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
 import { isRead, isRepeatable, isTagged, type Operation } from '../../src/contract/operations.ts';
 
-/** Returns a request header as a component. All are beta, because the specification does not contain them. */
+/**
+ * Defines a request header as a component. All request headers are beta, because the specification does not contain
+ * any.
+ */
 function headerParameter(
   id: string,
   name: string,
@@ -17,7 +20,7 @@ function headerParameter(
     .meta({ description, override, param: { id, in: 'header', name, 'x-stability': 'beta' } });
 }
 
-// The schema has no pattern, because invalid values are replaced instead of rejected.
+// The schema has no pattern, because an invalid value is replaced rather than rejected.
 export const requestId = headerParameter(
   'RequestId',
   'X-Request-Id',
@@ -29,8 +32,8 @@ export const requestId = headerParameter(
 export const operatorsIdempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',
-  'Makes retries safe: if the operator repeats the request with the same key, nothing is done twice and the response is the same ' +
-    'for 24 hours, including an issued secret. 32 to 255 visible ASCII characters, quoted or unquoted. Use a new UUID ' +
+  'Makes retries safe: if the operator repeats the request with the same key, the change is applied only once ' +
+    'and the response is the same for 24 hours, including an issued secret. 32 to 255 visible ASCII characters, quoted or unquoted. Use a new UUID ' +
     'for each new request.',
   {
     type: 'string',
@@ -40,13 +43,13 @@ export const operatorsIdempotencyKey = headerParameter(
   },
 );
 
-// Headers that change the effect of a request have no examples. The reference page would add them to every sample,
-// so two copied samples would count as one request, or a condition would fail.
+// Headers that change the effect of a request have no examples, because the reference page would add them to every
+// sample: two copied samples would count as one request, or a condition would fail.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',
-  'Makes retries safe: a repeated request with the same key gets the same response for 24 hours, and nothing ' +
-    'is done twice. 1 to 255 visible ASCII characters, quoted or unquoted. Use a new UUID for each new request.',
+  'Makes retries safe: a repeated request with the same key gets the same response for 24 hours, and the change ' +
+    'is applied only once. 1 to 255 visible ASCII characters, quoted or unquoted. Use a new UUID for each new request.',
   {
     type: 'string',
     pattern: '^[\\x21-\\x7E]+$',
@@ -72,14 +75,14 @@ export const preconditions: Readonly<Record<Precondition, ReturnType<typeof head
   'If-Match': headerParameter(
     'IfMatch',
     'If-Match',
-    'Entity tags: the current `ETag` must be among them. `*` matches any existing resource. Otherwise the response is 412 and ' +
-      'nothing is changed.',
+    'Entity tags, one of which must be the current `ETag`. `*` matches any existing resource. Otherwise the response is ' +
+      '412 and nothing is changed.',
     { type: 'string' },
   ),
   'If-None-Match': headerParameter(
     'IfNew',
     'If-None-Match',
-    '`*`: the resource must not exist yet. Otherwise the response is 412 and nothing is changed.',
+    '`*` requires that the resource does not exist yet. Otherwise the response is 412 and nothing is changed.',
     { type: 'string', const: '*' },
   ),
 };
@@ -89,7 +92,10 @@ export function requestParams({ params, query }: Operation): ZodOpenApiParameter
   return { ...(params && { path: z.object(pathParameters(params)) }), ...(query && { query }) };
 }
 
-/** Returns the path parameters, which are int64. The example is outside the schema, because Dredd reads only that. */
+/**
+ * Returns the path parameters, all of which are int64. The example is outside the schema, because Dredd ignores
+ * examples in schemas.
+ */
 function pathParameters(params: NonNullable<Operation['params']>): z.ZodRawShape {
   return Object.fromEntries(
     Object.entries(params).map(([name, { schema }]) => [name, schema.meta({ param: { example: 1 } })]),

@@ -39,7 +39,7 @@ const meanings: Readonly<Record<ErrorStatus, string>> = {
 
 const beta = { 'x-stability': 'beta' } as const;
 
-/** Components for shared responses. */
+/** Names of the components for shared responses. */
 const shared = new Map<ErrorStatus, string>([
   [401, 'Unauthorized'],
   [403, 'Forbidden'],
@@ -58,12 +58,12 @@ export const sharedResponses: Record<string, ZodOpenApiResponseObject> = Object.
   }),
 );
 
-/** Examples of all errors of operations, by code. */
+/** Examples of every error that an operation can return, by code. */
 export const errorExamples = Object.fromEntries(
   [...new Set(allOperations.flatMap(errorsOf))].map((code) => [code, { value: errorExample(code) }]),
 );
 
-/** Returns all responses of the operation by status. */
+/** Returns all responses of an operation, by status. */
 export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
@@ -72,7 +72,7 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   }
   if (operation.readScope !== undefined) {
     responses[204] = {
-      description: `Success. The key lacks the scope \`${operation.readScope}\`, so the response has no body.`,
+      description: `Success. The key lacks the \`${operation.readScope}\` scope, so the response has no body.`,
       headers: {
         ...commonHeaders(204, operation),
         ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
@@ -96,7 +96,10 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
   return responses;
 }
 
-/** Returns the name of the shared component. Deprecated operations need separate responses for additional headers. */
+/**
+ * Returns the name of the shared component, if one applies. Responses of deprecated operations are separate because
+ * they have additional headers.
+ */
 function sharedNameOf(
   { deprecation }: Operation,
   status: ErrorStatus,
@@ -141,7 +144,7 @@ const streamExamples = {
   },
 };
 
-/** Returns the headers of a success and its 304. */
+/** Returns the headers of a successful response and of its 304. */
 function successHeaders(operation: Operation): HeaderRefs {
   const { success, paginated, feed, deprecation } = operation;
   return {
@@ -167,13 +170,13 @@ function errorResponse(
   };
 }
 
-/** Restricts `Error` to the codes of one response, so that generated clients have a union type to narrow. */
+/** Restricts `Error` to the codes of one response, so that generated clients get a union type that they can narrow. */
 function errorOf(codes: readonly ErrorCode[]): oas31.SchemaObject {
   const code = { type: 'string' as const, enum: [...codes] };
   return { allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code } }] };
 }
 
-/** Returns the headers of errors by status. */
+/** Returns the headers of an error response with this status. */
 function errorHeaders(
   status: ErrorStatus,
   codes: readonly ErrorCode[],
@@ -190,7 +193,7 @@ function errorHeaders(
   };
 }
 
-/** Returns the headers of every response of the operation. */
+/** Returns the headers that every response of the operation has. */
 function commonHeaders(status: number, operation: Operation | undefined): HeaderRefs {
   return {
     ...refs('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'),
@@ -210,8 +213,9 @@ function ref(name: keyof typeof headers): oas31.ReferenceObject {
 }
 
 /**
- * Marks a response of a stable operation as beta if it is not in the specification. The specification contains
- * successes, specific errors, 400 for bodies, and common errors. Other operations are marked as a whole.
+ * Marks a response of a stable operation as beta if the specification does not contain it. The specification contains
+ * successes, errors specific to the operation, 400 for bodies, and common errors. Operations that are not stable are
+ * marked as a whole.
  */
 function markIfAdded({ stability, errors: own, body }: Operation, status: number): typeof beta | undefined {
   if (stability !== 'stable' || specifiedForAll.includes(status)) return undefined;

@@ -18,7 +18,7 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
       tags: [webhookOperations.createWebhook.tag.name],
       summary: 'Receive an event',
       description:
-        'Sent to the URL of a webhook, signed with its secret (Standard Webhooks 1.0). An event may be sent several times with the ' +
+        'Sent to the URL of a webhook, signed with its secret (Standard Webhooks 1.0). An event may be sent more than once with the ' +
         'same `webhook-id`.',
       'x-stability': 'beta',
       security: [],
@@ -36,7 +36,7 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
         '2XX': {
           description: 'The event was received. Respond within 15 seconds. Any other status is retried.',
         },
-        '410': { description: 'The receiver wants no more events. The webhook is disabled.' },
+        '410': { description: 'The receiver no longer accepts events, so the webhook is disabled.' },
       },
     },
   },

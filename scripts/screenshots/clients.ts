@@ -5,13 +5,15 @@ export interface ShopKeys {
   readonly website: string;
   readonly stock: string;
   readonly tablet: string;
-  /** Key of an account with a small limit, which its client ignores. */
+  /** Key of an account with a low limit, which the client that uses the key ignores. */
   readonly script: string;
 }
 
 const tickMs = 50;
 
-/** Runs clients until they are stopped. Most succeed, some make mistakes, and one exceeds its limit. */
+/**
+ * Runs clients until they are stopped. Most requests succeed, some contain mistakes, and one client exceeds its limit.
+ */
 export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
   let isOver = false;
   const send = (key: string, path: string, method = 'GET', body?: unknown) =>

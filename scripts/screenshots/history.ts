@@ -1,4 +1,4 @@
-/** Generates usage records of a month: requests by operation with latency, and requests by key. */
+/** Generates a month of usage records: requests by operation with latency, and requests by key. */
 import { latencyBucketOf } from '../../src/domain/latency.ts';
 import type { UsageRows } from '../../src/storage/admin.ts';
 import type { TestConsole } from '../../test/support/console.ts';
@@ -6,7 +6,7 @@ import { newReport } from '../../test/support/usage.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-/** Returns the number of requests in an hour: more by day than at night, and most on Saturdays. */
+/** Returns the number of requests in an hour: more during the day than at night, and most on Saturdays. */
 function loadAt(at: number): number {
   const [ofDay, weekday] = [new Date(at).getUTCHours(), new Date(at).getUTCDay()];
   return (weekday === 6 ? 9_500 : 5_800) * Math.max(0.08, Math.sin(((ofDay - 3) / 24) * 2 * Math.PI));
@@ -14,7 +14,7 @@ function loadAt(at: number): number {
 
 const isSaturday = (at: number) => new Date(at).getUTCDay() === 6;
 
-/** Share of each operation and outcome in all requests. */
+/** Fraction of all requests for each operation and outcome. */
 const shares = [
   ['listPets', 'ok', 0.7],
   ['getPet', 'ok', 0.14],
@@ -25,7 +25,7 @@ const shares = [
   ['createPet', 'invalid_body', 0.005],
 ] as const;
 
-/** Latencies in ms with their shares. */
+/** Latencies in ms, each with the fraction of requests that have it. */
 const latencies = [
   [0.06, 0.5],
   [0.11, 0.3],
@@ -67,7 +67,7 @@ function keyRow(hour: number): UsageRows['keys'][number] {
   };
 }
 
-/** Records requests by minute for the last day and by hour for the 29 days before. */
+/** Records requests per minute for the last day, and per hour for the 29 days before. */
 export async function pastRequests({ app }: TestConsole): Promise<void> {
   const now = Date.now();
   const lastDay = Math.floor(now / hourMs) * hourMs - dayMs;

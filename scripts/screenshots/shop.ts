@@ -17,7 +17,7 @@ export interface Shop {
   readonly keys: ShopKeys;
 }
 
-/** Sends a request to the admin API. The type of the response is not checked. */
+/** Sends a request to the admin API. The type of the response is not verified. */
 type Send = <Answer = { readonly id: number }>(
   method: string,
   path: string,

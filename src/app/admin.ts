@@ -1,4 +1,4 @@
-/** Composes the admin listener. It runs in the process that has opened the store. */
+/** Composes the admin listener, which runs in the process that opened the store. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
@@ -40,20 +40,20 @@ export interface AdminOptions {
   readonly feed: EventFeed;
   readonly sendTest: SendTest;
   readonly secrets: ConcernSource;
-  /** Address of the service for clients. */
+  /** Address of the client API. */
   readonly apiUrl: string;
 }
 
 export interface Admin extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Creates the one-time code of a console link and invalidates the previous one. */
+  /** Creates the one-time code for a console link and invalidates the previous code. */
   readonly makeCode: () => string;
 }
 
 /**
- * Starts the admin listener; undefined if it is off or its default port is in use. Throws if the host is not an address
- * of this machine, or if a configured port is in use.
+ * Starts the admin listener; returns undefined if it is off or its default port is in use. Throws if the host is not an
+ * address of this machine, or if a configured port is in use.
  */
 export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
   const { admin, trustedProxies } = config;

@@ -1,10 +1,10 @@
 /**
- * Composition: the only part that imports all others. Reading order:
+ * Composition root: the only part that imports all others. Reading order:
  *
  * 1. `app.ts`: the service in one process, or in several under a supervisor.
  * 2. `service.ts`: one process that answers requests.
- * 3. `services.ts` and `store.ts`: the store, and the operators' services on a store that is not being served;
- *    `runtime.ts`: clock, randomness.
+ * 3. `services.ts` and `store.ts`: the store, and operator services for a store that is not being served; `runtime.ts`:
+ *    clock and randomness.
  * 4. `admin.ts`, `watch.ts`, `backups.ts`, `secrets.ts`: the admin listener, observability, scheduled backups, and the
  *    encryption of secrets.
  * 5. `writer-thread.ts`: the thread that writes to an embedded store.
@@ -37,13 +37,13 @@ export { openCopy } from './store.ts';
 
 export interface App extends AsyncDisposable {
   readonly url: string;
-  /** The key of the first account in a new store; otherwise undefined. */
+  /** The key of the first account in a new store; undefined unless this start created it. */
   readonly firstKey: IssuedKey | undefined;
   /** Undefined if the admin listener is off. */
   readonly console: Admin | undefined;
-  /** Description of the encryption of connections to the store's server; undefined without a server. */
+  /** Describes how connections to the database server are encrypted; undefined for an embedded store. */
   readonly encryption: string | undefined;
-  /** Resolves with the reason when the process must end, because its store can no longer be written. */
+  /** Resolves with a reason when the process must exit because its store can no longer be written. */
   readonly lost?: Promise<Error> | undefined;
   readonly watch: Watch;
 }
@@ -54,14 +54,13 @@ export interface LocalApp extends App {
 }
 
 /**
- * Maximum time for workers to drain, finish pending requests and close the store, so that the shutdown takes at most 10
- * s.
+ * Maximum time for workers to drain, finish pending requests and close the store, so that shutdown takes at most 10 s.
  */
 const stopWorkersWithinMs = 9_750;
 
 /**
- * Disposing it drains and stops the service. Throws `StorageUnusable`, or an error if the host or port is not
- * available.
+ * Disposing the app drains and stops the service. Throws `StorageUnusable`, or an error if the host or port is
+ * unavailable.
  */
 export async function startApp(
   config: Config,
@@ -104,7 +103,7 @@ export async function startApp(
 }
 
 /**
- * Like `startApp`, with several workers under this process, which serves no clients. `command` starts a
+ * Like `startApp`, but with several workers under this process, which serves no clients itself. `command` starts a
  * worker, which calls `startService`.
  */
 export async function startWorkers(
@@ -124,11 +123,11 @@ export async function startWorkers(
   await checkHost(config.host);
   started.use(await reservePort(config.host, config.port));
   const outages = started.use(new Outages(log));
-  // With PostgreSQL, this process only serves operators and creates the first key.
+  // With PostgreSQL, this process serves only operators and creates the first key.
   const how = { serving: embedded, supervising: true, create: true, notice: outages.notice };
   const settings = withPoolOf(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
-  // If the start fails, workers end before the store that they use through this process.
+  // If startup fails, workers must exit before the store closes, because they use it through this process.
   started.defer(() => supervisor.kill());
   const startedAt = Date.now();
   const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
@@ -157,10 +156,10 @@ export async function startWorkers(
   return { url, firstKey, console, encryption, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Logs a new store and creates its first key; undefined if there is one. */
+/** Logs that a store was created, and creates its first key. Returns undefined if the store already has a key. */
 async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
   if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
-  // Created after the service listens, because a key created before a failed start would never be shown.
+  // Created only once the service listens: if startup failed, the key would never be shown.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');

@@ -1,4 +1,4 @@
-/** Backups of the command line and the service, in separate processes, so that they do not block requests. */
+/** Runs backups for the command line and the service in separate processes, so that they do not block requests. */
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
@@ -21,7 +21,10 @@ export { type Restored, restoreBackup } from '../storage/sqlite/backup/restore.t
 
 const checkIntervalMs = 1_000;
 
-/** Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; defaults to this process. */
+/**
+ * Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; by default, this
+ * process makes them.
+ */
 export function backupMaker(path: string, command?: readonly string[]): BackupMaker {
   const run: RunBackupTask = command === undefined ? async (task) => perform(task) : inProcess(command);
   return new SqliteBackupMaker({ path, madeBy: packageJson.version, run });
@@ -69,7 +72,7 @@ function inProcess(command: readonly string[]): RunBackupTask {
     } catch (error) {
       if (error instanceof TaskFailed) throw new BackupError(error.fault as BackupFault, error.message);
       if (!(error instanceof TaskEnded)) throw error;
-      const what = task.kind === 'make' ? 'The backup was not made' : 'The backup was not verified';
+      const what = task.kind === 'make' ? 'The backup failed' : 'The verification failed';
       if (signal?.aborted) throw new BackupError('failed', `Interrupted. ${what}.`);
       throw new BackupError('failed', `${what}: ${error.message}`, error);
     }

@@ -6,8 +6,8 @@ export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl'
 
 /**
  * The published OpenAPI document, with the servers and contact of this deployment. Without a public URL, its server is
- * `listening`, the address of the service: generated clients cannot use a relative URL, and the Host header of a client
- * is not trusted.
+ * `listening`, the address the service listens on: generated clients cannot use a relative URL, and a client's Host
+ * header is not trusted.
  */
 export function openapiText(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,

@@ -9,15 +9,16 @@ import type { Resolve } from '../webhooks/endpoint.ts';
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Resolves the host names of webhook endpoints. Defaults to the system's resolver. */
+  /** Resolves the host names of webhook URLs. Defaults to the system's resolver. */
   readonly resolve?: Resolve;
   /**
-   * Command of a process that makes or verifies a backup. By default, this process does so, which blocks it.
+   * Command that starts a process to make or verify a backup. By default, this process does it and is blocked until it
+   * finishes.
    */
   readonly backupCommand?: readonly string[];
-  /** Wrapper around requests; used only by the sandbox. */
+  /** Wraps request handling; used only by the sandbox. */
   readonly middleware?: Middleware;
-  /** Wrapper around sending webhooks; used only by the sandbox. */
+  /** Wraps the sending of webhooks; used only by the sandbox. */
   readonly aroundSend?: (send: Send) => Send;
 }
 

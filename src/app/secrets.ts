@@ -1,4 +1,4 @@
-/** Seals the secrets of webhooks with the first key of SECRETS_KEY, and reports secrets that no key decrypts. */
+/** Encrypts webhook secrets with the first key of SECRETS_KEY, and reports secrets that no key can decrypt. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
@@ -6,7 +6,7 @@ import { type RenewSecret, resealSecrets, type SealingReport } from '../operatio
 import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../storage/periodic-task.ts';
 
-/** Other instances may have other keys. */
+/** The check is repeated because other instances may have different keys. */
 const checkIntervalMs = 600_000;
 
 interface SealingParts {
@@ -16,11 +16,11 @@ interface SealingParts {
 }
 
 export interface SecretSealing extends AsyncDisposable {
-  /** The concern about webhooks that cannot be signed; undefined if there are none. */
+  /** The concern about webhooks that cannot be signed; undefined if all can be signed. */
   readonly concern: Concern | undefined;
 }
 
-/** Seals secrets again immediately, then checks periodically. */
+/** Re-encrypts secrets immediately, then checks periodically. */
 export function startSealing(
   { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
   { store, renewSecret, log }: SealingParts,
@@ -32,7 +32,7 @@ export function startSealing(
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };
-  // The store logs its outages. The check is repeated.
+  // Storage errors are already logged by the store, and the check is repeated.
   const first = check().catch(() => undefined);
   const schedule = new PeriodicTask(checkIntervalMs, check);
   return {
@@ -63,9 +63,9 @@ function logReport(
       );
   }
   if (keys === 0 && isFirst && all > unreadable)
-    log.warn('the store reveals the secrets of webhooks: set SECRETS_KEY to encrypt them');
+    log.warn('webhook secrets are stored unencrypted: set SECRETS_KEY to encrypt them');
   if (resealed > 0)
-    log.info({ webhooks: resealed }, 'encrypted the secrets of webhooks with the first key of SECRETS_KEY');
+    log.info({ webhooks: resealed }, 'encrypted webhook secrets with the first key of SECRETS_KEY');
   if (keys > 1 && unreadable === 0 && (isFirst || resealed > 0))
     log.info(
       'no webhook needs the second key of SECRETS_KEY: remove it a day after all instances were started with the first one',
@@ -78,13 +78,13 @@ function reasonOf(keys: number): string {
     : 'SECRETS_KEY lacks the key that encrypted their secrets';
 }
 
-/** `unreadable` is the number of webhooks whose secrets no configured key decrypts. */
+/** `unreadable` is the number of webhooks whose secrets cannot be decrypted with any configured key. */
 export function secretsConcern(keys: number, unreadable: number): Concern | undefined {
   if (unreadable === 0) return undefined;
   const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;
   return {
     what: `Deliveries to ${webhooks} wait, because ${reasonOf(keys)}.`,
     remedy:
-      'Set SECRETS_KEY to that key, alone or behind the new one, and restart. If it is lost, accounts rotate the secrets of their webhooks.',
+      'Set SECRETS_KEY to that key, alone or after the new one, and restart. If the key is lost, accounts must rotate their webhook secrets.',
   };
 }

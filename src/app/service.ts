@@ -22,7 +22,7 @@ import { type AdminServices, openAdminServices } from './services.ts';
 import { ServiceWatch } from './watch.ts';
 import { startSending } from './webhooks.ts';
 
-/** The service in one process. Disposing it drains and stops it. */
+/** The service in one process. Disposing the service drains and stops it. */
 export interface Service extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
@@ -35,18 +35,15 @@ export interface Service extends AsyncDisposable {
 export type OpenapiOf = (listening: string) => string;
 
 /**
- * Maximum time to drain and finish pending requests. The store is closed afterwards, so that the shutdown takes at most
- * 10 s.
+ * Maximum time to drain and finish pending requests. The store is closed afterwards; shutdown must take at most 10 s in
+ * total.
  */
 const stopWithinMs = 9_500;
 
-/** Connections to PostgreSQL that the supervisor keeps for operators: one for reads and one for writes. */
+/** PostgreSQL connections that the supervisor reserves for operators: one for reads and one for writes. */
 export const supervisorPoolSize = 2;
 
-/**
- * The configuration of one process. A worker gets its share of the connections to PostgreSQL that the supervisor does
- * not use.
- */
+/** The configuration of one process. Workers divide the PostgreSQL connections that the supervisor does not use. */
 function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
   const all = config.cluster?.poolSize ?? 0;
   return withPoolOf(
@@ -55,7 +52,9 @@ function configOfProcess(config: Config, worker: ServingWorker | undefined): Con
   );
 }
 
-/** The configuration with a PostgreSQL pool of this size, at least 1. The setting applies to all workers together. */
+/**
+ * The configuration with a PostgreSQL pool of this size, but at least 1. The setting applies to all workers combined.
+ */
 export function withPoolOf(config: Config, size: number): Config {
   const { cluster } = config;
   return { ...config, cluster: cluster && { ...cluster, poolSize: Math.max(1, size) } };
@@ -80,7 +79,6 @@ interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outa
   readonly watch: ServiceWatch;
 }
 
-/** Dependencies of the pipeline. */
 function contextOf(
   { publicUrl, corsOrigins }: Config,
   { storage, runtime, watch, ...parts }: ContextParts,
@@ -104,14 +102,17 @@ function contextOf(
   };
 }
 
-/** The runtime counts open streams as requests in flight. */
+/** The listener counts open streams as requests in flight; here they are counted separately. */
 function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
   const openStreams = () => streams.open;
   const eventListeners = () => tail.listeners;
   return { port: server.port, inFlight: () => server.inFlight - openStreams(), openStreams, eventListeners };
 }
 
-/** Opens the store and serves in this process, which may be one of several. Throws like `startApp`. */
+/**
+ * Opens the store and serves in this process, which may be one of several workers. Throws the same errors as
+ * `startApp`.
+ */
 export async function startService(
   config: Config,
   openapi: OpenapiOf,

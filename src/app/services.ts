@@ -1,4 +1,4 @@
-/** An open store with every operation of operators, performed on behalf of one actor. */
+/** An open store with every operator operation, run on behalf of one actor. */
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
@@ -15,18 +15,18 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly webhooks: WebhookParts;
 }
 
-/** Options for opening a store. Defaults to managing an existing store. */
+/** By default, opens an existing store to manage it. */
 export interface OpenOptions {
   readonly serving?: boolean;
   readonly create?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;
   readonly notice?: Notice;
-  /** The actor that the audit log records. Defaults to the system user that runs this program. */
+  /** The actor recorded in the audit log. Defaults to the system user that runs this program. */
   readonly actor?: Actor;
 }
 
-/** Opens the store, which another process may be serving. Throws `StorageUnusable`. */
+/** Opens the store, even if another process is serving it. Throws `StorageUnusable`. */
 export async function openAdminServices(
   config: Config,
   runtime = systemRuntime(),

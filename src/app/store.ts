@@ -6,9 +6,9 @@ import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
 import { type ServingWorker, StorageUnusable, type Tables } from '../storage/storage.ts';
 
 export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
-  /** Identifies this process among several serving processes. Defaults to the only process. */
+  /** Identifies this process if several processes serve the store; undefined for the only process. */
   readonly worker?: ServingWorker | undefined;
-  /** Whether this process is a supervisor, which serves no clients. */
+  /** True for a supervisor, which serves no clients. */
   readonly supervising?: boolean;
 }
 
@@ -17,14 +17,14 @@ export function openStore({ worker, supervising = false, ...options }: StoreOpti
   return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
 }
 
-/** The main thread of a serving process never writes to an embedded store. */
+/** Chooses where writes run: a serving process never writes to an embedded store on its main thread. */
 function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPlace {
   if (worker !== undefined) return { kind: 'supervisor', worker };
   if (!answers) return { kind: 'here' };
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
 }
 
-/** Error messages name the option, because a copy does not use the setting. */
+/** Replaces DATABASE_URL with the option's name in error messages, because a copy does not use the setting. */
 async function openNamed(option: string, url: string, mustExist: boolean): Promise<Tables & AsyncDisposable> {
   try {
     return await openTables(url, mustExist);
@@ -36,16 +36,16 @@ async function openNamed(option: string, url: string, mustExist: boolean): Promi
 
 export type OpenCopy = CopyOperations &
   AsyncDisposable & {
-    /** Names of the instances that serve the source. */
+    /** Names of the instances that are serving the source. */
     readonly servedBy: readonly string[];
   };
 
-/** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
+/** Opens two stores to copy one into the other. Throws `StorageUnusable`. */
 export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy> {
   await using opened = new AsyncDisposableStack();
   const from = opened.use(await openNamed('--from', fromUrl, true));
   const to = opened.use(await openNamed('--to', toUrl, false));
-  // An embedded store that is being served cannot be opened.
+  // An embedded store needs no check, because it cannot be opened while it is being served.
   const servedBy = isEmbedded(fromUrl) ? [] : await instancesServing(from, systemClock().now());
   const kept = opened.move();
   return Object.assign(new CopyOperations(from, to), {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
-/** Name or number of the user that runs this program. Never read from the environment, which can be forged. */
+/** Name or number of the user that runs this program. Not read from the environment, which can be forged. */
 export function systemUser(): string {
   const uid = process.getuid?.();
   return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
 }
 
-/** Undefined if the user is not in this file, as on macOS or with a directory service. */
+/** Undefined if the user is not in `/etc/passwd`, as on macOS or with a directory service. */
 function nameOf(uid: number): string | undefined {
   try {
     const lines = readFileSync('/etc/passwd', 'utf8').split('\n');

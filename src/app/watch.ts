@@ -1,4 +1,4 @@
-/** Composition of metrics, usage and log settings of serving processes. */
+/** Composes the metrics, usage records and log settings of serving processes. */
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -41,17 +41,16 @@ export interface ServiceWatchOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
-  /** Number of this process within the instance, and start time of the instance. */
+  /** Number of this process within the instance, and when the instance started. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
 interface WatchedServer {
   readonly port: number;
-  /** Requests in flight. */
   readonly inFlight: () => number;
   /** Open event streams of clients. */
   readonly openStreams: () => number;
-  /** Waiting requests and streams that receive new events. */
+  /** Number of waiting requests and streams that receive new events. */
   readonly eventListeners: () => number;
 }
 
@@ -85,12 +84,12 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       inFlight: () => this.#inFlight(),
       openStreams: () => this.#openStreams(),
       eventListeners: () => this.#eventListeners(),
-      // Start time of the process, not of the instance.
+      // Start time of the process, which may be later than that of the instance.
       startedAt: clock.now(),
     });
   }
 
-  /** Starts recording usage, under the name of the instance. */
+  /** Starts recording usage under the name of the instance. */
   begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
     const { config, store, clock, randomBytes, log, worker } = this.#options;
     this.#inFlight = inFlight;

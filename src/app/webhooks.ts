@@ -25,7 +25,7 @@ export function webhookParts(
   notice?: Notice,
 ) {
   const noticed = ({ host, address, reason }: Inward) =>
-    notice?.(`refused the URL of a webhook: ${host} leads to ${address}, which is ${reason}`);
+    notice?.(`rejected a webhook URL: ${host} resolves to ${address}, which is ${reason}`);
   const sender = new Sender({ resolve, allowed, now: () => clock.now() });
   const secrets = {
     make: () => makeWebhookSecret(randomBytes),
@@ -49,11 +49,11 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly webhooks: WebhookParts;
   readonly log: Logger;
   readonly counter: TrafficCounter;
-  /** The number of this worker; undefined for the only process of an instance. */
+  /** The number of this worker; undefined if the instance has only one process. */
   readonly worker: number | undefined;
 }
 
-/** Sends the events of a store to webhooks: on an embedded store from one process, on servers from all. */
+/** Sends the events of a store to webhooks. An embedded store sends from one process, a PostgreSQL store from all. */
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
   const { areSent } = config.webhooks;
   const { clock, log, store, worker = 1, webhooks, counter } = parts;
@@ -85,7 +85,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
   };
 }
 
-/** Listens to the events of all processes, unless it already does. */
+/** Subscribes to the events of all processes on the first call. */
 function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
   let isListening = false;
   return async (wake) => {

@@ -1,4 +1,4 @@
-/** Shared parts of commands: help with examples, errors that refer to the help, and common options. */
+/** Parts that commands share: help with examples, errors that refer to the help, and common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
@@ -37,7 +37,7 @@ export interface Description {
   readonly about?: string | undefined;
   readonly examples: readonly string[];
   readonly notes?: readonly string[];
-  /** Whether the help mentions the settings (default true). Set to false if they have no effect. */
+  /** Whether the help mentions the settings (default true). Set to false if settings have no effect on the command. */
   readonly readsSettings?: false;
 }
 

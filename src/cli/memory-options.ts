@@ -11,8 +11,8 @@ export const memoryOptions = {
 } as const;
 
 /**
- * Sets the options for this process and its children by re-executing it with the same process id (execve(2)). Returns
- * if the environment already sets one of them, or if the process cannot be re-executed.
+ * Sets the options for this process and its children by re-executing the process with the same process id (execve(2)).
+ * Returns if the environment already sets all of them, or if the process cannot be re-executed.
  */
 export function restartWithMemoryOptions(words: readonly string[], environment: Environment): void {
   const isComplete = Object.keys(memoryOptions).every((name) => environment[name] !== undefined);
@@ -20,6 +20,7 @@ export function restartWithMemoryOptions(words: readonly string[], environment: 
   try {
     process.execve(process.execPath, [...ownCommand(), ...words], { ...memoryOptions, ...environment });
   } catch {
-    // Windows has no execve, and a sandbox may forbid it. The service works without it, but uses more memory.
+    // Windows has no execve, and a sandbox may forbid it. Without these options, the service works but uses more
+    // memory.
   }
 }

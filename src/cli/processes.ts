@@ -48,7 +48,7 @@ export async function runBackupTask(): Promise<0> {
 
 export const serveWorker = 'serve-worker';
 
-/** Starts a worker. The number identifies it in process lists. */
+/** Starts a worker. The number identifies the worker in process lists. */
 export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }

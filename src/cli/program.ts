@@ -14,9 +14,9 @@ import { addSandbox } from './serve/sandbox.ts';
 import { addStatus } from './serve/status.ts';
 
 /**
- * Creates the parser. It loads the commands of the resources in `words`, or of all resources if there are none. Other
- * resources get only a name, because loading their rows takes most of the startup time. Running a command throws its
- * function's errors, or `CommanderError` for a usage error, which it also prints to standard error unless silent.
+ * Creates the parser with the commands of the resources in `words`, which default to all resources. Other resources get
+ * only a name, because loading their operations takes most of the startup time. Parsing throws the errors of the
+ * command, and `CommanderError` for a usage error, which is also printed to standard error unless `isSilent`.
  */
 export async function programOf(
   environment: Environment,
@@ -59,7 +59,8 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
       ),
     ],
   }).action(async () => {
-    // Settings are checked before other modules are loaded, because they are the most common cause of a failed start.
+    // Settings are checked before other modules are loaded, because invalid settings are the most common cause of a
+    // failed start.
     const checked = config();
     const { serve } = await import('./serve/serve.ts');
     const startedByNpx = environment.npm_command === 'exec';

@@ -1,6 +1,6 @@
 import { grouped } from './terminal.ts';
 
-/** Width of the bar on a terminal that is wide enough for the whole line, and on a narrower one. */
+/** Width of the bar on a terminal that is wide enough for the whole line, and on a narrower terminal. */
 const [wideBar, narrowBar] = [24, 10];
 const usualColumns = 80;
 const redrawMs = 100;
@@ -19,7 +19,7 @@ interface Terminal {
 }
 
 interface ProgressOptions {
-  /** Whether progress is shown. Defaults to terminals only. */
+  /** Whether progress is shown. Defaults to whether standard error is a terminal. */
   readonly visible?: boolean;
   readonly terminal?: Terminal;
   readonly now?: () => number;
@@ -32,7 +32,7 @@ export class Progress implements Disposable {
   readonly #visible: boolean;
   readonly #terminal: Terminal;
   readonly #now: () => number;
-  /** The moment from which rates are measured. Work of earlier runs is excluded. */
+  /** The first update. Rates are measured from this moment, so that they exclude work done by earlier runs. */
   #first: Moment | undefined;
   #drawnAt: number;
 
@@ -77,7 +77,7 @@ export class Progress implements Disposable {
       [this.#bar(done, narrowBar), counted, left],
       [this.#bar(done, narrowBar), counted],
     ].map((parts) => parts.filter(Boolean).join('  '));
-    // Leaves the last column empty: some terminals wrap a full line, which could then not be erased completely.
+    // Leaves the last column empty, because some terminals wrap a full line, which could then not be erased completely.
     const fits = (line: string) => line.length < (this.#terminal.columns || usualColumns);
     this.#terminal.write(eraseLine + (lines.find(fits) ?? counted));
   }
@@ -148,7 +148,7 @@ export class BackupProgress implements Disposable {
     this.#written.update(done, total);
     if (done > 0 && done === this.#done) {
       this.#written[Symbol.dispose]();
-      this.#line = doing('Checking what was written');
+      this.#line = doing('Verifying the backup');
     }
     this.#done = done;
   }

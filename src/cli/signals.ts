@@ -5,12 +5,15 @@ const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Signals within this time count as one: npm forwards Ctrl-C, and systemd signals npm and its children. */
 const repeatedSignalMs = 1_000;
 
-/** Ignores stop signals. Terminals and supervisors signal all processes, and the parent handles them. */
+/** Ignores stop signals. Terminals and supervisors send such signals to all processes, and the parent handles them. */
 export function ignoreInterruption(): void {
   for (const name of endings) process.on(name, () => {});
 }
 
-/** Ignores signals that make other programs reopen logs (SIGUSR1 in nginx) or reload. By default they end a process. */
+/**
+ * Ignores signals that make other programs reopen logs (SIGUSR1 in nginx) or reload. By default, such signals would end
+ * the process.
+ */
 export function ignoreUserSignals(): void {
   for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => {});
 }
@@ -21,7 +24,7 @@ export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** The first signal ends a command cleanly. A later one, after `repeatedSignalMs`, ends the process immediately. */
+/** The first signal ends a command cleanly. A second signal, after `repeatedSignalMs`, ends the process immediately. */
 export function interruption(): Interruption {
   const controller = new AbortController();
   const caught = endings.filter((name) => name !== 'SIGHUP' || !ignoresHangup());

@@ -18,12 +18,12 @@ export function messageOf(error: unknown): string {
   if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
-  // Only the first sentence applies: the others describe response headers.
+  // Only the first sentence applies to a command, because the other sentences describe response headers.
   const [outcome] = error.message.split(/(?<=\.) /);
   return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
 
-/** Returns the message of a refusal, with a reference to a command that lists objects. */
+/** Returns the message of a refusal. If an object was not found, refers to the command that lists such objects. */
 function refusalMessage({ code, message, details }: Refusal): string {
   const said =
     details.length === 0
@@ -63,7 +63,7 @@ export function written(text: string): Promise<void> {
   });
 }
 
-/** Ignores the error that occurs when a reader such as `head` closes the pipe. */
+/** Ignores the error that occurs when a program such as `head` closes the pipe. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (!isClosedPipe(error)) throw error;

@@ -44,7 +44,7 @@ export function instantOrAgo(text: string): number {
   return ms;
 }
 
-/** Whether the day exists. A parser would read 2026-02-31 as 3 March. */
+/** Whether the day exists. `Date.parse` would accept 2026-02-31 as 3 March. */
 function isDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
@@ -72,7 +72,7 @@ export function countOrAll(text: string): number | 'all' {
   return text === 'all' ? text : positive(text);
 }
 
-/** Parses a value with a schema. Throws `InvalidArgumentError` with its message. */
+/** Parses a value with a schema. Throws `InvalidArgumentError` with the schema's messages. */
 export function validated<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = validate(schema, value, 'query');
   if ('value' in result) return result.value;
@@ -83,7 +83,7 @@ export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
   return (text) => validated(schema, text);
 }
 
-/** Rejects text that begins with `--`, because then the value of the option is missing. */
+/** Rejects text that begins with `--`, which is the next option if a value is missing. */
 export function notAnOption(text: string): string {
   if (!text.startsWith('--')) return text;
   throw new InvalidArgumentError('It must not begin with "--". The value is missing.');

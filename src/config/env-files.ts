@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Returns the file names in the order in Bun's documentation. */
+/** The file names, in the order given in Bun's documentation. */
 function namesFor(mode: string | undefined): string[] {
   const known = mode === 'production' || mode === 'test' ? mode : 'development';
   return ['.env', `.env.${known}`, '.env.local', `.env.${known}.local`];
@@ -46,7 +46,10 @@ function namesIn(text: string): string[] {
   return Array.from(text.matchAll(/^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/gm), ([, name = '']) => name);
 }
 
-/** Allows only one edit in short names, because unrelated names are similar: HOST and HOME differ in two letters. */
+/**
+ * Allows only one edit in short names, because unrelated short names are often similar: HOST and HOME differ in two
+ * letters.
+ */
 function isMisspelling(found: string, known: string): boolean {
   return editDistance(found.toUpperCase(), known) <= (known.length > 6 ? 2 : 1);
 }

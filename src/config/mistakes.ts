@@ -1,4 +1,4 @@
-/** Finds settings that are valid individually, but not in combination or on this machine. */
+/** Finds settings that are individually valid, but not in combination or not on this machine. */
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 
@@ -57,7 +57,7 @@ function replicaMistakes(values: Values): string[] {
   return [];
 }
 
-/** Returns the schema in a URL, or null if it has none. The database role may then set the schema. */
+/** Returns the schema in a URL, or null if the URL has none. In that case, the database role may set the schema. */
 function schemaOf(url: string): string | null {
   return URL.parse(url)?.searchParams.get('search_path') ?? null;
 }
@@ -102,7 +102,7 @@ function isFile(path: string): boolean {
   try {
     return !statSync(path).isDirectory();
   } catch {
-    // The folder is missing or unreachable. A failed backup will log the reason.
+    // The folder is missing or unreachable. The backup will fail and log the reason.
     return false;
   }
 }

@@ -44,12 +44,12 @@ export const settings = {
   PORT: setting('3000', 'Port to listen on. 0 picks a free port.', port),
   WORKERS: setting(
     '1',
-    'Processes that serve requests, or auto for one per available CPU core. More than 1 on Linux only.',
+    'Number of processes that serve requests, or auto for one per available CPU core. Above 1: Linux only.',
     workers,
   ),
   MAX_CONNECTIONS: setting(
     '0',
-    'Maximum open client connections. 0: three quarters of the free file descriptors, at most 10000.',
+    'Maximum open client connections. 0 uses three quarters of the free file descriptors, up to 10000.',
     integer(0, 1_000_000),
   ),
   ADMIN_HOST: setting(
@@ -64,12 +64,12 @@ export const settings = {
   ),
   ADMIN_ORIGIN: setting(
     '',
-    'https address that operators use, such as https://admin.example.com, served by a proxy with TLS.',
+    'https address that operators use, such as https://admin.example.com, served by a TLS proxy.',
     optional(httpsOrigin),
   ),
   INSTANCE_NAME: setting(
     '',
-    'Name of this instance in lists. Defaults to the name of the machine and the port.',
+    'Name of this instance in lists. Defaults to the hostname and port.',
     optional(instanceName),
   ),
   IDLE_TIMEOUT_SECONDS: setting(
@@ -89,13 +89,13 @@ export const settings = {
   ),
   REDIS_URL: setting(
     '',
-    'Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. Nodes of a cluster: redis://HOST,HOST.',
+    "Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. List a cluster's nodes: redis://HOST,HOST.",
     optional(redisUrl),
   ),
   REDIS_PREFIX: setting('as:', 'Prefix of every Redis key. Must be the same on all instances.', text),
   REDIS_TIMEOUT_MS: setting(
     '50',
-    'Redis timeout in milliseconds. After it, the instance enforces limits separately.',
+    'Redis timeout in milliseconds. On timeout, the instance enforces limits separately.',
     integer(5, 60_000),
   ),
   POSTGRES_POOL_SIZE: setting('10', 'Maximum PostgreSQL connections per instance.', integer(1, 1_000)),
@@ -133,12 +133,12 @@ export const settings = {
   ),
   AUTH_FAILURES_PER_MINUTE: setting(
     '600',
-    'Failed authentications per minute and client address (IPv4, or IPv6 /64), before 429.',
+    'Failed authentications allowed per minute and client address (IPv4, or IPv6 /64) before 429.',
     integer(1, 1_000_000_000),
   ),
   PUBLIC_REQUESTS_PER_MINUTE: setting(
     '600',
-    'Requests outside /v1 per minute and client address, except health checks, before 429.',
+    'Requests allowed outside /v1 per minute and client address before 429. Excludes health checks.',
     integer(1, 1_000_000_000),
   ),
   BAN_STRIKES: setting(
@@ -153,7 +153,7 @@ export const settings = {
   ),
   BAN_FIRST_SECONDS: setting(
     String(defaultBanRules.firstBanSeconds),
-    'Length of the first ban in seconds. Each further ban lasts twice as long.',
+    'Length of the first ban in seconds. Each subsequent ban lasts twice as long.',
     integer(1, year),
   ),
   BAN_LONGEST_SECONDS: setting(
@@ -173,7 +173,7 @@ export const settings = {
   ),
   BACKUP_EVERY: setting(
     '',
-    'Interval between backups, such as 24h. Requires BACKUP_FOLDER. If unset, backups are made on request.',
+    'Interval between backups, such as 24h. Requires BACKUP_FOLDER. If unset, backups are made only on request.',
     optional(interval),
   ),
   BACKUP_KEEP: setting(
@@ -190,12 +190,12 @@ export const settings = {
   ),
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
-    'Private IP addresses or CIDR networks that may receive webhooks, also over http. Separated by commas.',
+    'Private IP addresses or CIDR networks, separated by commas, that may receive webhooks, even over http.',
     networks('any client could make the service send requests to every machine it can reach'),
   ),
   SECRETS_KEY: setting(
     '',
-    'Encrypts secrets of webhooks: 32 bytes in base64. To change it, set the new key, a comma and the old key.',
+    'Key that encrypts webhook secrets: 32 bytes in base64. To change it, set the new key, a comma and the old key.',
     secretKeys,
   ),
   DRAIN_SECONDS: setting(
@@ -211,7 +211,7 @@ export const settings = {
   ),
   LOG_SLOW_MS: setting(
     '500',
-    'Minimum duration in milliseconds of a request that LOG_REQUESTS=slow logs.',
+    'Minimum duration, in milliseconds, for a request to be logged with LOG_REQUESTS=slow.',
     integer(1, 600_000),
   ),
 } as const;

@@ -6,7 +6,7 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { maxWorkers } from '../domain/workers.ts';
 
-/** Throws an `Error` with a message that follows the setting's name, such as "must not be empty". */
+/** Throws an `Error` whose message follows the setting's name, such as "must not be empty". */
 export type Parse<T> = (text: string) => T;
 
 export function integer(min: number, max: number): Parse<number> {
@@ -19,7 +19,7 @@ export function integer(min: number, max: number): Parse<number> {
 
 /**
  * Parses the number of serving processes, or `auto`. Only Linux distributes connections among processes that share a
- * port. On BSD and macOS the last process gets all connections, and Windows lacks SO_REUSEPORT.
+ * port. On BSD and macOS, the last process gets all connections; Windows lacks SO_REUSEPORT.
  */
 export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
   const canShare = platform === 'linux';
@@ -49,7 +49,9 @@ export function portOrOff(value: string): number | 'off' {
   }
 }
 
-/** Returns the default port of the admin API: the port after the service's, or 0 (any free port) if that is 0. */
+/**
+ * Returns the default port of the admin API: the service's port + 1, or 0 (any free port) if the service's port is 0.
+ */
 export function defaultAdminPort(servicePort: number): number {
   if (servicePort === 0) return 0;
   return servicePort === maxPort ? servicePort - 1 : servicePort + 1;
@@ -115,7 +117,7 @@ function expectSslMode(url: string): void {
 
 const maxReplicas = 16;
 
-/** Parses URLs separated by commas. In a password, a comma must be escaped as %2C. */
+/** Parses URLs separated by commas. A comma in a password must be escaped as %2C. */
 export function replicaUrls(value: string): readonly string[] {
   if (/;\s*postgres(ql)?:/.test(value))
     throw new Error('must be URLs separated by commas, not by semicolons');
@@ -149,7 +151,7 @@ export function instanceName(value: string): string {
   return value;
 }
 
-/** Parses the URL that clients use, without `/v1`. */
+/** Parses the URL that clients use, which does not include `/v1`. */
 export function publicUrl(value: string): string {
   const url = URL.parse(value);
   if (

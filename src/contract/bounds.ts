@@ -1,14 +1,16 @@
 export const maxBodyBytes = 16_384;
 
-/** Maximum size of a sign-in body in bytes. Small, because parsing takes time and callers need no credentials. */
+/**
+ * Maximum size of a sign-in body in bytes. The limit is low because parsing costs CPU time and requires no credentials.
+ */
 export const maxSignInBytes = 1_024;
 
 export const maxUploadBytes = 1_073_741_824;
 
-/** Maximum size of a preview of an import, in bytes. */
+/** Maximum size of an import preview in bytes. */
 export const maxPreviewBytes = 65_536;
 
-/** Maximum number of mistakes listed in an error. A request of 16 KiB can contain thousands. */
+/** Maximum number of mistakes listed in an error. A 16 KiB request can contain thousands of mistakes. */
 export const maxDetails = 20;
 /** Maximum length of a name in an error, in UTF-16 code units. Longer names are truncated. */
 export const maxNameLength = 64;

@@ -6,8 +6,8 @@
 export const cacheControl = { success: 'private, no-cache', error: 'no-store', stream: 'no-store' } as const;
 
 /**
- * Returns a strong entity tag (RFC 9110, section 8.8.3) of a body. It distinguishes versions of a resource and does
- * not have to resist forgery.
+ * Returns a strong entity tag (RFC 9110, section 8.8.3) for a body. The hash only distinguishes versions of a resource,
+ * so it need not be cryptographic.
  */
 export function etagOf(body: string): string {
   return `"${Bun.hash.xxHash64(body).toString(36)}"`;

@@ -13,7 +13,7 @@ const int64Max = 2n ** 63n - 1n;
 
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
-/** Filters of a list by name, in the order of the query. Numbers are Unix ms. */
+/** Names and values of a list's filters, in the order of the schema. Numbers are Unix ms. */
 export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQuery): [string, string][] {
   return Object.entries(filters).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
@@ -23,7 +23,8 @@ export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQu
 
 /**
  * Encodes a list and its filters for a cursor: the status in plain text, and a hash of the other filters, which may
- * contain a hundred ids. `list` is the path of the list. Older cursors of animals have no path.
+ * contain a hundred ids. `list` is the path of the list. The path `/pets` is omitted, for compatibility with older
+ * cursors.
  */
 export function filtersText(list: string, query: ListQuery): string {
   const { status, ...others } = Object.fromEntries(filtersOf(query));
@@ -41,8 +42,8 @@ export function writeCursor({ filters, after, name }: Cursor): string {
 }
 
 /**
- * Throws `invalid_cursor` if the service did not create the cursor, if it belongs to another list or other filters,
- * or if `after` is below `minAfter`.
+ * Throws `invalid_cursor` if the cursor was not created by the service, belongs to another list or other filters, or
+ * has an `after` below `minAfter`.
  */
 export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
@@ -63,5 +64,5 @@ export function parseCursor(text: string): Cursor | undefined {
 export const cursorMistake: ErrorDetail = {
   in: 'query',
   name: 'cursor',
-  message: 'is malformed or belongs to other filters; use the URL from the Link header unchanged',
+  message: 'is malformed or belongs to a different query; use the URL from the Link header unchanged',
 };

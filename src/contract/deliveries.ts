@@ -25,10 +25,10 @@ const DeliveryStatusName = enumOf(deliveryStatuses).meta({
 const outcomeMembers = {
   status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
   milliseconds: count.meta({ description: 'Duration of the attempt in milliseconds.' }),
-  error: z.string().meta({ description: 'Reason of the failure.' }).optional(),
+  error: z.string().meta({ description: 'Reason for the failure.' }).optional(),
 };
 
-export const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
+export const Delivery = shape('Delivery', 'The delivery of an event to a webhook.', {
   id: assignedId('Unique ID'),
   eventId: int64('ID of the event.', 1),
   type: EventTypeName,
@@ -36,12 +36,12 @@ export const Delivery = shape('Delivery', 'An event that is sent to a webhook.',
   attempts: z
     .array(
       z.object({
-        at: instant('When the request was sent, UTC.'),
+        at: instant('Time when the request was sent (UTC).'),
         ...outcomeMembers,
       }),
     )
     .meta({ description: 'The attempts so far, oldest first.' }),
-  nextAttemptAt: instant('Time of the next attempt, UTC; omitted if there is none.').optional(),
+  nextAttemptAt: instant('Time of the next attempt (UTC); omitted if there is none.').optional(),
 });
 
 export const Deliveries = pageShape(Delivery, 'Deliveries', 'A page of deliveries.');
@@ -57,7 +57,7 @@ export const ListDeliveriesQuery = z.strictObject({
 
 /** A request to a receiver. */
 export interface DeliveryAttempt {
-  /** RFC 3339, UTC. */
+  /** RFC 3339 (UTC). */
   readonly at: string;
   readonly status?: number;
   readonly milliseconds: number;
@@ -69,7 +69,7 @@ export interface Delivery {
   readonly eventId: bigint;
   readonly type: EventType;
   readonly status: DeliveryStatus;
-  /** JSON of `DeliveryAttempt[]`. */
+  /** `DeliveryAttempt[]` as JSON. */
   readonly attempts: string;
   /** Unix ms. */
   readonly nextAttemptAt?: number | undefined;
@@ -109,7 +109,7 @@ export interface WebhookTest {
   readonly milliseconds: number;
   readonly body?: string | undefined;
   readonly error?: string | undefined;
-  /** True if nothing was sent, because the address is internal or the URL is not https. Omitted from responses. */
+  /** True if no request was sent, because the address is internal or the URL is not https. Omitted from responses. */
   readonly isBlocked?: boolean;
 }
 

@@ -31,7 +31,7 @@ export const clientErrors = {
   },
   status_transition_not_allowed: {
     status: 409,
-    message: 'The status of the animal cannot change in this way.',
+    message: 'This status change is not allowed for the animal.',
   },
   pet_reserved: {
     status: 409,
@@ -58,7 +58,7 @@ export const clientErrors = {
   events_expired: {
     status: 410,
     message:
-      'Events after this id are no longer retained. Read the resources again, then follow the events from the newest.',
+      'Events after this id are no longer retained. Get the id of the newest event, read the resources again, then follow the events after that id.',
   },
   precondition_failed: {
     status: 412,
@@ -119,7 +119,7 @@ export const adminErrors = {
     status: 401,
     message: 'The token or code is not valid. A code can be used once, within 10 minutes.',
   },
-  role_insufficient: { status: 403, message: 'This requires the role admin.' },
+  role_insufficient: { status: 403, message: 'This requires the admin role.' },
   cross_site_request: {
     status: 403,
     message: 'This request did not come from the console. Programs must send a token instead of a cookie.',

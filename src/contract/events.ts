@@ -60,7 +60,7 @@ const PetsImported = shape(
 
 const WebhookDisabled = shape('WebhookDisabled', 'A webhook that was disabled.', {
   id: int64('ID of the webhook.', 1),
-  reason: text('Why it was disabled.', 'gone'),
+  reason: text('Reason why the webhook was disabled.', 'gone'),
 });
 
 const dataByGroup = {
@@ -77,7 +77,7 @@ const eventShapes = eventTypes.map((type) => {
   return shape(`${name}Event`, `The event \`${type}\`.`, {
     id: assignedId('ID of the event'),
     type: z.literal(type),
-    timestamp: instant('Time of the change, UTC.'),
+    timestamp: instant('Time of the change (UTC).'),
     data: dataByGroup[group as keyof typeof dataByGroup],
   });
 });
@@ -95,7 +95,7 @@ export const EventSelectorName = enumOf(eventSelectors as readonly [EventSelecto
     'A type of event, or all types of a resource: `pet.*` selects all events about animals, including `pets.imported`.',
 });
 
-/** Maximum delay of an empty response, in seconds. */
+/** Maximum time that a request waits for an event, in seconds. */
 export const maxWaitSeconds = 30;
 
 const waitForm = `must be an integer from 0 to ${maxWaitSeconds}, in plain decimal digits`;
@@ -126,7 +126,7 @@ const ListEventsQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        '`desc` returns the newest events first. It searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`.',
+        '`desc` returns the newest events first, searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`.',
       param: { examples: unselected('asc') },
     }),
 });
@@ -136,25 +136,25 @@ const StreamEventsQuery = z.strictObject({
   after: int64Filter('Start with the event after this id. Defaults to the next event that is committed.'),
 });
 
-/** Maximum number of open streams per account in a process. */
+/** Maximum number of open streams per account and process. */
 export const maxStreams = 10;
 /** Delay before a reader reconnects, in ms. */
 export const reconnectAfterMs = 2_000;
 
 export const eventOperations = rowsOf(
-  { tag: { name: 'Events', description: 'Changes in the order of their commits.' } },
+  { tag: { name: 'Events', description: 'Changes in commit order.' } },
   {
     listEvents: {
       method: 'GET',
       path: '/events',
       summary: 'List events',
       description:
-        'Returns changes in the order of their commits. Follow the `Link` with `rel="next"`, which every response has, to read ' +
+        'Returns changes in commit order. Follow the `Link` with `rel="next"`, which every response has, to read ' +
         'each event exactly once. A key receives only events about resources that it may read.',
       query: ListEventsQuery,
       scope: 'events:read',
       feed: true,
-      success: okPage(Events, eventJson, 'The page of events.'),
+      success: okPage(Events, eventJson, 'A page of events.'),
       errors: ['events_expired'],
     },
     streamEvents: {
@@ -162,13 +162,13 @@ export const eventOperations = rowsOf(
       path: '/events/stream',
       summary: 'Stream events',
       description:
-        'Sends events as they are committed, as server-sent events (`text/event-stream`). Each has its ID in `id`, its type in ' +
-        '`event` and the whole Event, on one line, in `data`. A comment is sent every 15 s. The stream ends when the service ' +
-        'restarts, when the reader is more than 1 MiB behind, and when the key can no longer read these events. Connect ' +
-        `again with the last ID in \`Last-Event-ID\` to resume without a gap. An account may have ${maxStreams} streams open.`,
+        'Sends events as they are committed, as server-sent events (`text/event-stream`). Each event has its ID in `id`, its type in ' +
+        '`event`, and the whole Event as one line of JSON in `data`. A comment is sent every 15 s. The stream ends when the service ' +
+        'restarts, when the reader is more than 1 MiB behind, or when the key can no longer read these events. Connect ' +
+        `again with the last ID in \`Last-Event-ID\` to resume without a gap. An account can have ${maxStreams} open streams.`,
       query: StreamEventsQuery,
       scope: 'events:read',
-      success: okStream('The stream. `data` of each event is an `Event`.'),
+      success: okStream('The stream. The `data` of each event is an `Event`.'),
       errors: ['events_expired', 'too_many_streams'],
     },
   },

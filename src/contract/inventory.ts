@@ -8,7 +8,7 @@ export const Inventory = shape('Inventory', 'The number of animals in each statu
 });
 
 export const GetInventoryQuery = z.strictObject({
-  categoryId: int64Filter('Count only animals of this category.'),
+  categoryId: int64Filter('Count only animals in this category.'),
 });
 
 export type Inventory = z.infer<typeof Inventory>;

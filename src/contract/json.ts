@@ -2,7 +2,7 @@
 
 import { maxBodyBytes } from './bounds.ts';
 
-/** Maximum nesting of arrays and objects. Bodies of the contract have a depth of one. */
+/** Maximum nesting depth of arrays and objects. Valid request bodies have at most two levels. */
 export const maxJsonDepth = 32;
 
 const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
@@ -10,7 +10,7 @@ const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
 export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
 
-/** A number with a fraction or outside the range of an int64. Schemas reject it by its type. */
+/** A number with a fraction or outside the range of an int64. Schemas reject such a value because of its type. */
 export class NotInt64 {
   readonly source: string;
   constructor(source: string) {
@@ -18,10 +18,10 @@ export class NotInt64 {
   }
 }
 
-/** Invalid or unsupported JSON. `message` contains the reason for the client. */
+/** Invalid or unsupported JSON. `message` is the reason that the client sees. */
 export class JsonError extends Error {}
 
-/** Duplicate members or `__proto__`, with their mistakes. The value is used only to validate other members. */
+/** Thrown for duplicate members and members named `__proto__`. `value` is used only to validate the other members. */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
@@ -35,31 +35,32 @@ export class MemberError extends Error {
 }
 
 /**
- * Parses JSON text. Numbers are `bigint` if their value is an int64 (including `1.0` and `1e2`, as in JSON
- * Schema), otherwise `NotInt64`. Throws `JsonError` for text that is not JSON or too deep, `MemberError` for
+ * Parses JSON text. Numbers are `bigint` if their value is an int64 (including `1.0` and `1e2`, as in JSON Schema),
+ * otherwise `NotInt64`. Throws `JsonError` for text that is not JSON or is nested too deeply, and `MemberError` for
  * duplicate members.
  */
 export function parseJson(text: string): unknown {
   return parseFlat(text) ?? parseAny(text);
 }
 
-/** Maximum length in UTF-16 code units. The expression below takes more than linear time on longer texts. */
+/** Maximum length in UTF-16 code units. For longer texts, the regular expression below takes more than linear time. */
 const maxFlatLength = maxBodyBytes;
 // JSON allows only four whitespace characters, but `\s` matches more.
 const space = '[ \\t\\n\\r]*';
 const plainString = '"[^"\\\\\\x00-\\x1f]*"';
-// Integers of 15 digits are exact in JavaScript.
+// Integers of up to 15 digits are exact in JavaScript.
 const flatMember = `${space}${plainString}${space}:${space}(?:${plainString}|-?(?:0|[1-9]\\d{0,14})|true|false|null)${space}`;
 const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${space}$`);
 
 /**
- * Parses a flat object without escapes and long numbers, ten times as fast as the full parser. Returns undefined for
+ * Parses a flat object without escapes or long numbers, ten times as fast as the full parser. Returns undefined for
  * other text. Almost all requests contain flat objects.
  */
 function parseFlat(text: string): unknown {
   if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
-  // Every quote begins or ends a string, because there are no escapes. Extra quotes mean a duplicate member.
+  // Every quotation mark begins or ends a string, because there are no escapes. Extra quotation marks mean that a
+  // member is duplicated.
   let quotes = 0;
   for (const name in value) {
     const member = value[name];
@@ -97,7 +98,8 @@ const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 function int64FromNumber(source: string): bigint | NotInt64 {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
-  // The lookbehind limits matching to one attempt for each run of zeros. Without it, 16 KiB of digits take 0.2 s.
+  // The lookbehind limits matching to one attempt for each run of zeros. Without the lookbehind, 16 KiB of digits take
+  // 0.2 s.
   const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return 0n;
   const zeros = digits.length - significant.length - fraction.length + Number(exponent);
@@ -131,7 +133,7 @@ function checkStructure(text: string, value: unknown): void {
   if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-/** Returns the mistake if a member is added to an object with these members. */
+/** Adds a member to those seen in an object so far. Returns the mistake, if there is one. */
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);

@@ -53,13 +53,13 @@ export interface Success<Outcome = never> {
   readonly tagged?: (outcome: Outcome) => string;
   /** Whether the response is NDJSON. The outcome is an `AsyncIterable` of lines; each line is JSON of the schema. */
   readonly lines?: true;
-  /** Whether the response is a file. The outcome is its content. */
+  /** Whether the response is a file, whose content is the outcome. */
   readonly file?: true;
   /** Whether the response is a stream of server-sent events. The outcome is a `StreamSource`. */
   readonly stream?: true;
 }
 
-/** Destination of a stream: Bun's `ReadableStreamDirectController`, which browsers lack. */
+/** Destination of a stream. Corresponds to Bun's `ReadableStreamDirectController`, a type that browsers do not have. */
 export interface StreamSink {
   /** Returns a promise while the connection's buffer is full. */
   write(bytes: Uint8Array): unknown;
@@ -71,7 +71,7 @@ export interface StreamSink {
 /** A response that is written while its reader is connected: a Bun stream source of type `direct`. */
 export interface StreamSource {
   readonly type: 'direct';
-  /** Starts the stream, which stays open. Not called if there is no reader, as for HEAD. */
+  /** Starts the stream, which stays open after this call. Not called if there is no reader, such as for HEAD. */
   pull(sink: StreamSink): void;
   /** Called when the reader disconnects. */
   cancel(): void;
@@ -86,7 +86,7 @@ export interface FileContent {
 
 export type Precondition = 'If-Match' | 'If-None-Match';
 
-/** A large body that the operation reads and validates while it arrives. */
+/** A large body that the operation reads and validates while the body arrives. */
 export interface Upload {
   readonly types: readonly string[];
   readonly description: string;
@@ -102,7 +102,7 @@ export type Need = 'caller' | 'endpoint' | 'events' | 'secret';
 export interface Operation<Outcome = never> {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path below `basePath`, with parameters in braces. */
+  /** Path under `basePath`, with parameters in braces. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
@@ -114,19 +114,22 @@ export interface Operation<Outcome = never> {
   readonly upload?: Upload;
   /** Required scope; undefined if the operation requires no scope. */
   readonly scope?: Scope;
-  /** Scope required to receive the changed resource. Without it, the response is 204. */
+  /** Scope required to receive the changed resource. Without this scope, the response is 204. */
   readonly readScope?: Scope;
   /** Required role. Defaults to `viewer` for reads and `admin` for changes. */
   readonly role?: Role | 'anybody';
-  /** Resources in the response. It is cached until one of them changes, and not cached if there are none. */
+  /**
+   * Resources in the response. The response is cached until one of them changes. Without resources, the response is not
+   * cached.
+   */
   readonly reads: readonly (Resource | Unversioned)[];
-  /** Inputs in addition to the request. A response that depends on the caller is not cached. */
+  /** Inputs in addition to the request. Responses that depend on such inputs are not cached. */
   readonly needs?: readonly Need[];
   /** Whether the operation returns a list with linked pages (RFC 8288). The outcome is a `Page`. */
   readonly paginated?: true;
-  /** Whether the list grows at its end. The outcome is a `Page`; its `next` is the `after` of the next page. */
+  /** Whether the list grows only at its end. The outcome is a `Page` whose `next` is the `after` of the next page. */
   readonly feed?: true;
-  /** Whether the operation is not counted and works after the quota is exhausted. */
+  /** Whether requests do not count against the limits, and are accepted even when the quota is exhausted. */
   readonly free?: true;
   readonly repeatable?: false;
   /** Whether the operation is a `POST` that changes nothing in the store. */
@@ -146,7 +149,9 @@ type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & 
 type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
-/** Returns a resource's rows by operationId. Adds common members and the errors implied by path parameters. */
+/**
+ * Returns the operations of a resource by operationId. Adds common members and the errors implied by path parameters.
+ */
 export function rowsOf<
   const Common extends Partial<Operation>,
   const Own extends Readonly<Record<string, OwnPart<Common>>>,
@@ -182,7 +187,7 @@ export interface InputOfRow<Row> {
   readonly body: BodyOf<Row>;
 }
 
-/** Additional input of an operation with an upload: its bytes as they arrive. They can be read only once. */
+/** Additional input of an operation with an upload: the bytes as they arrive, which can be read only once. */
 export type UploadOfRow<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
@@ -193,7 +198,7 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Cursor of the next page; undefined on the last page. */
   readonly next: string | undefined;
-  /** Range of ids. The page is unchanged until a row in this range changes. */
+  /** Range of ids that the page covers. The page is unchanged until a row in this range changes. */
   readonly span?: IdSpan;
 }
 
@@ -238,7 +243,7 @@ export function createdJson<Schema extends z.ZodType>(
   return created(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description, location);
 }
 
-/** A success with server-sent events (WHATWG HTML, section 9.2). */
+/** A successful response with server-sent events (WHATWG HTML, section 9.2). */
 export function okStream(description: string): Success<StreamSource> {
   return { descriptions: { 200: description }, statusOf: () => 200, stream: true };
 }
@@ -259,7 +264,7 @@ export interface Result {
   readonly status: SuccessStatus;
   /** Undefined if the response has no body. */
   readonly body: string | undefined;
-  /** Text from which the entity tag is computed; undefined for the body. */
+  /** Text from which the entity tag is computed; undefined to compute it from the body. */
   readonly tagged?: string | undefined;
   readonly location: string | undefined;
   readonly next: string | undefined;

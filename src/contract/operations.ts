@@ -58,7 +58,10 @@ const limitErrors: ReadonlySet<ErrorCode> = new Set([
   'api_key_banned',
 ]);
 
-/** Returns all possible errors of an operation: errors in its row, implied by its row, or common to all operations. */
+/**
+ * Returns all possible errors of an operation: those it declares, those implied by its definition, and those common to
+ * all operations.
+ */
 export function errorsOf(operation: Operation): ErrorCode[] {
   const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
   const common: readonly ErrorCode[] = free
@@ -80,12 +83,15 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   ];
 }
 
-/** Whether the operation accepts an `Idempotency-Key`. Only `POST` is not idempotent (RFC 9110, section 9.2.2). */
+/**
+ * Whether the operation accepts an `Idempotency-Key`. Operations with other methods are idempotent (RFC 9110, section
+ * 9.2.2).
+ */
 export function isRepeatable({ method, repeatable }: Operation): boolean {
   return method === 'POST' && repeatable !== false;
 }
 
-/** Whether a success contains a resource or a page. If it has a body, it then has an entity tag. */
+/** Whether a successful response contains a resource or a page. Such a response has an entity tag if it has a body. */
 export function isTagged(operation: Operation): boolean {
   return !operation.isEffect && (!isRead(operation) || operation.reads.length > 0);
 }

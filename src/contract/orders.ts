@@ -36,8 +36,8 @@ export const Order = shape('Order', 'An order for one animal.', {
   petId,
   status: OrderStatus,
   reference: reference.optional(),
-  createdAt: instant('Time when the order was placed, UTC.'),
-  updatedAt: instant('Time when the order was placed or its status last changed, UTC.'),
+  createdAt: instant('Time when the order was placed (UTC).'),
+  updatedAt: instant('Time when the order was placed or its status last changed (UTC).'),
 });
 
 export const Orders = pageShape(Order, 'Orders', 'A page of orders.');
@@ -105,18 +105,19 @@ export const orderOperations = rowsOf(
       method: 'GET',
       path: '/orders',
       summary: 'List orders',
-      description: 'Returns a page of orders by ascending id, linked like the pages of animals.',
+      description:
+        'Returns a page of orders by ascending id. The `Link` header has the URLs of the first and the next page.',
       query: ListOrdersQuery,
       scope: 'orders:read',
       reads: ['orders'],
       paginated: true,
-      success: okPage(Orders, orderJson, 'The page of orders.'),
+      success: okPage(Orders, orderJson, 'A page of orders.'),
     },
     getOrder: {
       method: 'GET',
       path: '/orders/{orderId}',
       summary: 'Get an order',
-      description: 'Returns an order. Orders remain when their animal is deleted.',
+      description: 'Returns an order. An order is kept when its animal is deleted.',
       params,
       scope: 'orders:read',
       reads: ['orders'],

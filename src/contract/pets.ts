@@ -43,7 +43,7 @@ export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
 export const PetPatch = bodyShape(
   'PetPatch',
   'Members of an animal to change. Omitted members are unchanged.',
-  'a change of an animal',
+  'a change to an animal',
   { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
 );
 
@@ -69,7 +69,7 @@ const ids = z
   })
   .optional()
   .meta({
-    description: `Return only the animals with these ids: 1 to ${maxIds}, separated by commas.`,
+    description: `Return only animals with these ids (1 to ${maxIds}, separated by commas).`,
     override: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: maxIds },
     param: { 'x-stability': 'beta', style: 'form', explode: false, examples: unselected([7]) },
   });
@@ -80,10 +80,10 @@ export const ListPetsQuery = z.strictObject({
     description: 'Return only animals with this status.',
     param: { examples: unselected('available') },
   }),
-  categoryId: int64Filter('Return only animals of this category.'),
+  categoryId: int64Filter('Return only animals in this category.'),
   id: ids,
-  minId: int64Filter('Return only animals with at least this id.'),
-  maxId: int64Filter('Return only animals with at most this id.'),
+  minId: int64Filter('Return only animals with this id or a higher id.'),
+  maxId: int64Filter('Return only animals with this id or a lower id.'),
   cursor: cursorParameter,
 });
 
@@ -128,7 +128,7 @@ export const petOperations = rowsOf(
       scope: 'pets:read',
       reads: ['pets'],
       paginated: true,
-      success: okPage(Pets, petJson, 'The page of animals.'),
+      success: okPage(Pets, petJson, 'A page of animals.'),
     },
     createPet: {
       method: 'POST',
@@ -200,7 +200,7 @@ export const petOperations = rowsOf(
       query: GetInventoryQuery,
       scope: 'pets:read',
       reads: ['pets'],
-      success: ok(Inventory, inventoryJson, 'The numbers of animals.'),
+      success: ok(Inventory, inventoryJson, 'The number of animals in each status.'),
     },
   },
 );

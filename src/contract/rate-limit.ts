@@ -7,15 +7,15 @@ const windowOf = (description: string) =>
     .object({
       limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
       remaining: count.meta({ description: 'Requests left in the window.' }),
-      resetAt: instant('Time when the window ends, UTC.'),
+      resetAt: instant('Time when the window ends (UTC).'),
     })
     .meta({ description });
 
 export const RateLimit = shape('RateLimit', 'The remaining rate limits of the account.', {
   plan: z.string().meta({ description: "The account's plan.", examples: ['free'] }),
-  minute: windowOf('The window of 60 seconds.'),
-  day: windowOf('The window of 86,400 seconds.'),
-  bannedUntil: instant('Time when the ban of the key ends, UTC; null if the key is not banned.').nullable(),
+  minute: windowOf('The 60-second window.'),
+  day: windowOf('The 86,400-second window.'),
+  bannedUntil: instant('Time when the ban of the key ends (UTC); null if the key is not banned.').nullable(),
 });
 
 export type RateLimit = z.infer<typeof RateLimit>;
@@ -28,8 +28,8 @@ export const rateLimitOperations = rowsOf(
       path: '/rate-limit',
       summary: 'Get the rate limits',
       description:
-        "Returns the account's limits and remaining requests. It does not count as a request, starts no window, and works " +
-        'while the account is rate limited or the key is banned.',
+        "Returns the account's limits and remaining requests. This does not count as a request, does not start a window, and works " +
+        'even while the account is rate limited or the key is banned.',
       free: true,
       success: okJson(RateLimit, 'The limits.'),
     },

@@ -7,7 +7,7 @@ interface RefusalParts {
   readonly scope?: string | undefined;
 }
 
-/** A rejected request, independent of HTTP. It is not an `Error`, because it needs no stack trace. */
+/** A rejected request, independent of HTTP. A refusal is not an `Error`, because it needs no stack trace. */
 export class Refusal {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];

@@ -1,6 +1,6 @@
 /**
- * Schemas of members. They validate requests and generate the OpenAPI document. Integers are `bigint`, so that every
- * int64 is exact.
+ * Schemas of values, used to validate requests and to generate the OpenAPI document. Integers are `bigint`, so that
+ * every int64 is exact.
  */
 import * as z from 'zod';
 import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
@@ -85,7 +85,7 @@ export function text(description: string, example: string) {
 function mistakesInText(value: string): string[] {
   if (value === '') return ['must not be empty'];
   const mistakes: string[] = [];
-  // A code point has one or two UTF-16 units, so a short string needs no counting.
+  // A code point has one or two UTF-16 code units, so the code points of a short string need not be counted.
   if (value.length > nameLength.max && [...value].length > nameLength.max) {
     mistakes.push(`must have at most ${nameLength.max} characters`);
   }
@@ -109,7 +109,7 @@ export function shape<Members extends z.ZodRawShape>(id: string, description: st
   return z.object(members).meta({ id, description });
 }
 
-/** Returns the schema of a request body. `what` is its name in errors about wrong types and unknown members. */
+/** Returns the schema of a request body. `what` names the body in errors about wrong types and unknown members. */
 export function bodyShape<Members extends z.ZodRawShape>(
   id: string,
   description: string,
@@ -130,12 +130,12 @@ export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
       : `must be a JSON object, not ${kindOf(issue.input)}`;
 }
 
-/** Adds an example that the reference page does not use in sample requests, so that they have no filters. */
+/** Adds an example that the reference page does not use in sample requests, so that these have no filters. */
 export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
 
-/** Returns the schema of a list's `limit`, a string in the query. `things` is the name of the items. */
+/** Returns the schema of a list's `limit` in the query. `things` names the items in the description. */
 export function limitParameter(things: string) {
   return z
     .string()
@@ -164,7 +164,8 @@ function cursorOf(maxLength: number) {
     .string()
     .optional()
     .meta({
-      description: 'Opaque position of the page. Do not construct it: follow the URL in the `Link` header.',
+      description:
+        'Opaque position of the page. Do not construct cursors: follow the URL in the `Link` header.',
       override: { type: 'string', maxLength },
       param: { 'x-stability': 'beta' },
     });
@@ -180,7 +181,7 @@ export const int64Text = z.string().transform((digits, context) => {
 });
 
 export function int64Filter(description: string) {
-  // `optional()` would drop the metadata.
+  // `meta` comes last, because `optional()` would drop the metadata.
   return int64Text.optional().meta({
     description,
     override: { type: 'integer', format: 'int64' },

@@ -37,7 +37,7 @@ const url = requiredString()
   })
   .meta({
     description:
-      'URL that receives the events: `https`, without user name, password or fragment, and with public addresses only.',
+      'URL that receives the events. It must use `https`, resolve only to public addresses, and have no user name, password or fragment.',
     examples: ['https://shop.example/webhooks'],
     override: { minLength: 1, maxLength: maxEndpointLength },
   });
@@ -46,7 +46,7 @@ const maxTypes = eventSelectors.length;
 
 const selectorsForm = `must be an array of 1 to ${maxTypes} types`;
 
-// `min` and `max` would also report an error for a string.
+// `min` and `max` would report a second error for a string, which also has a length.
 const typesOf = (description: string) =>
   z
     .array(EventSelectorName, { error: selectorsForm })
@@ -69,8 +69,8 @@ export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new
 /** A merge patch (RFC 7396): null removes the description. */
 export const WebhookPatch = bodyShape(
   'WebhookPatch',
-  'Members of a webhook to change. Others are unchanged. A description of null is removed.',
-  'a change of a webhook',
+  'Members of a webhook to change. Omitted members are unchanged. `null` removes the description.',
+  'a change to a webhook',
   {
     enabled: enabled.optional(),
     url: url.optional(),
@@ -94,7 +94,7 @@ export const webhookMembers = {
       examples: ['The receiver responded with 410.'],
     })
     .optional(),
-  createdAt: instant('Time when the webhook was created, UTC.'),
+  createdAt: instant('Time when the webhook was created (UTC).'),
 };
 
 export const Webhook = shape('Webhook', 'A URL that receives events of an account.', webhookMembers);
@@ -159,8 +159,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks',
       summary: 'Create a webhook',
       description:
-        `Sends future events of the account with these types to a URL. An account has at most ${maxWebhooks} webhooks. The ` +
-        '`secret` is only in this response.',
+        `Sends the account's future events of these types to a URL. An account can have up to ${maxWebhooks} webhooks. The ` +
+        '`secret` is shown only in this response.',
       body: { schema: NewWebhook },
       needs: ['caller', 'endpoint', 'events', 'secret'],
       success: created(
@@ -176,12 +176,12 @@ export const webhookOperations = rowsOf(
       path: '/webhooks',
       summary: 'List webhooks',
       description:
-        "Returns a page of the account's webhooks by ascending id, linked like the pages of animals.",
+        "Returns a page of the account's webhooks by ascending id. The `Link` header has the URLs of the first and the next page.",
       query: ListWebhooksQuery,
       reads: ['webhooks'],
       needs: ['caller'],
       paginated: true,
-      success: okPage(Webhooks, webhookJson, 'The page of webhooks.'),
+      success: okPage(Webhooks, webhookJson, 'A page of webhooks.'),
     },
     getWebhook: {
       ...one,
@@ -198,7 +198,7 @@ export const webhookOperations = rowsOf(
       summary: 'Change a webhook',
       description:
         'Applies a JSON merge patch (RFC 7396) and returns the webhook. An empty object ' +
-        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events from the time when it was disabled are not sent.',
+        'changes nothing. Enabling a disabled webhook removes the reason. Events that occurred while the webhook was disabled are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'events'],
       sends: true,
@@ -209,7 +209,7 @@ export const webhookOperations = rowsOf(
       ...one,
       method: 'DELETE',
       summary: 'Delete a webhook',
-      description: 'Deletes the webhook with its deliveries, and stops sending events to it.',
+      description: 'Deletes the webhook and its deliveries. Events are no longer sent to it.',
       needs: ['caller'],
       preconditions: ['If-Match'],
       success: noContent('The webhook was deleted.'),
@@ -217,7 +217,7 @@ export const webhookOperations = rowsOf(
     rotateWebhookSecret: {
       method: 'POST',
       path: '/webhooks/{webhookId}/rotate-secret',
-      summary: 'Replace the secret of a webhook',
+      summary: 'Rotate the secret of a webhook',
       description:
         'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both secrets, so that a receiver can ' +
         'switch without rejecting requests.',
@@ -232,7 +232,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/test',
       summary: 'Send a test event',
       description:
-        'Sends the event `webhook.test` once and returns the outcome. The status is 200 for any response of the receiver. ' +
+        'Sends the event `webhook.test` once and returns the outcome. The status is 200 for any response from the receiver. ' +
         'Disabled webhooks can also be tested.',
       params,
       body: noMembers,
@@ -247,8 +247,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after an id again, including delivered events. Use it for a receiver " +
-        'that was down. A disabled webhook must be enabled first.',
+        "Sends all events of the webhook's types after an id again, including events already delivered. Use this after a receiver " +
+        'was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
       needs: ['caller', 'events'],
@@ -261,7 +261,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted now instead.',
+        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted immediately instead.',
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       needs: ['caller'],
@@ -273,14 +273,14 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries',
       summary: 'List the deliveries of a webhook',
       description:
-        'Returns a page of deliveries, newest first, linked like the pages of animals. They are kept for 7 days after ' +
-        'they ended.',
+        'Returns a page of deliveries, newest first. The `Link` header has the URLs of the first and the next page. Deliveries are kept for 7 days after ' +
+        'they end.',
       params,
       query: ListDeliveriesQuery,
       reads: ['webhooks', 'deliveries'],
       needs: ['caller'],
       paginated: true,
-      success: okPage(Deliveries, deliveryJson, 'The page of deliveries.'),
+      success: okPage(Deliveries, deliveryJson, 'A page of deliveries.'),
     },
   },
 );

@@ -1,7 +1,4 @@
-/**
- * The author of a change: an operator, the user of the command line, or the user of a console opened with a
- * one-time code.
- */
+/** The author of a change: an operator, a command-line user, or the user of a console opened with a one-time code. */
 export const actorKinds = ['operator', 'cli', 'console'] as const;
 
 type ActorKind = (typeof actorKinds)[number];
@@ -11,7 +8,7 @@ export interface Actor {
   readonly name: string;
 }
 
-/** The actor in the audit log, such as `operator:anna`. */
+/** The actor as the audit log stores it, such as `operator:anna`. */
 export function actorText({ kind, name }: Actor): string {
   return `${kind}:${name}`;
 }

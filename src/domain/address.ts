@@ -1,18 +1,18 @@
-/** IP addresses and networks. The runtime validates addresses; `ipaddr.js` parses them. */
+/** IP addresses and networks. The runtime validates addresses, and `ipaddr.js` parses them. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 type Address = ReturnType<typeof ipaddr.process>;
 
-/** A block of addresses (RFC 4632): the first address and the length of the prefix. */
+/** A block of addresses (RFC 4632): the first address and the prefix length. */
 export type Network = readonly [Address, number];
 
-/** Form of an IPv4 client on a dual-stack socket. */
+/** The prefix of an IPv4 client's address on a dual-stack socket. */
 const mappedPrefix = '::ffff:';
 
 /**
- * The address; an IPv4 address mapped into IPv6 (RFC 4291 section 2.5.5.2) as IPv4. Undefined if it is not an
- * address.
+ * Returns the address, converting an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) to IPv4. Undefined if the
+ * text is not an address.
  */
 export function unmappedAddress(text: string): string | undefined {
   const version = isIP(text);
@@ -20,20 +20,18 @@ export function unmappedAddress(text: string): string | undefined {
   if (version === 0) return undefined;
   const end = text.startsWith(mappedPrefix) ? text.slice(mappedPrefix.length) : '';
   if (isIP(end) === 4) return end;
-  // Parsing takes microseconds, and mapped addresses begin with zeros.
+  // Parsing takes microseconds, so it is limited to addresses that may be mapped, which begin with a zero or a colon.
   return /^[:0]/.test(text) ? ipaddr.process(text).toString() : text;
 }
 
-/**
- * The network by which requests are counted: an IPv4 address or an IPv6 /64, because a subscriber has at least a /64.
- */
+/** The network whose requests are counted: an IPv4 address or an IPv6 /64, because a subscriber has at least a /64. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [a, b, c, d] = ipaddr.IPv6.parse(address).parts.map((part) => part.toString(16));
   return `${a}:${b}:${c}:${d}::/64`;
 }
 
-/** Reads an address or a network such as 10.0.0.0/8; undefined for anything else. */
+/** Parses an address or a network such as 10.0.0.0/8; returns undefined for anything else. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', bits, ...more] = text.split('/');
   const version = isIP(address);
@@ -42,13 +40,13 @@ export function parseNetwork(text: string): Network | undefined {
   if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits)) return undefined;
   const length = Number(bits ?? maxBits);
   const parsed = ipaddr.parse(address);
-  // Mapped networks match IPv4 addresses. A shorter prefix also matches other addresses.
+  // A mapped network matches only IPv4 addresses. A network with a shorter prefix also contains other addresses.
   const mappedLength = length - 96;
   const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() && mappedLength >= 0;
   return isMapped ? [parsed.toIPv4Address(), mappedLength] : [parsed, length];
 }
 
-/** Whether one of the networks contains the address, which must not be mapped. */
+/** Whether one of the networks contains the address, which must already be unmapped. */
 export function isWithin(address: string, networks: readonly Network[]): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);

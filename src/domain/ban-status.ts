@@ -1,23 +1,25 @@
 import { type BanRules, banSeconds, type KeyPenalty } from './limit.ts';
 
-/** The bans of a key, and its strikes toward the next one. */
+/** A key's bans, and its strikes toward the next ban. */
 export interface BanStatus {
   /** Strikes within `BanRules.withinSeconds`. */
   readonly strikes: number;
-  /** Number of consecutive bans, which determines the length of the next ban; 0 after they are forgiven. */
+  /**
+   * Number of consecutive bans, which determines the length of the next one. Resets to 0 once the bans are forgiven.
+   */
   readonly bans: number;
-  /** The last ban, in Unix seconds. */
+  /** The most recent ban, in Unix seconds. */
   readonly lastBan: { readonly from: number; readonly until: number } | undefined;
   readonly nextBanSeconds: number;
 }
 
-/** The strikes that still count. */
+/** The strikes that still count toward a ban. */
 export function countedStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: number): number {
   const since = nowMs - rules.withinSeconds * 1_000;
   return strikes.filter((at) => at >= since && at <= nowMs).length;
 }
 
-/** The status by the clock of the penalty. `aheadSeconds` converts its times to dates. */
+/** The ban status at `nowMs`, on the same clock as the penalty. `aheadSeconds` converts its times to dates. */
 export function banStatus(
   { bannedUntil, banLevel }: Pick<KeyPenalty, 'bannedUntil' | 'banLevel'>,
   strikes: number,

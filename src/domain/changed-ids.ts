@@ -1,15 +1,15 @@
 import type { Resource, Versions } from './resources.ts';
 
-/** An inclusive range of ids; without an end, it includes all later ids. */
+/** An inclusive range of ids. Without an end, the range includes all later ids. */
 export interface IdSpan {
   readonly from: bigint;
   readonly to: bigint | undefined;
 }
 
-/** Determines which cached data a change affects, for stores that track more than the versions of resources. */
+/** Determines which cached data a change affects, in stores that track more than the version of each resource. */
 export interface ChangedIds {
-  /** Data of a resource read from now on includes all changes up to this mark. */
+  /** Returns a mark: data of the resource that is read from now on includes all changes up to the mark. */
   mark(resource: Resource): number;
-  /** Whether no row with an id in the span has changed since a mark, as of the given versions. */
+  /** Whether no row with an id in the span has changed since the mark, as of the given versions. */
   isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean>;
 }

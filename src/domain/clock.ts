@@ -3,49 +3,55 @@ import { uptime as systemUptime } from 'node:os';
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
-/** Units of durations, such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
+/** Milliseconds per unit in durations such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
 export const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: minuteMs, h: hourMs, d: dayMs };
 
-/** The start of the day (UTC) of a time, in Unix ms. */
+/** Start of the UTC day that contains a time, in Unix ms. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }
 
-/** The two kinds of time: the date of the system clock, and the steady time of limits. */
+/** Two kinds of time: the date of the system clock, and the steady time that limits use. */
 export interface Clock {
-  /** Unix ms by the system's clock, including its steps: for dates, such as expiry and sunset. */
+  /** Unix ms according to the system clock, which may be stepped. For dates, such as an expiry or a sunset. */
   now(): number;
-  /** Milliseconds for durations (windows, strikes, bans). Starts as Unix ms, never goes back, ignores steps of the system's clock. */
+  /**
+   * Milliseconds for durations (windows, strikes, bans). Starts as Unix ms, never decreases, and ignores steps of the
+   * system clock.
+   */
   steady(): number;
   /**
-   * Whole seconds to add to an instant of steady time to show it as a date, as of the last call of `steady`. They
-   * change only when the system's clock is stepped, and are rounded up, so that no instant is shown too early.
+   * Whole seconds to add to a steady time to show it as a date, as of the last call of `steady`. The value changes only
+   * when the system clock is stepped, and is rounded up so that no time is shown too early.
    */
   readonly aheadSeconds: number;
-  /** From now on, uses the date steps that all processes of a service share. */
+  /** From now on, uses the clock steps that all processes of a service share. */
   share?(steps: DateSteps): void;
-  /** True for the clock of a test, which then also replaces the clocks of servers. */
+  /** True for a test clock, which also replaces the clocks of database servers. */
   readonly rules?: boolean;
 }
 
 /**
- * Steps of the date. Processes of a service share them to have the same steady time: monotonic clocks differ between
- * processes, but the date minus `aheadMs` is the steady time of all.
+ * Steps of the system clock. The processes of a service share them to agree on the steady time: monotonic clocks differ
+ * between processes, but the date minus `aheadMs` is the same for all.
  */
 export interface DateSteps {
   readonly count: number;
   /** Date minus steady time, in ms. */
   readonly aheadMs: number;
-  /** Publishes a step. Returns false if another process has published one since `count`; that step is then used. */
+  /** Publishes a step. Returns false if another process has published a step since `count`; that step is then used. */
   add(count: number, aheadMs: number): boolean;
 }
 
 interface TimeSources {
-  /** Unix ms; may be stepped. */
+  /** Unix ms according to the system clock, which may be stepped. */
   readonly date: () => number;
-  /** Milliseconds since any instant; never stepped, and on most systems it stands still while the machine sleeps. */
+  /**
+   * Milliseconds since an arbitrary instant. Never stepped; on most systems, excludes time that the machine was
+   * suspended.
+   */
   readonly monotonic: () => number;
-  /** Whole seconds since the machine started, its sleep included. */
+  /** Whole seconds since the machine started, including time that it was suspended. */
   readonly uptime: () => number;
 }
 
@@ -55,12 +61,14 @@ const systemSources: TimeSources = {
   uptime: systemUptime,
 };
 
-/** Two clocks read in succession differ by less than this. A larger difference is a step. */
+/**
+ * Two clocks read in succession differ by less than this. A larger difference means that the system clock was stepped.
+ */
 const stepMs = 50;
 /** Readings further apart than this are repeated, because the process was paused between them. */
 const readingMs = 5;
 const maxReads = 10;
-/** Both clocks return whole milliseconds, so a step of a second may seem a little longer. */
+/** Both clocks return whole milliseconds, so a step of a second may appear slightly longer. */
 const roundingMs = 2;
 const uptimeErrorMs = 1_500;
 
@@ -84,7 +92,7 @@ class SystemClock implements Clock {
   #steps: DateSteps = new OwnSteps();
   #followed = 0;
   #baseMs = 0;
-  /** Suspended time according to `uptime` and the monotonic clock. Only its growth is meaningful. */
+  /** Suspended time, computed from `uptime` and the monotonic clock. Only its increase is meaningful. */
   #sleptMs = 0;
   #aheadMs = 0;
   aheadSeconds = 0;
@@ -111,7 +119,9 @@ class SystemClock implements Clock {
     this.#join(monotonic, date);
   }
 
-  /** Handles a step of the system's clock, or a suspension of the machine, whose time counts. */
+  /**
+   * Handles a step of the system clock, which is ignored, or a suspension of the machine, which counts as elapsed time.
+   */
   #follow(): number {
     for (;;) {
       const { date, monotonic } = this.#readTogether();
@@ -129,9 +139,9 @@ class SystemClock implements Clock {
     }
   }
 
-  /** Derives steady time from the date and the steps so far. */
+  /** Derives the steady time from the date and the steps so far. */
   #join(monotonic: number, date: number): void {
-    // In this order, so that the next call detects a step between the two statements.
+    // In this order, so that the next call detects a step that occurs between the two statements.
     this.#followed = this.#steps.count;
     this.#setAhead(this.#steps.aheadMs);
     this.#baseMs = date - this.#aheadMs - monotonic;
@@ -154,7 +164,7 @@ class SystemClock implements Clock {
   }
 }
 
-/** The part of a change of the date that was a suspension; `sleptMs` is accurate to about a second. */
+/** The part of a clock change that was time spent suspended. `sleptMs` is accurate to about a second. */
 function passed(jumpedMs: number, sleptMs: number): number {
   if (sleptMs < uptimeErrorMs) return 0;
   return Math.abs(jumpedMs - sleptMs) <= uptimeErrorMs ? jumpedMs : sleptMs - uptimeErrorMs;

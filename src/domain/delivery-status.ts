@@ -1,4 +1,4 @@
-/** `pending` until a receiver accepts the event, or the last attempt fails. */
+/** A delivery is `pending` until the receiver accepts the event or the last attempt fails. */
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];

@@ -1,31 +1,31 @@
-/** Deliveries between the store and the sending process. Times are Unix ms. */
+/** Types for deliveries passed between the store and the sending process. Times are Unix ms. */
 import type { DeliveryStatus } from './delivery-status.ts';
 
-/** Maximum requests in flight: to one webhook from all processes, and from one process to all webhooks. */
+/** Maximum requests in flight: to one webhook from all processes, and to all webhooks from one process. */
 export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 
-/** Above this number of pending deliveries, a webhook's events wait in the outbox. */
+/** A webhook with more pending deliveries than this gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;
 
-/** Limits of one unit of work: webhooks, and events examined for each webhook. */
+/** Limits of one unit of work: the number of webhooks, and of events examined per webhook. */
 export const atOnce = { webhooks: 50, events: 100 } as const;
 
 /**
- * Outcomes of attempts. `repeated` is a failure with a retry; `expired` is an event that expired before it
- * was sent.
+ * Outcomes of attempts. `repeated` is a failure that will be retried; `expired` is an event that expired before it was
+ * sent.
  */
 export const attemptOutcomes = ['succeeded', 'repeated', 'failed', 'expired'] as const;
 
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 export interface DeliveryBacklog {
-  /** Pending deliveries, at most 10,000. */
+  /** Number of pending deliveries, capped at 10,000. */
   readonly pending: number;
-  /** Creation time of the oldest pending delivery of enabled webhooks; undefined if there is none. */
+  /** Creation time of the oldest pending delivery to an enabled webhook; undefined if there is none. */
   readonly oldestAt: number | undefined;
 }
 
-/** Limit of the counts for metrics. */
+/** Cap on the counts for metrics. */
 export const maxCountedPending = 10_000;
 export const maxWebhooksRead = 1_000;
 
@@ -36,11 +36,11 @@ export interface TakeRequest {
   /** Maximum number of deliveries to lease. */
   readonly room: number;
   /**
-   * Number of deliveries to lease by webhook id, for webhooks with deliveries leased by this process. No other
-   * process leases those.
+   * Number of deliveries to lease, by webhook id, for webhooks that already have deliveries leased by this process. No
+   * other process leases deliveries of these webhooks.
    */
   readonly held: Readonly<Record<string, number>>;
-  /** Other webhooks with recently fast receivers. */
+  /** Other webhooks whose receivers have recently been fast. */
   readonly fast: readonly bigint[];
   /** The last webhook of the previous round; 0 if there was none. */
   readonly after: bigint;
@@ -57,7 +57,7 @@ export interface TakenDelivery {
   readonly createdAt: number;
   readonly leasedUntil: number;
   readonly url: string;
-  /** Sealed secret. */
+  /** Encrypted secret. */
   readonly secret: string;
   readonly formerSecret: string | null;
   readonly formerSecretUntil: number | null;
@@ -65,21 +65,21 @@ export interface TakenDelivery {
 
 export interface Taken {
   readonly deliveries: readonly TakenDelivery[];
-  /** Value of `after` for the next request. */
+  /** The value of `after` for the next request. */
   readonly after: bigint;
-  /** Whether the next request may find more without waiting. */
+  /** Whether the next request may find more deliveries immediately. */
   readonly isMore: boolean;
-  /** Events that expired before deliveries were created. */
+  /** Number of events that expired before deliveries were created. */
   readonly expired: number;
 }
 
-/** The outcome of an attempt. It is ignored if the lease was lost. */
+/** The outcome of an attempt. Ignored if the lease was lost. */
 export interface SettledDelivery {
   readonly id: bigint;
   readonly webhookId: bigint;
   readonly leasedUntil: number;
   readonly status: DeliveryStatus;
-  /** JSON. */
+  /** The attempts as JSON. */
   readonly attempts: string;
   /** Null unless the delivery is pending. */
   readonly nextAttemptAt: number | null;
@@ -87,17 +87,17 @@ export interface SettledDelivery {
   readonly finishedAt: number | null;
 }
 
-/** Deliveries that a process leases in advance for a webhook with a fast receiver. */
+/** Number of deliveries that a process leases in advance for a webhook with a fast receiver. */
 const maxTaken = 64;
 
-/** Maximum number of leased deliveries of a webhook in a process. */
+/** Maximum number of deliveries of a webhook that the process leases. */
 export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
   return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
 }
 
 /**
- * Number of deliveries that a process leases per webhook: one when half of its capacity is used, so that slow receivers
- * leave capacity for others.
+ * Number of deliveries that a process leases per webhook. Lower when half of the process's capacity is used, so that
+ * slow receivers leave capacity for others.
  */
 export function takenOfWebhook(room: number, isFast: boolean): number {
   const isRoomy = room > maxInFlight.perProcess / 2;

@@ -1,15 +1,15 @@
-/** Validation of the text of a webhook's URL. `CheckEndpoint` checks its addresses. */
+/** Validates a webhook URL string. `CheckEndpoint` checks the addresses that it resolves to. */
 
 export const maxEndpointLength = 2_048;
 
-/** Returns the mistake in a URL as a predicate ("must be …"); undefined if events may be sent to it. */
+/** Returns the problem with a URL as a predicate ("must be …"); undefined if events may be sent to the URL. */
 export type CheckEndpoint = (url: string) => Promise<string | undefined>;
 
-/** The URL with a normalized host (WHATWG URL), or the mistake. */
+/** Returns the URL with a normalized host (WHATWG URL), or the problem with it. */
 export function parseEndpoint(text: string): URL | string {
   if (text.length > maxEndpointLength) return `must have at most ${maxEndpointLength} characters`;
   const url = URL.parse(text);
-  // URL.parse strips whitespace and control characters, and replaces lone surrogates.
+  // `URL.parse` strips whitespace and control characters, and replaces lone surrogates.
   const isPlain = text.isWellFormed() && !/[\s\p{Cc}]/u.test(text);
   if (url === null || !isPlain || url.port === '0' || !/^https?:$/.test(url.protocol)) {
     return 'must be an https URL such as https://example.com/webhooks';

@@ -1,6 +1,6 @@
 import type { Scope } from './scope.ts';
 
-/** The types of events, with the scope that a key needs in addition to `events:read`. */
+/** Event types, with the scope that each requires in addition to `events:read`. */
 const scopeByType = {
   'pet.created': 'pets:read',
   'pet.updated': 'pets:read',
@@ -21,14 +21,14 @@ export type EventType = keyof typeof scopeByType;
 
 export const eventTypes = Object.keys(scopeByType) as readonly EventType[];
 
-/** Selectors of all events about one resource. `pet.*` includes `pets.imported`. */
+/** Selectors that match all events of one resource. `pet.*` includes `pets.imported`. */
 export const typeGroups = ['pet.*', 'order.*', 'category.*', 'webhook.*'] as const;
 
 export type EventSelector = EventType | (typeof typeGroups)[number];
 
 export const eventSelectors: readonly EventSelector[] = [...eventTypes, ...typeGroups];
 
-/** The types that match any of the selectors; all types if there are no selectors. */
+/** The types that match any of the selectors; all types if no selectors are given. */
 export function selectedTypes(selectors: readonly EventSelector[]): ReadonlySet<EventType> {
   if (selectors.length === 0) return new Set(eventTypes);
   return new Set(
@@ -42,12 +42,12 @@ function groupOf(type: EventType): string {
   return type === 'pets.imported' ? 'pet.*' : type.replace(/\..*/, '.*');
 }
 
-/** The scope for events of this type, in addition to `events:read`. */
+/** The scope that events of this type require in addition to `events:read`. */
 export function scopeOf(type: EventType): Scope {
   return scopeByType[type];
 }
 
-/** Whether a key with these scopes, including `events:read`, may read events of this type. */
+/** Whether a key with these scopes and `events:read` may read events of this type. */
 export function mayRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
   return scopes.has(scopeOf(type));
 }

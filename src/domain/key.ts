@@ -1,7 +1,7 @@
 /**
- * API keys (`ask_`), tokens of operators (`aso_`) and the two secrets of a session (`ass_` in the cookie, `asp_` in the
- * page): the prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. With the checksum,
- * typos are rejected without a lookup, and secret scanners recognize keys.
+ * API keys (`ask_`), operator tokens (`aso_`) and the two secrets of a session (`ass_` in the cookie, `asp_` in the
+ * page). Each is a prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. The checksum
+ * allows typos to be rejected without a lookup, and secret scanners to recognize keys.
  */
 import { crc32 } from 'node:zlib';
 
@@ -13,12 +13,12 @@ const form = /^[0-9A-Za-z]{38}$/;
 
 type SecretKind = keyof typeof prefixes;
 
-/** Returns random bytes from the system's generator. */
+/** Returns random bytes from the system's random number generator. */
 export type RandomBytes = (count: number) => Uint8Array;
 
 /**
- * Creates a key or another secret. Bytes of 248 and above are discarded, so that every character has the same
- * probability.
+ * Creates a key or another kind of secret. Bytes of 248 and above are discarded, so that all characters are equally
+ * likely.
  */
 export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): string {
   const prefix = prefixes[kind];
@@ -31,7 +31,7 @@ export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): str
   return prefix + secret + checksum(prefix + secret);
 }
 
-/** Whether the text has the form and checksum of a key, or of another kind of secret. */
+/** Whether the text has the form and checksum of a key, or of the given kind of secret. */
 export function isWellFormedKey(text: string, kind: SecretKind = 'key'): boolean {
   const prefix = prefixes[kind];
   return (

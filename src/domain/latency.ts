@@ -1,12 +1,12 @@
 /**
- * Latencies are counted and stored in buckets, four for each power of two of microseconds, so that an estimate is off
- * by at most an eighth.
+ * Latencies are counted in buckets, four per power of two of microseconds, so that an estimate is off by at most an
+ * eighth.
  */
 
 const bucketsPerPower = 4;
 const powersOfTwo = 27;
 
-/** The last bucket is for latencies of 117 s or more. */
+/** The last bucket counts latencies of 117 s or more. */
 export const latencyBuckets = (powersOfTwo - 1) * bucketsPerPower;
 
 const maxMicroseconds = 2 ** powersOfTwo - 1;
@@ -28,7 +28,7 @@ function lowerBound(bucket: number): number {
 /** Requests by bucket. */
 export type LatencyCounts = readonly (readonly [bucket: number, requests: number])[];
 
-/** Quantiles of latency in whole microseconds, interpolated linearly within a bucket. Null without requests. */
+/** Latency quantiles in whole microseconds, interpolated linearly within a bucket. Null if there are no requests. */
 export function latencyQuantiles(counts: LatencyCounts, shares: readonly number[]): (number | null)[] {
   const sorted = counts.toSorted(([one], [other]) => one - other);
   const all = sorted.reduce((sum, [, requests]) => sum + requests, 0);

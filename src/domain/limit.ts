@@ -1,11 +1,11 @@
 /**
- * The rules of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state
- * and call these functions. All times are steady (`Clock.steady`): milliseconds if named `…Ms`, `episode…` or
- * `strikes`, otherwise seconds. `asDates` converts a verdict to dates.
+ * Rate limiting: windows, strikes and bans, as pure functions of state and time. Stores keep the state and call these
+ * functions. All times are steady (`Clock.steady`): milliseconds if named `…Ms`, `episode…` or `strikes`, otherwise
+ * seconds. `asDates` converts a verdict to dates.
  */
 import type { Quota } from './plan.ts';
 
-/** A fixed window that opened at a whole second; 0 if it never opened. */
+/** A fixed window that opened at a whole second. `openedAt` is 0 if it never opened. */
 export interface Window {
   readonly openedAt: number;
   readonly count: number;
@@ -17,13 +17,13 @@ export interface Usage {
 }
 
 export interface KeyPenalty {
-  /** The first 429 of the current episode and the end of its Retry-After, in ms; 0 if there is no episode. */
+  /** Time of the first 429 of the current episode and end of its Retry-After, in ms; 0 if there is no episode. */
   readonly episodeFrom: number;
   readonly episodeUntil: number;
   /** Times of the counted strikes in ms, oldest first. */
   readonly strikes: readonly number[];
   readonly bannedUntil: number;
-  /** Consecutive bans before the last one; each doubles the next. */
+  /** Number of consecutive bans before the last one. Each doubles the length of the next. */
   readonly banLevel: number;
 }
 
@@ -32,7 +32,7 @@ export interface BanRules {
   readonly withinSeconds: number;
   readonly firstBanSeconds: number;
   readonly longestBanSeconds: number;
-  /** After this time without a ban, the level is reset. */
+  /** Time without a ban after which the level is reset. */
   readonly forgivenAfterSeconds: number;
 }
 
@@ -51,9 +51,9 @@ export interface WindowState {
 export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
 
 export interface Verdict {
-  /** Why the request is refused; undefined when it is admitted. */
+  /** Why the request is rejected; undefined if it is admitted. */
   readonly refusal: LimitRefusal | undefined;
-  /** The binding window, as in the X-RateLimit headers. */
+  /** The binding window, which the X-RateLimit headers show. */
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
@@ -72,7 +72,7 @@ export const minuteSeconds = 60;
 export const daySeconds = 86_400;
 
 /**
- * Requests rejected within this time after the first 429 of an episode were already in flight, and are not
+ * Requests rejected within this time after the first 429 of an episode were probably in flight already, and are not
  * strikes.
  */
 const graceMs = 1_000;
@@ -95,7 +95,8 @@ export const defaultBanRules: BanRules = {
 };
 
 /**
- * Decides one authenticated request: ban first, then both windows. Returns the same object if the state is unchanged.
+ * Decides on an authenticated request: checks the ban first, then both windows. Returns the same object if the state is
+ * unchanged.
  */
 export function decide(
   usage: Usage,
@@ -122,7 +123,7 @@ export function decide(
   return { verdict, usage: kept, penalty: penalized };
 }
 
-/** Refunds an admitted request whose response is free. A window that has ended since is unchanged. */
+/** Refunds an admitted request that turned out not to count. A window that has ended in the meantime is unchanged. */
 export function refund(
   usage: Usage,
   taken: Verdict,
@@ -136,7 +137,7 @@ export function refund(
   return { usage: returned, verdict: admitted(usageAt(returned, nowMs), quota, nowMs) };
 }
 
-/** Counts a failed authentication against its address. Rejects it after `limit` failures within a minute. */
+/** Counts a failed authentication against the client's address. Rejects it after `limit` failures within a minute. */
 export function decideFailure(
   window: Window,
   limit: number,
@@ -148,7 +149,7 @@ export function decideFailure(
   return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
 }
 
-/** The current state of both windows. An unchanged window is the same object. */
+/** The state of both windows at this time. An unchanged window is returned as the same object. */
 function usageAt(usage: Usage, nowMs: number): Usage {
   return {
     minute: rolled(usage.minute, minuteSeconds, nowMs),
@@ -156,7 +157,7 @@ function usageAt(usage: Usage, nowMs: number): Usage {
   };
 }
 
-/** The current verdict without counting a request: admitted, with the remaining quota, or banned. */
+/** The current verdict, without counting a request: admitted with the remaining quota, or banned. */
 export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
   const open = usageAt(usage, nowMs);
   return nowMs < penalty.bannedUntil * 1_000
@@ -168,7 +169,7 @@ export function peek(window: Window, limit: number, nowMs: number): WindowState 
   return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
-/** The verdict with dates instead of steady times; `aheadSeconds` is the clock's. */
+/** The verdict with dates instead of steady times, converted with the `aheadSeconds` of a `Clock`. */
 export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
   if (aheadSeconds === 0) return verdict;
   const { minute, day } = verdict;
@@ -184,10 +185,7 @@ export function asDate(state: WindowState, aheadSeconds: number): WindowState {
   return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
 }
 
-/**
- * The plausible end of a ban. After the date was set back, a ban would otherwise last longer than its level
- * allows.
- */
+/** Caps the end of a ban. If the date was set back, a ban would otherwise last longer than its level allows. */
 export function plausibleBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }
@@ -198,8 +196,8 @@ function secondsUntil(at: number, nowMs: number): number {
 }
 
 /**
- * The current state of a window: ended ones are empty, and one from the future (the date was set back while
- * the service was stopped) keeps its count.
+ * The state of a window at this time. A window that has ended is empty. A window from the future (the date was set back
+ * while the service was stopped) keeps its count.
  */
 function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);
@@ -215,7 +213,7 @@ function uncounted(window: Window, openedAt: number): Window {
   return window.openedAt === openedAt ? { openedAt, count: Math.max(0, window.count - 1) } : window;
 }
 
-/** Only counted requests open windows. Rejected ones leave them closed. */
+/** Only counted requests open a window; rejected requests do not. */
 function withoutUnopened(open: Usage, before: Usage): Usage {
   if (open.minute === before.minute && open.day === before.day) return before;
   return {
@@ -237,7 +235,10 @@ function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowSt
   };
 }
 
-/** The verdict on an admitted request. The binding window has fewer requests remaining or, on a tie, ends later. */
+/**
+ * The verdict on an admitted request. The binding window is the one with fewer requests remaining or, on a tie, the one
+ * that ends later.
+ */
 export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds =
@@ -246,7 +247,7 @@ export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal: undefined, limit, remaining, resetAt, retryAfterSeconds: 0, minute, day };
 }
 
-/** The verdict of a request over the limit. The binding window is the exhausted one that ends last. */
+/** The verdict on a request over the limit. The binding window is the exhausted window that ends last. */
 export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
@@ -269,7 +270,7 @@ export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: n
   };
 }
 
-/** The key's penalty after a rejected request, which opens an episode, is a strike, or causes a ban. */
+/** The key's penalty after a rejected request, which may open an episode, add a strike or cause a ban. */
 function penalize(
   penalty: KeyPenalty,
   rules: BanRules,

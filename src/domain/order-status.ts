@@ -6,7 +6,7 @@ export const orderStatuses = ['placed', 'approved', 'delivered', 'returned', 'ca
 
 export type OrderStatus = (typeof orderStatuses)[number];
 
-/** The transitions of an order, by status. */
+/** Allowed transitions of an order, by current status. */
 const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
   placed: { approve: 'approved', cancel: 'cancelled' },
   approved: { deliver: 'delivered', cancel: 'cancelled' },
@@ -15,7 +15,7 @@ const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, Ord
   cancelled: {},
 };
 
-/** The status after a transition; undefined if it is not allowed. */
+/** The status after a transition; undefined if the transition is not allowed. */
 export function next(status: OrderStatus, step: OrderStep): OrderStatus | undefined {
   return steps[status][step];
 }
@@ -25,8 +25,8 @@ export function stepsOf(status: OrderStatus): readonly OrderStep[] {
 }
 
 /**
- * The animal's status after a transition of its order; undefined if unchanged. A returned animal may have
- * been sold again or deleted.
+ * The animal's status after a transition of its order; undefined if unchanged. A returned animal may already have been
+ * sold again or deleted.
  */
 export function petStatusAfter(step: OrderStep, status: PetStatus): PetStatus | undefined {
   switch (step) {

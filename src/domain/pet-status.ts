@@ -2,11 +2,11 @@ export const petStatuses = ['available', 'pending', 'sold'] as const;
 
 export type PetStatus = (typeof petStatuses)[number];
 
-/** Allowed transitions when a client changes an animal. The same status is no change. */
+/** Status changes that a client may make to an animal. Keeping the same status is always allowed. */
 const followers = {
   available: ['pending', 'sold'],
   pending: ['available', 'sold'],
-  // Returned to the store. Only an available animal can be reserved.
+  // The animal was returned to the store. Only available animals can be reserved.
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
 

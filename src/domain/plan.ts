@@ -6,7 +6,7 @@ export interface Quota {
 
 export type CustomQuota = { readonly [Window in keyof Quota]?: number | undefined };
 
-/** The plans with fixed quotas. Each `enterprise` account has a custom one. */
+/** The plans with fixed quotas. Each `enterprise` account has a custom quota. */
 export const plans = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -16,10 +16,10 @@ export const plans = {
 export const planNames = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
-/** Maximum custom quota. Counts up to it are exact JavaScript numbers in every window. */
+/** Maximum custom quota. Counts up to this value are exact JavaScript numbers in every window. */
 export const maxQuota = 1_000_000_000_000;
 
-/** An invalid plan. `message` has the expected value, `field` the name of the invalid member. */
+/** The plan is invalid. `message` states what is expected, and `field` names the invalid member. */
 export class PlanError extends Error {
   readonly field: 'plan' | keyof Quota;
 
@@ -30,8 +30,8 @@ export class PlanError extends Error {
 }
 
 /**
- * The quota of a plan. `custom` is for `enterprise` only: each limit is 1 to `maxQuota`, and the limit per minute is at
- * most the limit per day. Throws `PlanError`.
+ * The quota of a plan. `custom` is for `enterprise` only: each limit is 1 to `maxQuota`, and the limit per minute must
+ * not exceed the limit per day. Throws `PlanError`.
  */
 export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;

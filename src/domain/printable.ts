@@ -1,6 +1,6 @@
 /**
- * Characters that control a terminal, change the direction of text, or are invisible, so that two names look
- * alike: controls, bidi controls, line separators, and Unicode's Default_Ignorable_Code_Point.
+ * Characters that control a terminal, change the text direction, or are invisible and would make two names look alike:
+ * controls, bidi controls, line separators, and Unicode's Default_Ignorable_Code_Point.
  */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
@@ -11,7 +11,7 @@ const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u
 const inPlace =
   /(?<=[^\0-\u024f\u200b-\u200f])[\u200c\u200d](?=[^\0-\u024f\u200b-\u200f])|(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]|\ufe0f(?=\u20e3)/gu;
 
-/** External text for display: unprintable characters except `kept` are escaped as in JSON. */
+/** Prepares external text for display: unprintable characters, except those in `kept`, are escaped as in JSON. */
 export function printable(text: string, kept = ''): string {
   if (!needsCare.test(text)) return text;
   const places = new Set(Array.from(text.matchAll(inPlace), ({ index }) => index));

@@ -1,9 +1,9 @@
-/** The addresses of Redis, at least one. Several addresses are nodes of a cluster. */
+/** The URLs of Redis, at least one. Several URLs are the nodes of a cluster. */
 export type RedisUrls = readonly [string, ...string[]];
 
 /**
- * Splits "redis://USER:PASSWORD@HOST:PORT,HOST:PORT" into a URL for each host, with the same credentials. Throws if it is
- * not an address of Redis.
+ * Splits "redis://USER:PASSWORD@HOST:PORT,HOST:PORT" into one URL per host, with the same credentials. Throws if the
+ * text is not a Redis URL.
  */
 export function redisUrlsOf(text: string): RedisUrls {
   const [, scheme = '', credentials = '', hosts = '', rest = ''] =

@@ -1,14 +1,14 @@
-/** Stored data whose changes clients can see. `callers` are keys, accounts and plans. */
+/** Stored data whose changes are visible to clients. `callers` covers keys, accounts and plans. */
 export const resources = ['callers', 'pets', 'orders', 'categories', 'webhooks'] as const;
 
 export type Resource = (typeof resources)[number];
 
-/** Data in responses without a version, because it changes too often. Such responses are not cached. */
+/** Data that has no version because it changes too often. Responses with it are not cached. */
 export type Unversioned = 'deliveries';
 
 /**
- * The version of a resource increases with every change by any process. Data read under an older version must
- * be read again.
+ * The version of a resource increases with every change by any process. Data read at an older version must be read
+ * again.
  */
 export type Versions = Readonly<Record<Resource, number>>;
 

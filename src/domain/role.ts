@@ -1,4 +1,4 @@
-/** Roles of operators: a viewer has read-only access, an admin can also make changes. */
+/** Operator roles: a viewer has read-only access; an admin can also make changes. */
 export const roles = ['viewer', 'admin'] as const;
 
 export type Role = (typeof roles)[number];

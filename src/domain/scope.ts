@@ -1,4 +1,4 @@
-/** The scopes of a key (RFC 6749, section 3.3: a list of words separated by spaces). */
+/** The scopes of a key (RFC 6749, section 3.3: a space-separated list of words). */
 export const scopes = [
   'pets:read',
   'pets:create',
@@ -11,10 +11,10 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** Default scopes of a key: the operations that existed before scopes. */
+/** Default scopes of a key: those for the operations that existed before scopes did. */
 export const defaultScopes: readonly Scope[] = ['pets:read', 'pets:create'];
 
-/** The stored form of scopes, in the order of `scopes` and without duplicates. */
+/** Scopes as they are stored: in the order of `scopes`, without duplicates. */
 export function scopesText(given: Iterable<Scope>): string {
   const set = new Set(given);
   return scopes.filter((scope) => set.has(scope)).join(' ');

@@ -4,8 +4,8 @@ export interface CacheEntry {
 }
 
 /**
- * A bounded cache that evicts an entry that was not used recently (the CLOCK algorithm). A hit only sets a
- * flag, while an LRU list touches three entries, which takes a microsecond with 100,000 entries.
+ * A bounded cache that evicts an entry that was not used recently (the CLOCK algorithm). A hit only sets a flag,
+ * whereas an LRU list updates three entries, which takes a microsecond with 100,000 entries.
  */
 export class SecondChanceCache<Key, Value extends CacheEntry> {
   readonly #entries = new Map<Key, Value>();
@@ -35,7 +35,7 @@ export class SecondChanceCache<Key, Value extends CacheEntry> {
     this.#entries.delete(key);
   }
 
-  /** Ends within two rounds of the hand, because the first round clears all flags. */
+  /** Ends within two revolutions of the hand, because the first clears all flags. */
   #makeRoom(): void {
     while (this.#entries.size >= this.#maxEntries) {
       const { done, value: entry } = this.#hand.next();

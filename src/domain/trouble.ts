@@ -1,11 +1,11 @@
 /**
- * Public descriptions of parts that can fail while the service continues. Reasons are only logged, because
+ * Public descriptions of failed components; the service itself continues. The reasons are only logged, because error
  * messages of servers and disks may contain addresses, names and statements.
  */
 export const troubles = {
   dataFile: 'The data file cannot be written. Changes return 503.',
   limitFile:
-    'Rate-limit state cannot be saved. Limits are enforced; requests of new accounts may return 503.',
+    'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
   replica: 'A read replica is not used. The primary and other replicas answer its reads.',
   redis: 'Redis is unavailable. Each instance enforces limits separately.',
@@ -15,6 +15,6 @@ export const troubles = {
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];
 
-/** Public description of an embedded store that cannot count requests. */
+/** Public description of an embedded store that can no longer count requests. */
 export const limitsOverwritten =
   'Rate-limit state was overwritten. Requests are rejected until the service is restarted.';

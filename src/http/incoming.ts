@@ -20,7 +20,7 @@ export interface ListenerContext {
 
 const noParams = {};
 
-/** A class, because a plain object would need new functions for each request. */
+/** This is a class because an object literal would create new functions for each request. */
 export class Incoming implements IncomingRequest {
   readonly request: BunRequest;
   readonly route: Route | undefined;

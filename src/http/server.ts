@@ -20,10 +20,10 @@ interface ServerOptions {
   readonly publicRoutes: PublicRoutesOptions;
   readonly hostname: string;
   readonly port: number;
-  /** Maximum number of open connections; 0 to derive it from the descriptors. */
+  /** Maximum number of open connections; 0 derives the maximum from the descriptor limit. */
   readonly maxConnections: number;
   readonly idleTimeoutSeconds: number;
-  /** Number of processes that share the port and its connections; with 1, the port is not shared. */
+  /** Number of processes that share the port; 1 if the port is not shared. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
   readonly middleware?: Middleware | undefined;
@@ -32,7 +32,7 @@ interface ServerOptions {
 export interface Exchange {
   readonly context: RequestContext;
   readonly incoming: IncomingRequest;
-  /** Closes the request's connection after this idle time in seconds; 0 for never. */
+  /** Sets the idle timeout of the request's connection, in seconds; 0 disables the timeout. */
   readonly closeAfter: (idleSeconds: number) => void;
   readonly answer: () => Awaitable<Response>;
 }
@@ -42,7 +42,7 @@ export type Middleware = (exchange: Exchange) => Awaitable<Response>;
 
 type Server = Bun.Server<undefined>;
 
-/** Starts listening. The router only determines the route; the pipeline checks the request. */
+/** Starts listening. The router only selects the route; the pipeline checks the request. */
 export function startServer(options: ServerOptions): Listener {
   const { context, routes, publicRoutes, hostname, port, idleTimeoutSeconds, processes, middleware } =
     options;
@@ -76,12 +76,13 @@ export function startServer(options: ServerOptions): Listener {
     Bun.serve({
       hostname,
       port,
-      // With `development: false`, this defaults to true, and a second service would share the port without an error.
+      // With `development: false`, `reusePort` defaults to true, and a second service could share the port without an
+      // error.
       reusePort: processes > 1,
       idleTimeout: idleTimeoutSeconds,
-      // Bun would otherwise send stack traces to clients, unless NODE_ENV is "production".
+      // Without this setting, Bun sends stack traces to clients unless NODE_ENV is "production".
       development: false,
-      // The pipeline bounds bodies itself, as a separate step with a specific error.
+      // The pipeline limits the body size itself, in order to return a specific error.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: {
         ...Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
@@ -89,21 +90,21 @@ export function startServer(options: ServerOptions): Listener {
         [`${basePath}/*`]: unknown,
       },
       fetch(request, server) {
-        // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
+        // The router matches the raw path, whereas `request.url` has its dot segments removed (RFC 3986 section 5.2.4).
         const path = pathOf(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
         const incoming = new Incoming(request, server, listenerContext);
         const answer = answered(incoming, server, () => elsewhere(incoming, path));
         return isChunked(request) ? afterChunkedBody(request, answer) : answer;
       },
-      // Errors outside of the pipeline; the runtime would send a page about them.
+      // Errors outside the pipeline. By default, the runtime would respond with an HTML page.
       error: (error) => failed(context, context.makeRequestId(), error),
     });
   const bound = () => boundOfClients(options.maxConnections, processes);
   return new Listener({ serve, port, bound, busy, log: context.log });
 }
 
-/** Uses `get`, which takes half the time of `has`. */
+/** Calls `get`, which takes half the time of `has`. */
 function isChunked({ headers }: Request): boolean {
   return headers.get('transfer-encoding') !== null;
 }

@@ -48,14 +48,14 @@ export class ClientOperations {
   }
 
   /**
-   * Its change is durable when this resolves. Throws the errors of the operation and
+   * Runs an operation. Its change is durable when the result resolves. Throws the operation's errors and
    * `service_unavailable`.
    */
   perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
     const { store } = this.#parts;
     const { input, admission } = request;
     if (isRead(operation) || operation.isEffect) {
-      // The row parsed the input, so it has the type of its reader.
+      // The operation's row parsed the input, so it has the type that the reader expects.
       const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
       return andThen(read(store.replicated ?? store, input as never, admission), (outcome) =>
         resultOf(operation, outcome),
@@ -73,8 +73,8 @@ export class ClientOperations {
     const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
-      // The unit reports the mistake, because a repeated request gets its first response, whatever the URL
-      // resolves to now.
+      // The unit of work reports the mistake, because a repeated request gets its first response, no matter what the
+      // URL resolves to now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
@@ -102,7 +102,7 @@ export class ClientOperations {
   async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {
     const { store } = this.#parts;
     if (operationId !== 'createPet') return store.write('once', { operationId, input, once });
-    // Adding animals never refuses, so concurrent requests are one batch.
+    // Adding an animal never fails with a refusal, so concurrent requests share one batch.
     const outcome = await store.write('createPetOnce', { input: input as never, once });
     if (typeof outcome === 'string') throw new Refusal(outcome);
     return outcome;

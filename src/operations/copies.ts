@@ -7,7 +7,7 @@ import { instances } from '../tables/usage.ts';
 
 const batchLength = 1_000;
 
-/** The copy cannot continue. `message` has the reason and the remedy. */
+/** The copy cannot continue. `message` states the reason and the remedy. */
 export class CopyError extends Error {}
 
 const sourceWritten =
@@ -19,22 +19,22 @@ const maxInstances = 100;
 /** Instances send a heartbeat every 10 s. */
 const servingWithinMs = 60_000;
 
-/** Names of the instances with a recent heartbeat that have not been stopped. `nowMs` is Unix ms. */
+/** Names of the instances that are running: not stopped, and with a recent heartbeat. `nowMs` is Unix ms. */
 export async function instancesServing(from: Tables, nowMs: number): Promise<string[]> {
   const seenAt = sqlColumns(instances).findIndex(({ name }) => name === 'seen_at');
   const rows = await from.rows(instances, undefined, maxInstances);
   return rows.filter((row) => nowMs - Number(row[seenAt]) < servingWithinMs).map(([name]) => String(name));
 }
 
-/** Checksum of a table: SHA-256 of its rows by ascending key. */
+/** Checksum of a table: SHA-256 of its rows in ascending key order. */
 export interface Checksum {
   readonly count: number;
   readonly sha256: string;
 }
 
 /**
- * Moves a store to another engine, row for row, with all ids. Rows are copied by ascending key, so an
- * interrupted copy is a prefix of the source, from which it resumes.
+ * Copies a store to another engine row by row, keeping all ids. Rows are copied in ascending key order, so an
+ * interrupted copy is a prefix of the source and can be resumed.
  */
 export class CopyOperations {
   readonly #from: Tables;
@@ -51,10 +51,10 @@ export class CopyOperations {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Copies missing rows and yields the number of rows so far. Throws `CopyError`. */
+  /** Copies the missing rows and yields the number of rows copied so far. Throws `CopyError`. */
   async *copy(): AsyncGenerator<number> {
     this.#copied.clear();
-    // Compares existing rows first, so that no rows are added to a store with other data.
+    // Compares existing rows first, so that no rows are added to a store that contains other data.
     const there = new Map<Table, TableRow | undefined>();
     let done = 0;
     for (const table of copiedTables) {
@@ -74,8 +74,8 @@ export class CopyOperations {
   }
 
   /**
-   * Compares both sides in parts, and yields the number of rows compared so far. Throws `CopyError`, which names the
-   * first difference. Only a verified copy can be served.
+   * Compares both stores batch by batch, and yields the number of rows compared so far. Throws a `CopyError` that names
+   * the first difference. Only a verified copy can be served.
    */
   async *verify(): AsyncGenerator<number, Record<string, Checksum>> {
     const checksums: Record<string, Checksum> = {};
@@ -128,7 +128,7 @@ export class CopyOperations {
     return [isSource ? sourceWritten : [], isTarget ? targetWritten : []].flat().join(' ');
   }
 
-  /** The existing rows of a table, which must be a prefix of the source. */
+  /** Reads the existing rows of a target table, which must be a prefix of the source table. */
   async #beginning(table: Table): Promise<{ last: TableRow | undefined; count: number }> {
     let last: TableRow | undefined;
     let count = 0;
@@ -162,7 +162,7 @@ class Checksums {
   readonly #hash = createHash('sha256');
   #count = 0;
 
-  /** Returns the text that is hashed. */
+  /** Adds rows to the checksum. Returns the text that is hashed. */
   add(rows: readonly TableRow[]): string {
     const text = lineOf(rows);
     this.#hash.update(text);
@@ -175,7 +175,7 @@ class Checksums {
   }
 }
 
-/** The batches of both sides in turn, until both have ended. */
+/** Yields pairs of batches, one from each side, until both sides have ended. */
 async function* pairs(
   one: AsyncGenerator<TableRow[]>,
   other: AsyncGenerator<TableRow[]>,
@@ -187,7 +187,7 @@ async function* pairs(
   }
 }
 
-/** The key of the first row that differs between two texts of rows, such as `id 7`. */
+/** The key of the first row that differs, such as `id 7`. Both arguments contain rows as text. */
 function firstDifference({ key }: Table, source: string, copy: string): string | undefined {
   if (source === copy) return undefined;
   const [rows, copied] = [source.split('\n'), copy.split('\n')];
@@ -200,7 +200,7 @@ function isSame(one: Checksum, other: Checksum): boolean {
   return one.count === other.count && one.sha256 === other.sha256;
 }
 
-/** Rows as text, one per line, identical on every engine. */
+/** The rows as text, one per line, in a form that is identical on every engine. */
 function lineOf(rows: readonly TableRow[]): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
   return rows.map((row) => `${JSON.stringify(row, plain)}\n`).join('');

@@ -12,7 +12,8 @@ export async function exportedCount(pets: PetStore, { status, categoryId }: Expo
 }
 
 /**
- * The animals by ascending id. Each one that exists throughout is included exactly once, even with concurrent writes.
+ * All animals by ascending id. An animal that exists throughout the export is included exactly once, even with
+ * concurrent writes.
  */
 export async function* exportedPages(pets: PetStore, filter: ExportFilter): AsyncGenerator<readonly Pet[]> {
   let after = 0n;

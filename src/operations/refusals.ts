@@ -7,7 +7,7 @@ export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   return thing;
 }
 
-/** Nouns of objects with numeric ids, by the error code for a missing one. */
+/** Names of the objects that a message refers to, by the error code for a missing object. */
 const nouns = {
   account_not_found: 'account',
   key_not_found: 'key',
@@ -28,7 +28,7 @@ export function invalidMember(name: string, message: string): Refusal {
   });
 }
 
-/** The result of a read; undefined while the store cannot be read. */
+/** The result of a read; undefined if the store cannot be read. */
 export async function ifAvailable<Value>(read: () => Awaitable<Value>): Promise<Value | undefined> {
   try {
     return await read();

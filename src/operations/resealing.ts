@@ -1,4 +1,4 @@
-/** Seals the secrets of webhooks again, after the keys have changed. */
+/** Re-encrypts webhook secrets after the keys in SECRETS_KEY have changed. */
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { RowIn } from '../tables/table.ts';
 import type { webhooks as table } from '../tables/webhooks.ts';
@@ -8,18 +8,18 @@ import type { Store } from './units.ts';
 /** Number of webhooks per batch. */
 const atOnce = 100;
 
-/** The secret sealed like new ones, unchanged if it already is; undefined if no key opens it. */
+/** Returns the secret encrypted with the first key, unchanged if it already is; undefined if no key decrypts it. */
 export type RenewSecret = (stored: string) => string | undefined;
 
-/** Webhooks by result. */
+/** Number of webhooks by result. */
 export interface SealingReport {
   readonly all: number;
   readonly resealed: number;
-  /** Secrets that no configured key decrypts. Their deliveries cannot be signed. */
+  /** Number of webhooks whose secrets no configured key decrypts. Their deliveries cannot be signed. */
   readonly unreadable: number;
 }
 
-/** Rejects when it is aborted, between two batches. */
+/** Re-encrypts all webhook secrets. Rejects, between two batches, if the signal is aborted. */
 export async function resealSecrets(
   store: Pick<Store, 'webhooks' | 'write'>,
   renew: RenewSecret,
@@ -35,7 +35,7 @@ export async function resealSecrets(
   return { all, resealed, unreadable };
 }
 
-/** Number of webhooks whose secrets no configured key decrypts. */
+/** Number of webhooks whose secrets cannot be decrypted with any configured key. */
 export async function countUnreadable(store: Pick<Store, 'webhooks'>, renew: RenewSecret): Promise<number> {
   let unreadable = 0;
   for await (const page of pagesOf(store)) unreadable += unreadableIn(page, renew);
@@ -53,7 +53,7 @@ async function* pagesOf(
     yield page;
     if (page.length < atOnce) return;
     after = page.at(-1)?.id;
-    // On an embedded store, reads are not asynchronous.
+    // Reads of an embedded store are synchronous, so other work must get a chance to run.
     await nextTick(undefined, { signal });
   }
 }

@@ -1,4 +1,4 @@
-/** Conversions to the shapes of the admin contract, with times as text and without secrets. */
+/** Conversions to the types of the admin API: times become text, and secrets are omitted. */
 
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
 import type { RecordedEntry } from '../contract/admin/audit.ts';
@@ -38,7 +38,7 @@ export function shownLimits({ minute, day }: Verdict): AccountLimits {
   return { minute: shownWindow(minute), day: shownWindow(day) };
 }
 
-/** A window is open once a request was counted in it. */
+/** A window opens when a request is counted in it. */
 function shownWindow({ limit, remaining, resetAt }: WindowState) {
   const used = limit - remaining;
   return { limit, used, resetAt: used === 0 ? null : iso(resetAt * 1_000) };

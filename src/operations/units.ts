@@ -12,7 +12,7 @@ import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
 import { operatorWebhookUnits, sealingUnits } from './units/webhooks.ts';
 
-/** Changes by operators, by their name in the audit log. */
+/** Changes by operators. Their names appear in the audit log. */
 const auditedUnits = {
   ...sharedUnits,
   ...accountUnits,
@@ -25,7 +25,9 @@ export type AuditedName = keyof typeof auditedUnits;
 
 const audited = auditedUnit(auditedUnits);
 
-/** Every change of the store, as a function of a transaction. They run where the store is written. */
+/**
+ * Every change to the store, as a function of a transaction. Units of work run in the thread that writes to the store.
+ */
 export const units = {
   ...auditedUnits,
   ...firstKeyUnits,

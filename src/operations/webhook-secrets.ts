@@ -1,20 +1,20 @@
 import { Refusal } from '../contract/refusal.ts';
 
-/** The secrets of webhooks, which stores have sealed. */
+/** Creates and encrypts webhook secrets, which are stored only in encrypted form. */
 export interface WebhookSecrets {
-  /** Generates a secret in the form of Standard Webhooks. */
+  /** Generates a secret in the Standard Webhooks format. */
   readonly make: () => string;
   readonly seal: (secret: string) => string;
-  /** Throws if the key that sealed it is no longer known. */
+  /** Throws if the key that encrypted the secret is no longer configured. */
   readonly open: (sealed: string) => string;
 }
 
-/** The last member of a response that shows a secret. */
+/** The last member of a response that contains a secret. */
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /**
- * Decrypts the secret of a new or stored response. Its entity tag is the tag of the resource without the secret.
- * Refuses `service_unavailable` for a stored response whose key is no longer configured.
+ * Decrypts the secret in a new or stored response. The response's entity tag is that of the resource without the
+ * secret. Throws `service_unavailable` if the key that encrypted the secret is no longer configured.
  */
 export function revealed<Kept extends { readonly body: string | undefined }>(
   kept: Kept,

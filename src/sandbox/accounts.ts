@@ -2,7 +2,7 @@ import type { AdminServices } from '../app/app.ts';
 import { type CustomQuota, type PlanName, planNames, type Quota } from '../domain/plan.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
-/** An account and its key. Keys of a sandbox are not secret. */
+/** An account and its key. A sandbox's keys are not secret. */
 export interface SandboxAccount extends Quota {
   readonly account: number;
   readonly plan: PlanName;

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../domain/clock.ts';
 
-/** Upper bound of the clock. Later years have five digits. */
+/** Exclusive upper bound of the clock, because later dates might have a year of five digits. */
 const lastMs = Date.parse('9999-01-01T00:00:00Z');
 
-/** The system clock plus an offset that can only grow. A reset of the sandbox clears the offset. */
+/** The system clock plus an offset that can only increase. Resetting the sandbox clears the offset. */
 export class SandboxClock implements Clock {
   readonly rules = true;
   readonly #system = systemClock();

@@ -2,13 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchange } from '../http/server.ts';
 
 const pieces = 10;
-/** Shortest idle timeout that the runtime supports. Its timers are coarse, so closing takes about 4 s. */
+/**
+ * Shortest idle timeout that the runtime supports. Because of its coarse timers, closing a connection takes about 4 s.
+ */
 const minIdleSeconds = 1;
 
 /**
- * Closes the connection without a response. The runtime does this if a body fails before its first byte is sent. The
- * body fails without an error object, which the runtime would print. A response to HEAD has no body, so the idle
- * timeout closes that connection.
+ * Closes the connection without a response. The runtime closes the connection if the body of a response fails before
+ * its first byte is sent. The body fails without an error object, because the runtime would print the error. A response
+ * to HEAD has no body, so the idle timeout closes the connection instead.
  */
 export async function cut({ incoming: { request }, closeAfter }: Exchange): Promise<Response> {
   const broken = () => new Response(new ReadableStream({ start: (controller) => controller.error() }));
@@ -16,7 +18,7 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
   const { signal } = request;
   const gone = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => gone.resolve(), { once: true });
-  // Sets the timeout in the next event-loop tick. Until a response is returned, the server keeps the connection open.
+  // Sets the timeout in the next event-loop tick, after `keepOpenUntilAnswered` has disabled it.
   await sleep(0);
   closeAfter(minIdleSeconds);
   if (!signal.aborted) await gone.promise;
@@ -33,7 +35,7 @@ export async function held(ms: number, signals: readonly AbortSignal[]): Promise
   }
 }
 
-/** Sends the body in pieces, with a pause before each and without `Content-Length`. */
+/** Sends the body in pieces, with a pause before each piece and without `Content-Length`. */
 export async function slowly(
   response: Response,
   pauseMs: number,

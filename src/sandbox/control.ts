@@ -26,7 +26,7 @@ interface ControlOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   readonly requests: Requests;
-  /** Isolated stores. Undefined in an isolated store, which cannot create others. */
+  /** Isolated stores. Undefined in an isolated store, which cannot create further stores. */
   readonly stores: Stores | undefined;
   readonly accounts: readonly SandboxAccount[];
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
@@ -138,7 +138,7 @@ export class Control {
     return this.#faults();
   }
 
-  /** Throws `account_not_found`, because a fault for an unknown account would never occur. */
+  /** Throws `account_not_found` for an unknown account, because its faults would never occur. */
   async #known(whose: FaultScope): Promise<FaultScope> {
     if (whose !== undefined) await this.#options.findAccount(whose);
     return whose;
@@ -160,7 +160,7 @@ export class Control {
     const ms = until === undefined ? (advanceSeconds ?? 0) * 1_000 : until - clock.now();
     if (!clock.advance(ms)) {
       throw invalid(
-        `The clock can only be advanced, up to the year 9998. It is ${this.#clock().now}. To reset it, POST /sandbox/reset.`,
+        `The clock can only be advanced, up to the year 9998. Its time is ${this.#clock().now}. To reset it, send POST /sandbox/reset.`,
       );
     }
     return this.#clock();

@@ -1,4 +1,4 @@
-/** Faults of a sandbox, written as `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
+/** Sandbox faults, written as `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
 import { clientErrors, type ErrorCode, errors } from '../contract/errors.ts';
 import { errorsOf, type Operation, type OperationId, operations } from '../contract/operations.ts';
 import { unitMs } from '../domain/clock.ts';
@@ -29,11 +29,11 @@ type WebhookFault = (typeof webhookFaults)[number];
 
 export class FaultError extends Error {}
 
-/** Longer delays would look like a hanging test. */
+/** Longer delays would make a test appear to hang. */
 const maxDelayMs = 600_000;
 /** Shorter than the idle timeout of connections. */
 const maxPauseMs = 10_000;
-/** Half the time until a delivery is retried. */
+/** Half of the time after which an unfinished delivery is sent again. */
 export const maxHoldMs = 30_000;
 const maxTimes = 1_000_000_000;
 
@@ -149,10 +149,10 @@ export function parseFault(text: string): Fault {
 
 function unknown(pair: string): string {
   const examples = Object.values(faultNames).map(({ example }) => example);
-  return `"${pair.slice(0, 80)}" is not a fault. Faults are ${examples.join(', ')}, with semicolons between them.`;
+  return `"${pair.slice(0, 80)}" is not a fault. Faults are ${examples.join(', ')}, separated by semicolons.`;
 }
 
-/** Effects on the response. A fault has at least one effect. */
+/** Effects on API requests. A fault has at least one effect. */
 const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
 const webhookEffects = ['webhook', 'webhook-delay'] as const;
 const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
@@ -164,11 +164,11 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
   const ofWebhooks = webhookEffects.filter(has);
   const [other] = [...ofWebhooks.slice(1), ...effects, 'operation'].filter(has);
   if (ofWebhooks.length > 0 && other !== undefined)
-    return `"${ofWebhooks[0]}" and "${other}" exclude each other. Ask for one of them.`;
+    return `"${ofWebhooks[0]}" and "${other}" exclude each other. Use only one of them.`;
   if (ofWebhooks.length === 0 && !effects.some(has))
     return `The fault has no effect. Add one of ${[...effects, ...webhookEffects].join(', ')}.`;
   const both = outcomes.filter(has);
-  if (both.length > 1) return `"${both.join('" and "')}" exclude each other. Ask for one of them.`;
+  if (both.length > 1) return `"${both.join('" and "')}" exclude each other. Use only one of them.`;
   if (code !== undefined && status !== undefined && errors[code].status !== status)
     return `The code ${code} belongs to status ${errors[code].status}. Remove "status" or change it.`;
   const answered = code === undefined ? status : errors[code].status;
@@ -178,8 +178,8 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
   if (isOfMinute && (retryAfter ?? 1) > minuteSeconds)
     return `The limit per minute resets within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
   if (cut !== undefined && slowBodyMs !== undefined)
-    return '"slow-body" needs an answer, which "cut" takes away. Ask for one of them.';
-  if (found.has('seed') && !found.has('rate')) return '"seed" is of a rate. Add one, such as rate=0.2.';
+    return '"slow-body" needs a response, but "cut" closes the connection without one. Use only one of them.';
+  if (found.has('seed') && !found.has('rate')) return '"seed" requires a rate. Add one, such as rate=0.2.';
   return undefined;
 }
 
@@ -196,7 +196,9 @@ function oneOf<T extends string | number>(
 
 function cutOf(value: string): 'before' | 'after' {
   if (value === 'before' || value === 'after') return value;
-  throw new FaultError('"cut" must be before or after: whether the work is done when the connection breaks.');
+  throw new FaultError(
+    '"cut" must be before or after: whether the connection is closed before or after the request is processed.',
+  );
 }
 
 function rateOf(value: string): number {
@@ -228,7 +230,9 @@ export type Code = keyof typeof errors;
 /** Default code of a status that has several codes: the code that clients encounter most often. */
 const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
 
-/** Returns the error code of a fault. Undefined if the fault has no error, or the operation never returns it. */
+/**
+ * Returns the error code of a fault. Undefined if the fault has no error, or if the operation never returns that error.
+ */
 export function codeOf(operation: Operation, { code, status }: Fault): Code | undefined {
   const possible = errorsOf(operation).filter((one) =>
     code === undefined ? errors[one].status === status : one === code,

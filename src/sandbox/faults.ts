@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../domain/bounded.ts';
 import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
 
-/** Maximum number of cached `X-Sandbox` values. The cache keeps their counts and random sequences between requests. */
+/** Maximum number of cached `X-Sandbox` values, whose counts and random sequences continue across requests. */
 const heldHeaders = 10_000;
 export const maxFaults = 100;
 
 export class AskedFault {
   readonly fault: Fault;
   hits = 0;
-  /** Accounts that already have the changed limits. */
+  /** Accounts whose limits this fault has already changed. */
   readonly done = new Set<number>();
   #state: number;
 
@@ -30,7 +30,7 @@ export class AskedFault {
     return true;
   }
 
-  /** Returns the next pseudorandom number from 0 to below 1 (mulberry32). */
+  /** Returns the next pseudorandom number in [0, 1) (mulberry32). */
   #draw(): number {
     this.#state = (this.#state + 0x6d2b_79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -42,7 +42,7 @@ export class AskedFault {
 /** Id of the affected account; undefined for all accounts. */
 export type FaultScope = number | undefined;
 
-/** The active faults: for all requests, for an account, and for single requests (from the `X-Sandbox` header). */
+/** The active faults: for all requests, for one account, or for single requests (in the `X-Sandbox` header). */
 export class Faults {
   readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
@@ -65,20 +65,20 @@ export class Faults {
     for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
   }
 
-  /** Returns the faults for a request in order of precedence: faults of the account, then faults for all accounts. */
+  /** Returns the faults for a request in order of precedence: faults for the account, then faults for all accounts. */
   of(accountId: FaultScope): readonly AskedFault[] {
     const ofAll = this.#asked.get(undefined) ?? [];
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /** Equal headers of an account share one fault, so that `times` counts across requests. Throws `FaultError`. */
+  /** Equal headers of one account share a fault, so that `times` counts across requests. Throws `FaultError`. */
   inHeader(accountId: FaultScope, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);
     if (held !== undefined) return held;
     const fault = parseFault(text);
     if (isOfWebhooks(fault)) {
-      throw new FaultError('Faults of webhooks can be set only with POST /sandbox/faults.');
+      throw new FaultError('Webhook faults can be set only with POST /sandbox/faults.');
     }
     const asked = new AskedFault(fault);
     this.#byHeader.set(id, asked);

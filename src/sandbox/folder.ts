@@ -13,7 +13,10 @@ export interface Folder extends Disposable {
   readonly path: string;
 }
 
-/** Creates a folder that is removed with its sandbox. After a killed process, the next sandbox removes it. */
+/**
+ * Creates a folder that is removed when the sandbox ends. If the process is killed, the next sandbox removes the
+ * folder.
+ */
 export function makeFolder(nowMs: number): Folder {
   const made = mkdtempSync(join(tmpdir(), newPrefix));
   // Locks the folder before the rename, because other processes search for abandoned folders by the final prefix.

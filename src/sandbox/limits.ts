@@ -3,7 +3,7 @@ import type { SandboxStore } from '../storage/sqlite/sandbox.ts';
 import type { Caller } from '../storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 
-/** Sets real counts and bans for a fault. The service then enforces them in later requests. */
+/** Sets real counts and bans for a fault. The service enforces them in this and later requests. */
 export class SandboxLimits {
   readonly #store: SandboxStore;
   readonly #clock: SandboxClock;
@@ -15,7 +15,7 @@ export class SandboxLimits {
     this.#rules = rules;
   }
 
-  /** Sets the remaining requests of this minute after the current request, at most the limit of the plan. */
+  /** Sets the requests that remain in this minute after the current request, up to the limit of the plan. */
   setRemaining({ accountId, quota }: Caller, remaining: number): void {
     const { minute, day } = this.#usage(accountId);
     const before = (limit: number) => Math.max(0, limit - remaining - 1);
@@ -25,7 +25,10 @@ export class SandboxLimits {
     });
   }
 
-  /** Exhausts the window. It ends in `seconds`, or at its usual end by default. Skips an exhausted window. */
+  /**
+   * Exhausts the window. With `seconds`, also sets the time until the window ends. Does nothing if the window is
+   * already exhausted.
+   */
   useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
     const usage = this.#usage(accountId);
     const [length, count] =
@@ -37,7 +40,7 @@ export class SandboxLimits {
 
   ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
     const { firstBanSeconds } = this.#rules;
-    // The level limits the duration of a ban, so a longer ban needs a higher level.
+    // The level limits the duration of a ban, so a longer ban requires a higher level.
     const level = Math.max(0, Math.ceil(Math.log2(seconds / firstBanSeconds)));
     this.#store.ban(keyId, this.#now + seconds, level);
   }

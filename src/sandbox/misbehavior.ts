@@ -43,7 +43,7 @@ export class Misbehavior {
     this.#options = options;
   }
 
-  /** Responds to a request and applies the fault from its header or from `POST /sandbox/faults`. */
+  /** Responds to a request, and applies the fault from its header or from `POST /sandbox/faults`. */
   async answer(exchange: Exchange): Promise<Response> {
     const { incoming, context } = exchange;
     const { request, requestId, routed } = incoming;
@@ -152,7 +152,7 @@ function isFor(
   if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
   if (impossibilityOf(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
-  // Changes the limits of an account only once. Later requests use them up.
+  // The fault changes the limits of an account only once. Later requests then exhaust them.
   return caller !== undefined && !done.has(caller.accountId);
 }
 

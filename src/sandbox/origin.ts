@@ -1,14 +1,14 @@
-/** Access control of a sandbox: programs can control it, web pages cannot. */
+/** Access control of a sandbox: programs can control the sandbox, but web pages cannot. */
 import { isIP } from 'node:net';
 import { Refusal } from '../contract/refusal.ts';
 
-/** Host names that no website can use: names of this machine, and names without a dot, such as names of containers. */
+/** Host names that no website can use: names of this machine, and names without a dot, such as container names. */
 const ownNames = /^(?:[\w-]+|(?:[\w-]+\.)*localhost|host\.docker\.internal)$/;
 
 /**
  * Throws `host_unknown` for a name that a website could resolve to this machine (DNS rebinding), and
- * `cross_site_request` for requests that a browser sends on behalf of a page. IP addresses are safe, because they need
- * no name resolution.
+ * `cross_site_request` for requests that a browser sends on behalf of a page. IP addresses are safe, because they
+ * involve no name resolution.
  */
 export function checkOrigin({ headers }: Request): void {
   const name = (headers.get('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '');
@@ -19,7 +19,7 @@ export function checkOrigin({ headers }: Request): void {
   }
   const site = headers.get('sec-fetch-site') ?? 'none';
   if (headers.has('origin') || (site !== 'none' && site !== 'same-origin')) {
-    const message = 'Web pages cannot control a sandbox. Use curl or the code of your test.';
+    const message = 'Web pages cannot control a sandbox. Use curl or your test code.';
     throw new Refusal('cross_site_request', { message });
   }
 }

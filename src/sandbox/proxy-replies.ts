@@ -1,4 +1,4 @@
-/** Responses that a proxy in front of the service would send or corrupt. */
+/** Responses that a proxy in front of the service could send or corrupt. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longer than the runtime takes to send the first part of a body. */
@@ -16,7 +16,7 @@ export const replyNames = [
 
 export type ReplyName = (typeof replyNames)[number];
 
-/** Titles of pages that replace the response. They have no headers of the service. */
+/** Titles of pages that replace the response. Such pages have no headers of the service. */
 const pages: Readonly<Partial<Record<ReplyName, string>>> = {
   'html-502': '502 Bad Gateway',
   'html-503': '503 Service Temporarily Unavailable',
@@ -24,7 +24,7 @@ const pages: Readonly<Partial<Record<ReplyName, string>>> = {
   'html-404': '404 Not Found',
 };
 
-/** Whether the service processes the request. False if the proxy responds without forwarding it. */
+/** Whether the service processes the request. False if the proxy responds without forwarding the request. */
 export function isPerformed(name: ReplyName): boolean {
   return name === 'html-504' || changesBody(name);
 }
@@ -33,7 +33,7 @@ export function changesBody(name: ReplyName): boolean {
   return name === 'wrong-type' || name === 'half-body';
 }
 
-/** Returns the response for the client. `response` is the service's, if it processed the request. */
+/** Returns the response for the client. `response` is the service's response if it processed the request. */
 export async function proxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
   const title = pages[name];
   // Ends a stream.
@@ -61,7 +61,7 @@ async function halved(response: Response): Promise<Response> {
         isSent = true;
         return controller.enqueue(half);
       }
-      // If a body fails before its first bytes are sent, the runtime sends none of it.
+      // If a body fails before its first bytes are sent, the runtime sends no part of the body.
       await sleep(flushMs);
       controller.error();
     },

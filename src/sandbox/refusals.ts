@@ -6,7 +6,7 @@ import { refuse } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 
 interface RefusalOptions {
-  /** Seconds; defaults to the value of the service. */
+  /** Seconds. Defaults to the value that the service sends. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
   /** Discards log entries of simulated failures, so that the log contains only real failures. */
@@ -46,7 +46,10 @@ async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode)
   return refuse(context, incoming, admission, new Refusal(refusal));
 }
 
-/** Responds as if the address had too many failures. Its real count is unchanged, because other clients share it. */
+/**
+ * Responds as if the address had too many failures. The real count of the address is unchanged, because other clients
+ * share it.
+ */
 async function tooManyFailures(
   { context, incoming }: Exchange,
   secondsLeft: number,
@@ -62,6 +65,6 @@ async function tooManyFailures(
 function refusalOf(code: ErrorCode): Refusal {
   const { status } = errors[code];
   if (status !== 400 && status !== 415) return new Refusal(code);
-  const mistake = { in: 'header' as const, name: 'X-Sandbox', message: `asks for ${code}` };
+  const mistake = { in: 'header' as const, name: 'X-Sandbox', message: `requests the error ${code}` };
   return new Refusal(code, { details: [mistake] });
 }

@@ -1,4 +1,4 @@
-/** Runs the real service on a temporary store, with faults, an adjustable clock and a log of requests. */
+/** Runs the real service on a temporary store, with faults, an adjustable clock and a list of recent requests. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -100,7 +100,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   return { url: app.url, accounts, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Returns the settings of a sandbox. It ignores the environment, which may contain the URL of a real store. */
+/** Returns the settings of a sandbox. The environment is ignored, because it may contain the URL of a real store. */
 function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string): Config {
   return readConfig({
     HOST: host,
@@ -115,7 +115,7 @@ function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string
   });
 }
 
-/** Creates the initial store in this thread, because the service's writer thread takes longer to load. */
+/** Creates the initial store on this thread, because the service's writer thread takes longer to start. */
 async function makeStore(
   config: Config,
   clock: SandboxClock,

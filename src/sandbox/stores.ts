@@ -1,11 +1,13 @@
-/** Isolated stores of a sandbox. They have equal initial contents and share no state. */
+/** Isolated stores of a sandbox, which have the same initial contents and share no state. */
 import { Refusal } from '../contract/refusal.ts';
 import { minuteMs } from '../domain/clock.ts';
 import type { SandboxAccount } from './accounts.ts';
 
-/** Limited because each store has a writer thread and uses several MB of memory. */
+/** Maximum number of stores. Each store has a writer thread and uses several MB of memory. */
 export const maxStores = 50;
-/** Idle time after which a store is removed, because its test ended without removing it. */
+/**
+ * Time without requests after which a store is removed, because its test presumably ended without removing the store.
+ */
 export const idleMinutes = 10;
 const idleMs = idleMinutes * minuteMs;
 

@@ -6,7 +6,7 @@ import { held } from './connection.ts';
 import { type Fault, isOfWebhooks, maxHoldMs } from './fault.ts';
 import type { Faults } from './faults.ts';
 
-/** Older than the 5 minutes that receivers tolerate. */
+/** Exceeds the 5 minutes that receivers tolerate. */
 const oldMs = 10 * 60_000;
 /** Secret for signatures that no receiver accepts. */
 const foreignSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;
@@ -36,7 +36,7 @@ export class WebhookFaults {
   readonly #webhooks: () => Webhooks | undefined;
   readonly #ending: AbortSignal;
   readonly #inFlight = new Map<string, Sent>();
-  /** By webhook id. Aborted when the next message is sent, which ends the delay. */
+  /** Delayed messages by webhook id. A controller is aborted when the next message is sent, which ends the delay. */
   readonly #delayed = new Map<bigint, AbortController>();
   #resetting = new AbortController();
 
@@ -48,7 +48,10 @@ export class WebhookFaults {
     this.#ending = ending;
   }
 
-  /** Joins an attempt in flight, because advancing the clock may end its lease early. */
+  /**
+   * Joins an attempt of the same delivery that is in flight, because advancing the clock may expire the lease of that
+   * attempt.
+   */
   readonly around = (send: Send): Send => {
     return (message, nowMs, ended) => {
       const id = `${message.webhookId} ${message.eventId}`;
@@ -67,13 +70,13 @@ export class WebhookFaults {
     this.#delayed.clear();
   }
 
-  /** Whether the webhook of a leased message still exists. After a reset, another webhook may have the same id. */
+  /** Whether the webhook of a leased message still exists. After a reset, a different webhook may have the same id. */
   async #isCurrent({ webhookId, secret }: Message): Promise<boolean> {
     const found = await this.#webhooks()?.find(webhookId);
     return found?.secret === secret || found?.formerSecret === secret;
   }
 
-  /** Uses the time of the machine, because receivers compare the timestamp with their own clock. */
+  /** Uses the machine's time, because receivers compare the timestamp with a clock that is not advanced. */
   #atMachineTime(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
     const advancedMs = this.#clock.advancedSeconds * 1_000;
     const { formerSecretUntil: until } = message;
@@ -83,7 +86,7 @@ export class WebhookFaults {
 
   async #attempt(attempt: Attempt): Sent {
     const { webhookId, accountId, eventId } = attempt.message;
-    // Test messages are sent immediately, so their webhook exists.
+    // Test messages are sent immediately, while the webhook exists.
     if (typeof eventId === 'bigint' && !(await this.#isCurrent(attempt.message)))
       return { error: 'aborted', message: '', milliseconds: 0 };
     const earlier = this.#delayed.get(webhookId);

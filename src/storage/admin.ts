@@ -1,4 +1,4 @@
-/** Data of a store for operators: operators, audit entries and usage. */
+/** Store data for operators: operators, audit entries and usage. */
 import type { OrderStatus } from '../contract/orders.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { AuditEntry, sessions } from '../tables/operators.ts';
@@ -17,8 +17,8 @@ export interface AuditFilter {
 
 export interface AuditStore {
   /**
-   * Up to `limit` entries by descending time and id, starting after the one with the id `before`; defaults to the
-   * latest.
+   * Up to `limit` entries, by descending time and id, starting after the entry with the id `before`, or with the latest
+   * entry if `before` is undefined.
    */
   list(before: bigint | undefined, limit: number, filter: AuditFilter): Awaitable<AuditEntry[]>;
 }
@@ -73,13 +73,15 @@ export interface TimeRange {
   readonly until: number;
 }
 
-/** Divides a time range into steps of rows by minute or by hour, each beginning at a multiple of its length. */
+/**
+ * A time range divided into steps, which sum rows per minute or per hour. Each step begins at a multiple of its length.
+ */
 export interface Steps extends TimeRange {
   readonly by: 'minute' | 'hour';
   readonly stepMs: number;
 }
 
-/** Requests in a step, which begins at `from` (Unix ms), by error code, or `ok`. */
+/** Requests in the step that begins at `from` (Unix ms), by code: an error code or `ok`. */
 export interface StepCount {
   readonly from: number;
   readonly code: string;
@@ -94,7 +96,7 @@ export interface StepLatency {
 
 export type OperationCount = Omit<MinuteUsage, 'minute'>;
 
-/** Requests of a key to an operation in a day (Unix ms of its beginning, UTC). */
+/** Requests made with a key to an operation on a UTC day (Unix ms of the start of the day). */
 export interface KeyOperation {
   readonly day: number;
   readonly operation: string;
@@ -103,7 +105,7 @@ export interface KeyOperation {
 
 export type UsageOwner = { readonly keyId: number } | { readonly accountId: number };
 
-/** The last request of a key (Unix ms), and its number of requests in some days. */
+/** The time of a key's last request (Unix ms), and the key's number of requests on the requested days. */
 export interface LastUse {
   readonly keyId: number;
   readonly lastUsedAt: number;
@@ -128,13 +130,19 @@ export interface UsageStore {
   keyOperations(keyId: number, range: TimeRange): Awaitable<KeyOperation[]>;
   /** Requests by period, in order. Periods without requests are omitted. */
   periods(owner: UsageOwner, resolution: UsageResolution, range: TimeRange): Awaitable<UsagePeriod[]>;
-  /** The keys with the most requests, or the most of deprecated operations, in the days that begin in the range; most first. */
+  /**
+   * The keys with the most requests, or the most requests to deprecated operations, on the days that begin in the
+   * range, highest first.
+   */
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Awaitable<KeyUsage[]>;
   /**
    * Up to `limit` keys after the id `after` that were used on the day that begins at `day` (Unix ms), by ascending id.
    */
   keysOn(day: number, after: number, limit: number): Awaitable<DayOfKey[]>;
-  /** Last uses (Unix ms), and requests in the days (UTC) that begin at `since` or later. Omits keys never used. */
+  /**
+   * Last use (Unix ms) of each key, and its requests on the UTC days that begin at `since` or later. Omits keys that
+   * were never used.
+   */
   lastUses(keyIds: readonly number[], since: number): Awaitable<LastUse[]>;
 }
 
@@ -148,13 +156,13 @@ export type SearchedTable = 'accounts' | 'keys' | 'pets';
 
 export interface SearchStore {
   /**
-   * Up to `limit` ids of rows in the span whose name contains the text, ascending. The text is lowercase: of accounts as
-   * `folded` writes it, else in its ASCII letters only. Keys are also found by their last four characters. Reads every row
-   * of the span.
+   * Up to `limit` ids of rows in the span whose name contains the text, in ascending order. For accounts, the text must
+   * be folded (`folded`); otherwise, only its ASCII letters must be lowercase. Keys are also found by their last four
+   * characters. Reads every row of the span.
    */
   containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;
   /**
-   * Up to `limit` ids of orders whose reference begins with the text, by reference and id. Its cost does not depend on
+   * Up to `limit` ids of orders whose reference begins with the text, by reference and id. The cost does not depend on
    * the size of the store.
    */
   ordersReferring(prefix: string, limit: number): Awaitable<bigint[]>;
@@ -164,7 +172,7 @@ export interface SearchStore {
   countClosedAccounts(limit: number): Awaitable<number>;
 }
 
-/** The requests of a key in an hour, which begins at `hour` (Unix ms). */
+/** A key's requests in the hour that begins at `hour` (Unix ms). */
 export interface KeyHour extends KeyUsage {
   readonly hour: number;
   readonly operations: readonly Pick<KeyOperation, 'operation' | 'requests'>[];
@@ -181,14 +189,14 @@ export interface UsageReport {
   readonly instance: Instance;
 }
 
-/** Times before which usage is deleted, in Unix ms. */
+/** Times (Unix ms) before which usage data is deleted. */
 export interface UsageBounds {
   readonly minutes: number;
-  /** Retention of requests and latency by hour, and of the operations of keys by day. */
+  /** Bound for hourly requests and latencies, and for the daily operations of keys. */
   readonly history: number;
   readonly hours: number;
   readonly days: number;
-  /** Retention of report numbers. A report that is sent again after its number was removed is counted twice. */
+  /** Bound for report numbers. A report that is sent again after its number was deleted is counted twice. */
   readonly reports: number;
   readonly instances: number;
 }
@@ -196,15 +204,18 @@ export interface UsageBounds {
 export interface SessionWrites extends EntityWrites<typeof sessions> {
   use(fingerprint: string, usedAt: number): Awaitable<void>;
   removeOf(operatorId: number): Awaitable<void>;
-  /** Removes sessions that were not used since `usedBefore` (Unix ms) or have expired at `now`. */
+  /** Removes sessions that were last used before `usedBefore` (Unix ms) or have expired by `now`. */
   removeOld(usedBefore: number, now: number): Awaitable<void>;
 }
 
 export interface UsageWrites {
-  /** Records the number of a report. Returns whether it is new. Waits for another transaction with the same number. */
+  /**
+   * Records the number of a report and returns whether the number is new. Waits for any concurrent transaction with the
+   * same number.
+   */
   isNew(number: ReportNumber): Awaitable<boolean>;
   add(rows: UsageRows): Awaitable<void>;
-  /** Deletes some rows older than the bounds. Returns whether there may be more. */
+  /** Deletes some rows older than the bounds. Returns whether more rows may remain. */
   prune(bounds: UsageBounds): Awaitable<boolean>;
 }
 

@@ -1,7 +1,7 @@
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { KeptAnswer } from './transaction.ts';
 
-/** A stored answer as SQL returns it, in either dialect: integers are `bigint`. */
+/** A stored response as SQL returns it in either dialect, with integers as `bigint`. */
 export interface AnswerRow {
   readonly request: string;
   readonly status: bigint;
@@ -10,7 +10,7 @@ export interface AnswerRow {
   readonly keptAt: bigint;
 }
 
-/** Number of expired answers deleted per insert. Above 1, so that the table shrinks. */
+/** Number of expired responses deleted per insert. Must be above 1, so that the table shrinks. */
 export const answerRemovalBatch = 4;
 
 export const answerPruneBatch = 1_000;

@@ -1,6 +1,6 @@
-/** The contents of a valid backup, as recorded by its maker and as found by a verification. */
+/** Facts about a valid backup, as recorded when it was made and as found when it is verified. */
 export interface BackupFacts {
-  /** Start of the backup, in Unix ms. The backup contains everything acknowledged earlier. */
+  /** Start of the backup, in Unix ms. The backup contains every change acknowledged before this time. */
   readonly createdAt: number;
   readonly madeBy: string;
   /** Store format of the backup, and the newest format that this version can serve. */
@@ -44,9 +44,12 @@ export interface MakeOptions extends VerifyOptions {
   readonly now: number;
 }
 
-/** Makes and verifies backups in other processes, so that this one is not blocked. Both reject with `BackupError`. */
+/**
+ * Makes and verifies backups in other processes, so that this process is not blocked. Both methods reject with
+ * `BackupError`.
+ */
 export interface BackupMaker {
-  /** Makes a backup. The file gets its name when it is complete and durable. */
+  /** Makes a backup. The file gets its final name once it is complete and durable. */
   make(path: string, options: MakeOptions): Promise<BackupFacts>;
   verify(path: string, options?: VerifyOptions): Promise<Verified>;
 }
@@ -54,7 +57,7 @@ export interface BackupMaker {
 export interface NamedFile {
   readonly name: string;
   readonly bytes: number;
-  /** Time in the name, Unix ms to the second. */
+  /** Time in the name, in Unix ms with a precision of one second. */
   readonly createdAt: number;
   readonly label: string | null;
   readonly verified: VerificationResult | null;
@@ -70,15 +73,15 @@ export interface VerificationResult {
 export interface BackupFolder {
   readonly path: string;
   list(): Promise<NamedFile[]>;
-  /** The path of a backup by its name; undefined for a name that `list` never returns. */
+  /** The path of the backup with this name; undefined for a name that `list` never returns. */
   pathOf(name: string): string | undefined;
   nameAt(now: number, label: string | null): string;
   noteVerified(name: string, result: VerificationResult): Promise<void>;
-  /** Creates the folder if it is missing, and removes unfinished files of a killed service. */
+  /** Creates the folder if it is missing, and removes unfinished files left by a killed service. */
   make(): Promise<void>;
   /**
-   * Removes all scheduled backups except for the latest `keep`, which include `latest`. Resolves with the names of the
-   * removed ones.
+   * Removes all scheduled backups except the newest `keep`, which always include `latest`. Resolves with the names of
+   * the removed backups.
    */
   prune(keep: number, latest: string): Promise<string[]>;
 }

@@ -10,7 +10,7 @@ interface BreakerOptions {
   readonly notice: Notice;
 }
 
-/** Keeps requests from waiting for a server that is down, and probes it until it works again. */
+/** Keeps requests from waiting for a server that is down, and probes the server until it works again. */
 export class Breaker implements Disposable {
   readonly #options: BreakerOptions;
   readonly #outage: Outage;

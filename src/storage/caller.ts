@@ -3,7 +3,7 @@ import { type Scope, scopesOfText } from '../domain/scope.ts';
 import { quotaOfStored } from '../tables/accounts.ts';
 import type { Caller } from './storage.ts';
 
-/** A key and the limits of its account, as SQL returns it in either dialect. */
+/** A key and the limits of its account, as returned by SQL in either dialect. */
 export interface CallerRow {
   readonly keyId: bigint;
   readonly accountId: bigint;
@@ -14,7 +14,9 @@ export interface CallerRow {
   readonly perDay: bigint | null;
 }
 
-/** The caller with this SHA-256 of its key. Apart from the parameter, the statement is the same in both dialects. */
+/**
+ * Selects the caller whose key has this SHA-256. The statement is the same in both dialects, except for the parameter.
+ */
 export const selectCaller = `
   SELECT keys.id AS "keyId", account_id AS "accountId", scopes, expires_at AS "expiresAt",
          plan, per_minute AS "perMinute", per_day AS "perDay"
@@ -26,8 +28,8 @@ const maxShared = 1_000;
 const numberOf = (stored: bigint | null) => (stored === null ? null : Number(stored));
 
 /**
- * Converts rows to callers. Callers with the same scopes share one set, and those with the same limits share one quota,
- * because 100,000 may be cached.
+ * Converts rows to callers. Callers with equal scopes share a set, and callers with equal limits share a quota, because
+ * 100,000 callers may be cached.
  */
 export class CallerReader {
   readonly #sets = new LRUCache<string, ReadonlySet<Scope>>({ max: maxShared });

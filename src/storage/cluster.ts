@@ -1,40 +1,43 @@
 /**
- * The store of several instances. PostgreSQL has the data; Redis has the limits and announces changes.
+ * A store shared by several instances. PostgreSQL stores the data. Redis stores the limits and announces changes.
  *
- * Consistency across instances: every instance shows what any instance has acknowledged. A statement that changes data
- * also raises a version in PostgreSQL. The change is announced by writing that version to Redis, and only then
- * acknowledged. Every request calls Redis anyway, to be counted. The reply contains the versions, and a page or caller
- * that was read under other versions is read again.
+ * Consistency: every instance shows all changes that any instance has acknowledged. A statement that changes data also
+ * raises a version in PostgreSQL. The change is announced by writing that version to Redis, and is acknowledged only
+ * after that. Every request calls Redis anyway, in order to be counted. The reply contains the versions, and a page or
+ * caller that was read under other versions is read again.
  *
  * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new events
- * therefore reads the versions after them, and announces those that Redis lacks, before it returns the events. Without
- * Redis, it waits `maxStaleMs`. So a list that is requested after an event shows its change, on every instance.
+ * therefore reads the versions afterwards, and announces the versions that Redis lacks, before it returns the events.
+ * While Redis is down, the instance waits for `maxStaleMs` instead. A list that is requested after an event therefore
+ * shows the event's change, on every instance.
  *
- * An announcement can be lost: the instance that made the change does not reach Redis, or it did not receive the result
- * of the commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes those to
- * Redis that it lacks. An acknowledged change is hidden for at most `maxStaleMs` from an instance that reaches
- * PostgreSQL, or that reaches Redis while any instance reaches both. An instance that only reaches Redis, when none
- * reaches both, continues with its cached data.
+ * An announcement is lost if the instance that made the change cannot reach Redis, or did not receive the result of the
+ * commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes the versions
+ * that Redis lacks to Redis. An instance sees an acknowledged change within `maxStaleMs` if it can reach PostgreSQL, or
+ * if it can reach Redis while any instance can reach both servers. If no instance can reach both servers, an instance
+ * that can reach only Redis continues with its cached data.
  *
- * While Redis is down, each instance counts alone, from the last state it knew. It reads every page from the database,
- * and uses cached callers while PostgreSQL confirms their version. A change of callers is acknowledged after
- * `maxStaleMs`.
+ * While Redis is down, each instance counts separately, starting from the last state it knew. It reads every page from
+ * the database, and uses cached callers while PostgreSQL confirms their version. A change to callers is acknowledged
+ * after `maxStaleMs`.
  *
- * Requests admitted over the limit: while Redis is down, at most one limit per window and instance, because instances
- * do not know each other's counts. After Redis lost its data, at most the requests of the running windows that were
- * admitted since the last snapshot (every 10 s) and since the account's last request on the first instance to see it
- * again. Strikes are lost then, but bans are not: an account that is unknown to Redis is checked only after PostgreSQL
- * has returned its saved state, and instances restore bans that reached PostgreSQL later. If PostgreSQL does not
- * answer, the instance decides from the state it knows, or responds with 503.
+ * In two cases, requests may be admitted beyond the limit. While Redis is down, each instance may admit one full limit
+ * per window, because instances do not know each other's counts. After Redis has lost its data, the excess in the
+ * current windows is limited to requests that were admitted after the last snapshot (every 10 s), and after the
+ * account's last request to the first instance that sees the account again. Strikes are lost then, but bans are not: an
+ * account that is unknown to Redis is checked only after PostgreSQL has returned its saved state, and instances restore
+ * bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance decides from the state it knows, or
+ * responds with 503.
  *
- * Requests are numbered, so that one that Redis counted without a reply is charged once. Requests beyond the capacity
- * of Redis wait, and are then asked to retry after a second. They are not counted by the instance alone.
+ * Requests are numbered, so that a request is counted exactly once even if the reply of Redis is lost. Requests beyond
+ * the capacity of Redis wait in a queue. If they wait too long, their clients are asked to retry after a second; the
+ * instance does not fall back to counting them separately.
  *
- * Redis may be a cluster. Accounts are then divided into shards, each with a copy of the versions and all other keys of
- * its accounts in one slot, so that a request is still counted in one round trip to one node. A change is announced to
- * every shard before it is acknowledged. If a node is down, so are its shards, with the consequences above: each
- * instance counts their accounts alone, with the versions of another shard. Failures of clients without a valid key are
- * counted in Redis only, and start at zero if it loses them.
+ * Redis may be a cluster, in which accounts are divided into shards. Each shard has a copy of the versions and all
+ * other keys of its accounts in one slot, so that a request is still counted in one round trip to one node. A change is
+ * announced to every shard before it is acknowledged. If a node is down, its shards are down: each instance counts the
+ * requests of their accounts separately, and uses the versions of another shard. Failures of clients without a valid
+ * key are counted only in Redis, and start at zero if Redis loses them.
  */
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
@@ -78,7 +81,7 @@ export interface ClusterSettings {
   readonly replicaUrls?: readonly string[];
 }
 
-/** Throws `StorageUnusable`. The store also opens without Redis. */
+/** Throws `StorageUnusable`. The store opens even if Redis is down. */
 export async function openCluster(
   options: ClusterSettings & StoreSettings & { url: string },
 ): Promise<Storage> {
@@ -98,7 +101,7 @@ export async function openCluster(
   const limits = opened.use(
     new RedisLimits({
       urls: redisUrlsOf(redisUrl),
-      // Names the keys of this store, because several stores may share a Redis.
+      // Contains the id of the store, because several stores may share a Redis server.
       prefix: `${options.redisPrefix}${identity.store}:`,
       process: identity.process,
       timeoutMs,
@@ -154,7 +157,9 @@ export function readsOf(runner: Runner, spread?: Spread) {
   };
 }
 
-/** Commands read the primary: they do not call Redis, so they do not know which version a replica must have. */
+/**
+ * Commands read from the primary: they do not call Redis, and therefore do not know which versions a replica must have.
+ */
 function replicasOf(
   { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,
   database: PostgresDatabase,
@@ -164,7 +169,9 @@ function replicasOf(
   return new Replicas({ urls, poolSize, database, versions, notice });
 }
 
-/** Columns of webhooks change without a version, like deliveries, so they are read from the primary. */
+/**
+ * Webhooks and deliveries are read from the primary, because some of their columns change without raising a version.
+ */
 function replicatedReads(runner: Runner, { select }: Replicas, primary: ReplicatedReads): ReplicatedReads {
   const { pets, orders, categories } = readsOf({ ...runner, select });
   const { webhooks, deliveries } = primary;
@@ -196,7 +203,7 @@ async function pollVersions(runner: Runner, versions: SharedVersions, replicas?:
 }
 
 async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {
-  // A failure here does not prevent the start, because /readyz reports it.
+  // A failed poll does not prevent the start, because /readyz reports the failure.
   await poll().catch(() => undefined);
   return new PeriodicTask(pollIntervalMs, poll);
 }

@@ -1,26 +1,24 @@
 export interface Pending {
-  /** Deadline by the clock that is passed to `expire`. */
+  /** Deadline, measured by the clock whose time is passed to `expire`. */
   readonly dueAt: number;
   readonly reject: (error: unknown) => void;
 }
 
 interface DeadlineQueueOptions {
   readonly maxEntries?: number;
-  /** Creates the error for entries that are refused because the queue is full. */
+  /** Creates the error for entries that are rejected because the queue is full. */
   readonly overload?: (size: number) => unknown;
-  /** Called at this interval while there are entries, to expire those that are due. */
+  /** `run` is called at this interval while there are entries, and expires the entries that are due. */
   readonly expiry?: { readonly intervalMs: number; readonly run: () => void };
 }
 
-/** Number of empty places before the oldest entry that triggers a compaction. */
+/** Number of empty slots ahead of the oldest entry at which a compaction is triggered. */
 const cutOff = 256;
 
-/**
- * A bounded queue of pending entries, oldest first. An entry leaves the queue when it is taken, answered or expired.
- */
+/** A bounded queue of pending entries, oldest first. An entry leaves the queue when it is taken, removed or expired. */
 export class DeadlineQueue<Entry extends Pending> {
   readonly #options: DeadlineQueueOptions;
-  /** Ordered by number, with gaps for entries that have left. A Map would be three times as slow. */
+  /** Entries by number, with gaps for entries that have left the queue. A Map would be three times as slow. */
   readonly #entries: (Entry | undefined)[] = [];
   #base = 1;
   #head = 0;
@@ -39,7 +37,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return this.#entries[this.#head];
   }
 
-  /** Returns the entry's number, from 1. Throws the error of `overload` if the queue is full. */
+  /** Adds an entry and returns its number, starting at 1. Throws the error of `overload` if the queue is full. */
   add(entry: Entry): number {
     const { maxEntries = Number.POSITIVE_INFINITY, expiry } = this.#options;
     if (this.#size >= maxEntries) throw this.overload();
@@ -53,7 +51,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return this.#options.overload?.(this.#size);
   }
 
-  /** Removes an entry by its number; undefined if it has left the queue. */
+  /** Removes an entry by its number; undefined if the entry has already left the queue. */
   remove(number: number): Entry | undefined {
     const place = number - this.#base;
     const entry = this.#entries[place];
@@ -76,7 +74,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return taken;
   }
 
-  /** Returns entries that were just taken to the front. */
+  /** Puts entries that were just taken back, at the front of the queue. */
   requeue(entries: readonly Entry[]): void {
     this.#entries.splice(0, this.#head, ...entries);
     this.#base += this.#head - entries.length;
@@ -84,7 +82,7 @@ export class DeadlineQueue<Entry extends Pending> {
     this.#size += entries.length;
   }
 
-  /** Rejects the entries that are due, by default all of them. Returns their number. */
+  /** Rejects the entries that are due at `now`, by default all entries. Returns the number of rejected entries. */
   expire(error: unknown, now = Number.POSITIVE_INFINITY): number {
     const before = this.#size;
     const end = this.#base + this.#entries.length;
@@ -115,7 +113,9 @@ export class DeadlineQueue<Entry extends Pending> {
   }
 }
 
-/** Runs work after replies that are still unread in sockets have been processed, as after a long event-loop tick. */
+/**
+ * Runs work after all unread replies in sockets have been processed. Replies stay unread during a long event-loop tick.
+ */
 export function afterUnreadReplies(work: () => void): void {
   setImmediate(() => setImmediate(work));
 }

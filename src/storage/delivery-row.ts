@@ -1,15 +1,15 @@
-/** Rules of webhooks and deliveries that both engines share. */
+/** Rules for webhooks and deliveries, shared by both engines. */
 import { atOnce, type Taken, type TakenDelivery } from '../domain/delivery.ts';
 import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
 
 /**
- * Precision of the recorded time of a webhook's last success: writing it each time would double the writes of a
- * delivery.
+ * Precision of the recorded time of a webhook's last success. Recording every success would double the number of writes
+ * per delivery.
  */
 export const successEveryMs = 60_000;
 export const deliveryPruneBatch = 1_000;
 
-/** A webhook with events that are not deliveries yet, or with due deliveries. */
+/** A webhook with events that are not queued as deliveries yet, or with due deliveries. */
 export interface ReadyWebhook {
   readonly id: bigint;
   readonly accountId: bigint;
@@ -30,13 +30,13 @@ export interface LeasedRow {
   readonly createdAt: bigint;
 }
 
-/** Some events after `after` that may become deliveries. */
+/** Selects events that may become deliveries: events of these types after the id `after`. */
 interface Portion {
   readonly after: bigint;
   readonly types: readonly string[];
 }
 
-/** `oldest` is the oldest retained event. */
+/** `oldest` is the id of the oldest retained event. */
 export function portionOf(
   { position, types }: Pick<ReadyWebhook, 'position' | 'types'>,
   { oldest }: { readonly oldest: bigint },
@@ -53,7 +53,7 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
   return { ...message, accountId, url, secret, formerSecret, formerSecretUntil: until };
 }
 
-/** Start of the next round: the first webhook, unless this round was full. */
+/** Where the next round starts: at the first webhook, unless this round was full. */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   after: bigint,

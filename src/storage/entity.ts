@@ -1,31 +1,31 @@
-/** Access to a described table (`src/tables/`), implemented by every engine. */
+/** Access to a table described in `src/tables/`, implemented by every engine. */
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn } from '../tables/table.ts';
 
 export interface EntityFinds<T> {
   find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined>;
-  /** The row with these values in the columns of a described lookup. */
+  /** The row with these values in the columns of one of the table's lookups. */
   findBy(
     lookup: LookupIn<T>,
     ...values: readonly (string | number | bigint)[]
   ): Awaitable<RowIn<T> | undefined>;
   /**
-   * Rows after the key `after`, by ascending key, or by descending key if the table is newest first. Reads no more rows
-   * than `limit` at any depth and size, with any filter.
+   * Rows after the key `after`, by ascending key, or by descending key if the table is newest first. Never reads more
+   * than `limit` rows, regardless of the position, the table size and the filter.
    */
   list(after?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {
-  /** Like `list`, but by descending key: rows before the key `before`. */
+  /** Like `list`, but returns the rows before the key `before`, by descending key. */
   listNewest(before?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
   findMany(keys: readonly KeyIn<T>[]): Awaitable<RowIn<T>[]>;
 }
 
 export interface EntityWrites<T> extends EntityFinds<T> {
-  /** Adds a row. Assigns the next id if the table counts ids. */
+  /** Adds a row. Assigns the next id if the ids of the table come from a counter. */
   add(row: NewIn<T>): Awaitable<RowIn<T>>;
-  /** Like `add`. Adds nothing and returns undefined if another row has the same values in a unique index. */
+  /** Like `add`, but adds nothing and returns undefined if another row has the same values in a unique index. */
   addUnique(row: NewIn<T>): Awaitable<RowIn<T> | undefined>;
   put(row: RowIn<T>): Awaitable<void>;
   update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void>;

@@ -3,18 +3,18 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import { DeadlineQueue, type Pending } from './deadline-queue.ts';
 import { StorageUnavailable, WriteUncertain } from './storage.ts';
 
-/** Maximum number of writes that wait for their commit. Further writes are refused immediately. */
+/** Maximum number of writes that are waiting for a commit. Additional writes are rejected immediately. */
 const maxQueueLength = 10_000;
-/** Maximum number of writes per transaction, so that none blocks the event loop for long. */
+/** Maximum number of writes per transaction, so that no transaction blocks the event loop for long. */
 const maxGroupSize = 1_000;
-/** A write with less than this fraction of its timeout left is refused. */
+/** A write with less than this fraction of its timeout left is rejected. */
 const minShare = 0.05;
 /**
- * Number of recent groups. The fastest of them determines the expected duration of a commit, so that a single stall
- * refuses no writes.
+ * Number of recent groups, the fastest of which determines the expected duration of a commit. A single stall therefore
+ * causes no rejections.
  */
 const recentGroups = 3;
-/** Maximum pause between groups that settle nothing. */
+/** Maximum pause after a group in which no write was settled. */
 const maxPauseMs = 50;
 
 interface Waiting<Item, Outcome> extends Pending {
@@ -22,12 +22,12 @@ interface Waiting<Item, Outcome> extends Pending {
   readonly resolve: (outcome: Outcome) => void;
 }
 
-/** The outcome of an item, or the error for which it alone was rolled back. */
+/** The outcome of an item, or the error for which only this item was rolled back. */
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /**
- * Stores the items in one commit and returns their outcomes in order, or fails at `dueAt`. Items without an outcome are
- * unchanged, and are retried with the next group.
+ * Stores the items in one commit and returns their outcomes in order, or fails at `dueAt`. Items without an outcome
+ * changed nothing, and are retried with the next group.
  */
 export type Commit<Item, Outcome> = (
   items: readonly Item[],
@@ -38,17 +38,17 @@ export type Commit<Item, Outcome> = (
 
 export interface QueueFacts {
   readonly groups: number;
-  /** Number of their writes, including writes that failed individually. */
+  /** Number of writes in the committed groups, including writes that failed individually. */
   readonly units: number;
   readonly seconds: number;
   readonly waiting: number;
 }
 
 /**
- * Commits concurrent writes as one group, one group after the other. Each write is answered after its group's commit.
- * If the commit fails, all writes of the group are rejected, except when the oldest timed out and nothing was changed:
- * then the others are retried. The timeout of a write begins with its arrival. If too little of it is left for a
- * commit, the write is refused without a change.
+ * Commits concurrent writes in groups, one group at a time. Each write is answered after its group is committed. If the
+ * commit fails, all writes of the group are rejected. However, if the oldest write timed out and nothing was changed,
+ * the other writes are retried. The timeout of a write begins with its arrival. If too little time is left for a
+ * commit, the write is rejected without a change.
  */
 export class GroupQueue<Item, Outcome> {
   readonly #timeoutMs: number;
@@ -60,7 +60,7 @@ export class GroupQueue<Item, Outcome> {
   #running: Promise<void> | undefined;
   /** Durations of the last committed groups, in milliseconds. */
   readonly #recentMs: number[] = Array<number>(recentGroups).fill(0);
-  /** Number of consecutive groups that settled nothing because of conflicts. */
+  /** Number of consecutive groups in which conflicts kept every write from being settled. */
   #conflictsInARow = 0;
   #groups = 0;
   #units = 0;
@@ -72,8 +72,8 @@ export class GroupQueue<Item, Outcome> {
   }
 
   /**
-   * Rejects with `StorageUnavailable` if too many writes wait, or this one has waited too long; otherwise like the
-   * commit.
+   * Rejects with `StorageUnavailable` if too many writes are waiting or this write has waited too long, and with the
+   * commit's error if the commit fails.
    */
   add(item: Item, dueAt = performance.now() + this.#timeoutMs): Promise<Outcome> {
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class GroupQueue<Item, Outcome> {
 
   async #run(): Promise<void> {
     while (this.#waiting.size > 0) {
-      // Further writes of this event-loop tick join the group.
+      // Other writes of this event-loop tick join the group.
       await new Promise((resolve) => setImmediate(resolve));
       this.#refuseLate();
       const group = this.#waiting.take(maxGroupSize);
@@ -109,12 +109,14 @@ export class GroupQueue<Item, Outcome> {
     this.#running = undefined;
   }
 
-  /** At most half the timeout, so that a write that has not waited is always tried. */
+  /**
+   * Expected duration of a commit: at most half the timeout, so that a write that has not waited is always attempted.
+   */
   get #expectedMs(): number {
     return Math.min(...this.#recentMs, this.#timeoutMs / 2);
   }
 
-  /** Refuses writes with less time left than a commit takes, so that no group begins that would time out. */
+  /** Rejects writes with too little time left for a commit, so that no group begins that would time out. */
   #refuseLate(): void {
     const neededMs = Math.round(Math.max(this.#expectedMs, this.#timeoutMs * minShare));
     const reason = `a write had less than ${neededMs} of its ${this.#timeoutMs} ms left, too little for a commit`;

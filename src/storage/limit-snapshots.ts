@@ -12,20 +12,28 @@ export interface AccountBan extends Ban {
 
 export type LiftedBan = Omit<AccountBan, 'level'>;
 
-/** Stores the limits that outlive Redis. All methods reject with `StorageUnavailable` within the timeout. */
+/**
+ * Stores the limit state that must survive a data loss in Redis. All methods reject with `StorageUnavailable` within
+ * the timeout.
+ */
 export interface LimitSnapshots {
   findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
   findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
-  /** Bans that are in force at this Unix second. */
+  /** Bans that are in effect at this Unix second. */
   listBans(second: number): Promise<readonly AccountBan[]>;
-  /** Several instances save the same account. Keeps the higher count within a window, and the later of two windows. */
+  /**
+   * Saves usage. Several instances may save the same account: the later window wins, and within a window, the higher
+   * count.
+   */
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**
-   * Saves bans of different keys. Several instances save the same ones: the later ban of a key is kept. A ban that was
-   * lifted before it is saved stays lifted; it is identified by its end, to a second of rounding.
+   * Saves bans of different keys. Several instances may save the same key: the later ban wins. A ban that was lifted
+   * before it is saved stays lifted. Lifted bans are identified by their end, to within a second of rounding.
    */
   saveBans(bans: readonly AccountBan[]): Promise<void>;
-  /** Deletes a ban, even one that is saved only after this. Returns the version of callers after the deletion. */
+  /**
+   * Deletes a ban, even if the ban is saved only after this call. Returns the version of callers after the deletion.
+   */
   deleteBan(ban: AccountBan): Promise<number>;
   /** Lifted bans whose end is after this Unix second. */
   listLifted(second: number): Promise<readonly LiftedBan[]>;

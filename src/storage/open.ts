@@ -16,7 +16,7 @@ export interface StorageOptions<All extends Units> extends Omit<StoreSettings<Al
   readonly writer?: WriterPlace;
   /** Additional settings of a store on PostgreSQL; undefined without Redis. */
   readonly cluster?: ClusterSettings | undefined;
-  /** Defaults to lines on standard error. */
+  /** Defaults to writing lines to standard error. */
   readonly notice?: Notice;
 }
 
@@ -41,10 +41,13 @@ export async function openStorage<All extends Units>(options: StorageOptions<All
   return openCluster({ ...settings, url, ...cluster });
 }
 
-/** Time limit of a statement of a copy, which handles many rows. */
+/** Time limit for the statements of a copy, which process many rows. */
 const copyTimeoutMs = 60_000;
 
-/** Opens the store of a URL as rows. Throws `StorageUnusable`, also if it is being served (SQLite). */
+/**
+ * Opens the store at a URL for copying rows. Throws `StorageUnusable`, including when another process is serving the
+ * store (SQLite).
+ */
 export async function openTables(url: string, mustExist: boolean): Promise<Tables> {
   const path = sqlitePath(url);
   if (path !== undefined) {
@@ -71,7 +74,10 @@ export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
 
-/** The path of an embedded store's data file. Also undefined for a store in memory, which would not outlive a copy. */
+/**
+ * The path of an embedded store's data file; undefined for other stores, and for a store in memory, which would end
+ * with the command.
+ */
 export function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

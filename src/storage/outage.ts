@@ -3,10 +3,10 @@ interface OutageNotice {
   readonly works: boolean;
 }
 
-/** Reports an event to operators; with `outage`, the beginning or end of one. */
+/** Reports an event to operators. `outage` is set if an outage begins or ends. */
 export type Notice = (text: string, outage?: OutageNotice) => void;
 
-/** Consecutive occurrences of a new reason before it is reported. */
+/** Number of consecutive occurrences after which a new reason is reported. */
 const timesUntilReported = 4;
 const maxReasons = 10;
 
@@ -16,7 +16,7 @@ export class Outage {
   readonly #notice: Notice;
   readonly #reported = new Set<string>();
   #repeats = 0;
-  /** Reason of the current outage; undefined without one. */
+  /** Reason for the current outage; undefined if there is no outage. */
   trouble: string | undefined;
 
   constructor(part: string, notice: Notice) {
@@ -24,7 +24,10 @@ export class Outage {
     this.#notice = notice;
   }
 
-  /** Another reason is reported once it persists, because the first error of a failing server is often not the cause. */
+  /**
+   * Begins an outage, or changes its reason. A new reason is reported only if it persists, because the first error of a
+   * failing server is often not the cause.
+   */
   begin(reason: string): void {
     const isNew = this.trouble === undefined;
     const trouble = `degraded: ${this.#part} unavailable: ${reason}`;

@@ -1,9 +1,9 @@
-/** Runs work periodically until it is disposed of, never twice at the same time. */
+/** Runs work periodically until disposed of, without overlapping runs. */
 export class PeriodicTask implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;
 
-  /** `work` handles its own failures; they do not stop the task. */
+  /** `work` must report its failures, which do not stop the task. */
   constructor(everyMs: number, work: () => Promise<unknown>) {
     this.#timer = setInterval(() => {
       this.#running ??= work()

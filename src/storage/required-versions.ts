@@ -1,20 +1,21 @@
 import { type Resource, versionsFrom } from '../domain/resources.ts';
 
 /**
- * Of each resource, the version in PostgreSQL that data of a replica must have at least: then it has every change that was
- * acknowledged, on any instance, before the request that reads it was counted. See docs/decisions/0044-read-replicas.md.
+ * For each resource, the minimum PostgreSQL version of data that is read from a replica. Such data includes every
+ * change that was acknowledged, by any instance, before the reading request was counted. See
+ * docs/decisions/0044-read-replicas.md.
  */
 export class RequiredVersions {
   readonly #minVersions: Record<Resource, number> = { ...versionsFrom(() => Number.POSITIVE_INFINITY) };
-  /** Time at which each was last raised (`performance.now()`). */
+  /** Time when each version was last raised (`performance.now()`). */
   readonly #raisedAt: Record<Resource, number> = { ...versionsFrom(() => Number.NEGATIVE_INFINITY) };
 
-  /** `Infinity` while it is unknown: then only the primary is known to have every change. */
+  /** The minimum version; `Infinity` if it is unknown, in which case only the primary is known to have every change. */
   of(what: Resource): number {
     return this.#minVersions[what];
   }
 
-  /** Raises it to the version of a change; 0 if that is unknown. */
+  /** Raises the minimum version to the version of a change. A `version` of 0 means that the version is unknown. */
   raise(what: Resource, version: number): void {
     this.#minVersions[what] = Math.max(
       this.#minVersions[what],
@@ -24,9 +25,9 @@ export class RequiredVersions {
   }
 
   /**
-   * Replaces it with the version that the primary returned to a query sent at `askedAt`, if it was not raised since:
-   * that query saw all changes for which it was raised. A number of Redis without a change in PostgreSQL is therefore
-   * required only temporarily.
+   * Replaces the minimum version with the version that the primary returned to a query sent at `askedAt`, unless it was
+   * raised after that: the query saw all earlier changes. A version that exists only in Redis, without a change in
+   * PostgreSQL, is therefore required only temporarily.
    */
   settle(what: Resource, version: number, askedAt: number): void {
     const isSettled = this.#raisedAt[what] < askedAt;

@@ -1,4 +1,4 @@
-/** A change of the schema, as SQL for each engine that it concerns. */
+/** A schema change, as SQL for each engine that it affects. */
 export interface SchemaChange {
   readonly sqlite?: string;
   readonly postgres: string;

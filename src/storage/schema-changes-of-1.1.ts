@@ -1,6 +1,6 @@
 import type { SchemaChange } from './schema-change.ts';
 
-/** The steps up to version 1.1.0. */
+/** Migration steps up to version 1.1.0. */
 export const changesOf11: readonly SchemaChange[] = [
   {
     sqlite: `
@@ -162,7 +162,7 @@ export const changesOf11: readonly SchemaChange[] = [
     `,
   },
   {
-    // The embedded store does not need this, because reading a page again takes less time than checking whether it
+    // The embedded store does not need this, because rereading a page takes less time than checking whether the page
     // changed.
     postgres: `
     -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer

@@ -9,8 +9,8 @@ const auditByOperation = `
 `;
 
 /**
- * Migration steps of both engines. They follow the earlier, separate steps of each engine. Append new steps; never
- * change existing ones.
+ * Migration steps of both engines, which follow the earlier, engine-specific steps. Append new steps; never change
+ * existing steps.
  */
 export const schemaChanges: readonly SchemaChange[] = [
   ...changesOf11,
@@ -102,7 +102,7 @@ export const schemaChanges: readonly SchemaChange[] = [
     `,
   },
   {
-    // For searches of operators by the client's reference of an order.
+    // For operators who search for an order by the client's reference.
     sqlite: 'CREATE INDEX orders_by_reference ON orders (reference) WHERE reference IS NOT NULL;',
     postgres:
       'CREATE INDEX orders_by_reference ON orders (reference COLLATE "C", id) WHERE reference IS NOT NULL;',

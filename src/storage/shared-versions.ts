@@ -4,7 +4,7 @@ import { RequiredVersions } from './required-versions.ts';
 /** Maximum age of cached data if Redis announces no change. Versions read from PostgreSQL are valid for this time. */
 export const maxStaleMs = 1_000;
 
-/** Interval at which the versions are read from Redis and PostgreSQL without requests, in ms. */
+/** Interval at which the versions are read from Redis and PostgreSQL, independently of requests. */
 export const pollIntervalMs = 250;
 
 /** The versions that a shard of Redis last reported. */
@@ -13,19 +13,20 @@ interface ReportedVersions {
 }
 
 /**
- * The versions of this process, raised when a shard of Redis (with every counted request) or PostgreSQL (when polled)
- * reports a change. All report the number PostgreSQL assigned to the change, so that it counts once: changes of a
- * resource are committed in the order of their numbers, and a number covers all lower ones. A number that decreases
- * counts as a change: Redis lost its memory, or a server was restored from a backup. Redis itself raises a number by
- * one if a change would not raise it. PostgreSQL's numbers are microseconds, and leave room for that.
+ * The versions of this process. A version is raised when a shard of Redis (with every counted request) or PostgreSQL
+ * (when polled) reports a change. Both servers report the number that PostgreSQL assigned to the change, so that each
+ * change counts exactly once: changes to a resource are committed in the order of their numbers, and a number covers
+ * all lower numbers. A number that decreases also counts as a change, because Redis lost its data or a server was
+ * restored from a backup. Redis raises a number by one if a change would not raise it. PostgreSQL's numbers are
+ * microseconds, which leaves room for such increments.
  */
 export class SharedVersions {
   readonly required = new RequiredVersions();
   #now = versionsFrom(() => 1);
   #postgres = versionsFrom(() => 0);
-  /** The number of the last counted change. */
+  /** The number of each resource's last counted change. */
   readonly #counted: Record<Resource, number> = { ...versionsFrom(() => 0) };
-  /** Time at which Redis last raised it (`performance.now()`). */
+  /** Time when Redis last raised the number (`performance.now()`). */
   readonly #redisRaised: Record<Resource, number> = { ...versionsFrom(() => 0) };
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
@@ -58,7 +59,7 @@ export class SharedVersions {
     return this.#now;
   }
 
-  /** `askedAt` is the `performance.now()` before the query: it returned everything committed earlier. */
+  /** `askedAt` is `performance.now()` before the query, which saw everything committed before that time. */
   applyPostgres(reported: Versions, askedAt: number): void {
     this.#askedAt = askedAt;
     for (const what of resources) {
@@ -77,8 +78,9 @@ export class SharedVersions {
   }
 
   /**
-   * The versions while Redis is down. The version of callers comes from PostgreSQL, or is valid for a while after
-   * callers were read. All others are unique, so that everything is read from the database.
+   * The versions to use while Redis is down. The version of callers comes from PostgreSQL, or else is valid for a
+   * limited time after callers were read. All other versions are unique, so that everything else is read from the
+   * database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;

@@ -1,4 +1,4 @@
-/** Interface of every store, on any engine. Operations depend on nothing else in storage. */
+/** Interface of every store, on any engine. Operations depend on no other module in this folder. */
 import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -35,13 +35,13 @@ export class StorageUnavailable extends Refusal {
   }
 }
 
-/** The store failed during a write. The write was applied completely or not at all, but which is unknown. */
+/** The store failed during a write. The write was applied completely or not at all, but it is unknown which. */
 export class WriteUncertain extends StorageUnavailable {
   constructor(reason: string, cause?: unknown) {
     super(
       reason,
       cause,
-      'It is unknown whether this request was applied. Check before you retry, after the seconds in the Retry-After header.',
+      'It is unknown whether this request was applied. Wait for the number of seconds in the Retry-After header, and check before you retry.',
     );
   }
 }
@@ -56,7 +56,10 @@ export function unfinishedCopy(store: string, otherwise: string): StorageUnusabl
   );
 }
 
-/** Channel for messages between two threads or processes. A message arrives whole, once and in order, or not at all. */
+/**
+ * A channel for messages between two threads or processes. Messages arrive in order. Each message arrives complete and
+ * exactly once, or not at all.
+ */
 export interface Port {
   post(message: unknown): void;
   listen(handler: (message: unknown) => void): void;
@@ -72,7 +75,7 @@ export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint
 
 export interface PetStore extends EntityReads<typeof pets> {
   list(after?: bigint, limit?: number, filter?: PetFilter): Awaitable<Pet[]>;
-  /** Number of animals in each status, of one category or of all. Its cost does not depend on their number. */
+  /** Number of animals in each status, in one category or in all. The cost does not depend on the number of animals. */
   inventory(categoryId?: bigint): Awaitable<Inventory>;
   /** Up to `limit` categories after the id `after` that have animals, by ascending id. */
   categoriesInUse(
@@ -91,8 +94,8 @@ export type AccountPosition = Pick<Account, 'id' | 'name'>;
 
 export interface AccountStore extends EntityReads<typeof accounts> {
   /**
-   * Up to `limit` accounts after `after`, by ascending id, with a name filter by folded name and id. Its cost does not
-   * depend on their number.
+   * Up to `limit` accounts after `after`, by ascending id, or by ascending folded name and id with a name filter. The
+   * cost does not depend on the number of accounts.
    */
   search(after: AccountPosition | undefined, limit: number, filter: AccountFilter): Awaitable<Account[]>;
 }
@@ -120,14 +123,15 @@ export interface KeyFingerprint {
 }
 
 export interface KeyStore extends EntityReads<typeof keys> {
-  /** Up to `limit` keys, including ended ones, starting at the id `fromId`, by ascending id. */
+  /** Up to `limit` keys with the id `fromId` or higher, by ascending id, including keys that are no longer active. */
   fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
-  /** Does not find revoked keys, nor keys of closed accounts. */
+  /** Does not find revoked keys or keys of closed accounts. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
 }
 
 /**
- * `verdict` is undefined if the caller was read under an older version: nothing was counted, and it must be read again.
+ * `verdict` is undefined if the caller was read under an older version. Nothing was counted then, and the caller must
+ * be read again.
  */
 export interface Admission {
   readonly verdict: Verdict | undefined;
@@ -157,14 +161,19 @@ export interface Standing {
 export interface LimitStore {
   readonly banRules: BanRules;
   versions(): Awaitable<Versions>;
-  /** The verdict for a request now, admitted or banned, and the status of bans. Counts nothing, opens no window and adds no strike. */
+  /**
+   * The verdict that a request would get now, and the status of bans. Counts nothing, opens no window and adds no
+   * strike.
+   */
   standing(caller: CountedCaller): Awaitable<Standing & { readonly versions: Versions }>;
-  /** Checks and counts one request of the caller that was read under `callersVersion`, in one atomic step. */
+  /** Checks and counts a request atomically. `callersVersion` is the version under which the caller was read. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
-  /** Returns the count of a request that failed with 503. */
+  /** Refunds a request that failed with 503. */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
-  /** Like `fail`, for an unknown key. Counts nothing and returns undefined if `callersVersion` is no longer current. */
+  /**
+   * Like `fail`, but for an unknown key. Counts nothing and returns undefined if `callersVersion` is no longer current.
+   */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
@@ -179,9 +188,12 @@ export interface ImportStore extends EntityReads<typeof imports> {
 export interface EventStore {
   /** Up to `limit` events after the id `after`, ascending. */
   list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
-  /** Up to `limit` of the newest events, newest first. */
+  /** The newest `limit` events, newest first. */
   newest(limit: number): Awaitable<StoredEvent[]>;
-  /** The highest assigned id and the lowest retained id. Without events, the latter is one above the former. */
+  /**
+   * The highest assigned id and the lowest retained id. Without events, the lowest retained id is one above the highest
+   * assigned id.
+   */
   bounds(): Awaitable<EventBounds>;
 }
 
@@ -196,26 +208,26 @@ export interface EventBounds {
 
 export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
 
-/** Options for opening a store of either engine. */
+/** Options for opening a store on either engine. */
 export interface StoreSettings<All extends Units = Units> {
   readonly clock: Clock;
   readonly rules: LimitRules;
-  /** Whether this process serves requests, or supervises workers that do. */
+  /** Whether this process serves requests, or supervises workers that serve requests. */
   readonly serving: boolean;
   /** Whether to create a missing embedded store, or the tables of an empty database. */
   readonly create: boolean;
   readonly units: All;
-  /** Receives outages and recoveries. */
+  /** Called when an outage begins or ends. */
   readonly notice: Notice;
-  /** Whether changes are recorded as events; defaults to true. */
+  /** Whether to record changes as events; defaults to true. */
   readonly events?: boolean;
 }
 
-/** Reads of clients, which replicas may serve. */
+/** Client reads that replicas may serve. */
 export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
-  /** Whether opening created the store; undefined for a store on a server. */
+  /** Whether opening the store created it; undefined for a store on a server. */
   readonly created?: boolean;
   /** Description of the encryption of connections to the server; undefined without a server. */
   readonly encryption?: string;
@@ -230,24 +242,27 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;
-  /** Reads for a counted request from replicas that have every change it must show; undefined without replicas. */
+  /**
+   * Reads for a counted request, from replicas that have every change that the request must see; undefined without
+   * replicas.
+   */
   readonly replicated?: ReplicatedReads;
   readonly search: SearchStore;
-  /** Facts about the store: engine, format, sizes, groups that this process committed. */
+  /** Facts about the store: engine, format, sizes, and the groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
   /**
-   * Performs the writes of a worker. Dispose of it after that process has ended. Undefined if every process writes
-   * itself.
+   * Executes the writes of a worker. Dispose of the result after the worker has exited. Undefined if every process
+   * writes to the store directly.
    */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
-  /** Known failures, without any I/O. Throws `StorageUnavailable` if no request can be answered. */
+  /** Known failures, found without any I/O. Throws `StorageUnavailable` if no request can be served. */
   health(): Trouble[];
   /**
-   * Resolves with the reason when the process has to end because it can no longer write; undefined for engines without
+   * Resolves with the reason when the process must exit because it can no longer write; undefined for engines without
    * this failure.
    */
   readonly lost?: Promise<Error>;
-  /** Maximum delay until a process notices a change that another one acknowledged, in ms. */
+  /** Maximum delay until a process sees a change that another process acknowledged, in ms. */
   readonly maxStaleMs: number;
 }
 
@@ -255,16 +270,18 @@ export type TableValue = string | bigint | null;
 
 export type TableRow = readonly TableValue[];
 
-/** Conflict of rows with a store that has changed: a key is taken, or a row they refer to is missing. */
+/** Conflict of added rows with a store that has changed: a key is taken, or a referenced row is missing. */
 export type RowConflict = 'taken' | 'missing';
 
-/** A store as plain rows, to move it from one engine to another. */
+/** A store as plain rows, for copying it to another engine. */
 export interface Tables extends AsyncDisposable {
   count(table: Table): Promise<number>;
-  /** Up to `limit` rows after this one, by ascending key. */
+  /** Up to `limit` rows after the row `after`, by ascending key. */
   rows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
-  /** Adds all rows, or adds none and returns the conflict. Ids assigned later are higher than the added ones. */
+  /**
+   * Adds all rows, or adds none and returns the conflict. Ids assigned later are higher than those of the added rows.
+   */
   add(table: Table, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
-  /** Marks the store as the target of an unfinished copy, so that nothing else opens it, or as a finished one. */
+  /** Marks the store as the target of an unfinished copy, so that nothing else opens it, or removes the mark. */
   setUnfinished(isUnfinished: boolean): Promise<void>;
 }

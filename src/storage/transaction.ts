@@ -1,4 +1,4 @@
-/** Changes of a store: units of work, each within a transaction. */
+/** Changes to a store: units of work, each in a transaction. */
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
@@ -15,8 +15,8 @@ import type { SessionWrites, UsageWrites } from './admin.ts';
 import type { EntityWrites } from './entity.ts';
 
 /**
- * Reads of the resources that a unit writes are unchanged at its commit: they are locked, or the unit runs again if
- * they changed.
+ * Resources that a unit writes do not change between its reads and its commit: they are locked, or the unit runs again
+ * if they changed.
  */
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
@@ -33,7 +33,7 @@ export type EntityTransaction = {
   readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
 };
 
-/** Events of added rows: common values, and the JSON of each row without its id, which the store assigns. */
+/** Events for added rows: common values, and the JSON of each row without the row's id, which the store assigns. */
 export interface AddedEvents {
   readonly type: EventType;
   /** Unix ms. */
@@ -42,20 +42,21 @@ export interface AddedEvents {
 }
 
 export interface PetWrites {
-  /** Adds the animals and assigns ascending ids in their order. With `events`, adds an event for each. */
+  /** Adds the animals and assigns ascending ids in the given order. With `events`, adds an event for each animal. */
   add(pets: readonly NewPet[], events?: AddedEvents): Awaitable<Pet[]>;
   find(id: bigint): Awaitable<Pet | undefined>;
-  /** Replaces `before`, which `find` returned, by `after`. */
+  /** Replaces `before`, which `find` returned, with `after`. */
   replace(before: Pet, after: Pet): Awaitable<void>;
   remove(pet: Pet): Awaitable<void>;
 }
 
-/** The outbox. A store with `events: false` records none. */
+/** The outbox of events. A store with `events: false` records no events. */
 export interface EventWrites {
-  /** Adds an event after the earlier ones of this transaction. */
+  /** Adds an event after the earlier events of this transaction. */
   add(event: NewEvent): void;
   /**
-   * Removes some of the oldest events if they are from before an instant (Unix ms). Returns whether there may be more.
+   * Removes some of the oldest events if they were recorded before an instant (Unix ms). Returns whether more events
+   * may remain.
    */
   prune(before: number): Awaitable<boolean>;
   /** Leaves a gap after the last event, so that readers notice that changes are missing. */
@@ -63,14 +64,14 @@ export interface EventWrites {
 }
 
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
-  /** Turns events into deliveries, and leases some that are due. */
+  /** Turns events into deliveries, and leases some of the due deliveries. */
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
-  /** Ends all leases. Call this when their processes have ended. */
+  /** Ends all leases. Call this only after the processes that hold the leases have exited. */
   release(now: number): Awaitable<void>;
-  /** Removes the webhook's pending deliveries of events after `after`, except those in flight. */
+  /** Removes the webhook's pending deliveries of events after `after`, except for deliveries in flight. */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
-  /** Removes some deliveries that finished before an instant (Unix ms). Returns whether there may be more. */
+  /** Removes some deliveries that finished before an instant (Unix ms). Returns whether more deliveries may remain. */
   prune(before: number): Awaitable<boolean>;
 }
 
@@ -89,36 +90,40 @@ export interface KeptAnswer extends AnswerKey {
   readonly keptAt: number;
 }
 
-/** The transaction runs again if another one has stored an answer since the search. */
+/** If another transaction has stored a response since `find`, the transaction runs again. */
 export interface AnswerWrites {
-  /** Stored answers for each of these keys since `since` (Unix ms), in their order. */
+  /** The responses stored for each of these keys since `since` (Unix ms), in the order of the keys. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
-  /** Replaces older answers with the same keys, and removes some that were stored before `since` (Unix ms). */
+  /**
+   * Stores responses, which replace older responses with the same keys. Removes some responses that were stored before
+   * `since` (Unix ms).
+   */
   keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
-  /** Deletes some answers stored before `since` (Unix ms). Returns whether there may be more. */
+  /** Deletes some responses stored before `since` (Unix ms). Returns whether more responses may remain. */
   prune(since: number): Awaitable<boolean>;
 }
 
 /**
- * An atomic change of the store. It may run more than once, and in another thread: its input and outcome are plain
- * values. An error it throws, such as a `Refusal`, is passed to its caller only; other units of the group still
- * succeed. It must not catch errors of the transaction, which cannot continue after one.
+ * An atomic change to the store. A unit may run more than once, and in another thread, so its input and outcome are
+ * plain values. An error thrown by a unit, such as a `Refusal`, is passed only to the unit's caller; other units of the
+ * group still succeed. A unit must not catch errors of the transaction, because the transaction cannot continue after
+ * an error.
  */
 export interface UnitOfWork<Input = never, Outcome = unknown> {
-  /** Resources that it may change, or that must not change before it is committed. */
+  /** Resources that the unit may change, or that must not change before the unit is committed. */
   readonly writes: readonly Resource[];
-  /** The resources in `writes` that it needs for an input; defaults to all of them. */
+  /** The resources in `writes` that the unit needs for an input; defaults to all of `writes`. */
   readonly writesFor?: (input: Input) => readonly Resource[];
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
 }
 
 /**
- * A unit that never throws a `Refusal`, run once for all concurrent callers: one call of the transaction, which may
- * become one statement.
+ * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. Such a unit makes one call of
+ * the transaction, which may become one statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
-  /** Whether it makes several calls of the transaction, each for all inputs. */
+  /** Whether the batch makes several calls of the transaction, each for all inputs. */
   readonly isSeveralCalls?: true;
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }
@@ -141,8 +146,8 @@ export type OutcomeOf<Unit> =
 
 export interface Writer<All extends Units> {
   /**
-   * Runs a unit of work. Units that are requested together are committed together. Resolves with its outcome once it is
-   * durable. Rejects with the unit's error, or with `StorageUnavailable` if nothing was changed, or with
+   * Runs a unit of work. Concurrent units are committed in a group. Resolves with the unit's outcome once its changes
+   * are durable. Rejects with the unit's error, with `StorageUnavailable` if nothing was changed, or with
    * `WriteUncertain`.
    */
   write<Name extends keyof All & string>(

@@ -15,7 +15,8 @@ export interface Run {
 }
 
 /**
- * Divides the calls of a group, in order. Consecutive calls of a batch are one run; every other call is a separate run.
+ * Divides the calls of a group into runs, in order. Consecutive calls of the same batch are one run; every other call
+ * is a separate run.
  */
 export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   const runs: Run[] = [];
@@ -32,15 +33,15 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
 }
 
 /**
- * On PostgreSQL, other transactions could change an undeclared resource. Checked on the embedded store only, where
- * tests run every unit.
+ * Throws if a unit changed an undeclared resource, because on PostgreSQL, other transactions could change the resource.
+ * Only the embedded store checks this; the tests run every unit on it.
  */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);
 }
 
-/** The resources that a unit may change for an input. */
+/** The resources that a unit may change for a given input. */
 export function writesOf(unit: UnitOfWork | BatchOfWork, input: unknown): readonly Resource[] {
   return ('writesFor' in unit && unit.writesFor?.(input as never)) || unit.writes;
 }

@@ -36,9 +36,9 @@ interface PendingWrite extends Pending {
 
 /** Id of a message that belongs to no call and only reports whether writes succeed. */
 const statusOnlyId = 0;
-/** Maximum number of writes in flight. Further writes are refused immediately. */
+/** Maximum number of writes in flight. Additional writes are rejected immediately. */
 const maxPending = 10_000;
-/** Timeout of a write whose commit is blocked by the disk. */
+/** Timeout for a write whose commit is blocked by the disk. */
 const answerWithinMs = 10_000;
 const checkIntervalMs = 500;
 
@@ -53,11 +53,11 @@ export class PortWriter implements Writer<Units> {
   });
   #calls: SentCall[] = [];
   #idle: (() => void)[] = [];
-  /** Reason why writes are refused immediately: the writer does not respond, or has ended. */
+  /** Reason why writes are rejected immediately: the writer does not respond, or has exited. */
   #silence: string | undefined;
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
-  /** `onOutcome` is called whenever something may have been committed. */
+  /** `onOutcome` is called whenever a write may have been committed. */
   constructor(port: Port, notice: Notice, onOutcome: () => void) {
     this.#port = port;
     this.#outage = new Outage('animal storage', notice);
@@ -71,12 +71,12 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Error of the last write; undefined if it succeeded. */
+  /** Error of the last write; undefined if the write succeeded. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
   }
 
-  /** Statistics of the other end as of its last message, and the writes in flight from here. */
+  /** Statistics of the other end as of its last message, and the number of writes in flight from this end. */
   get facts(): QueueFacts {
     return { ...this.#facts, waiting: this.#pending.size };
   }
@@ -94,7 +94,7 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Rejects all current and later writes, because the other end has ended. */
+  /** Rejects all current and later writes, because the other end has exited. */
   end(reason: string): void {
     this.#giveUp(reason);
     this.#silence = reason;
@@ -126,7 +126,7 @@ export class PortWriter implements Writer<Units> {
     this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now());
   }
 
-  /** Rejects the writes that are due, by default all of them. They may still be committed. */
+  /** Rejects the writes that are due, by default all writes. Rejected writes may still be committed. */
   #giveUp(reason: string, now?: number): void {
     if (this.#pending.expire(new WriteUncertain(reason), now) === 0) return;
     this.#silence = reason;
@@ -147,14 +147,17 @@ interface CountingWriter extends Writer<Units> {
 export class WriteServer {
   readonly #writer: CountingWriter;
   readonly #ports = new Set<Port>();
-  /** Failure of the last write; undefined if it succeeded. */
+  /** Failure of the last write; undefined if the write succeeded. */
   #failure: SentError | undefined;
 
   constructor(writer: CountingWriter) {
     this.#writer = writer;
   }
 
-  /** Outcomes of units that are committed together share a message. Dispose of it after the other end has ended. */
+  /**
+   * Executes the writes that arrive at a port. Outcomes of units in the same group share a message. Dispose of the
+   * result after the other end has exited.
+   */
   serve(port: Port): Disposable {
     let outcomes: SentOutcome[] = [];
     const answer = (outcome: SentOutcome) => {

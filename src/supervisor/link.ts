@@ -16,7 +16,7 @@ export class SupervisorLink implements Disposable {
   readonly store: Port;
 
   /**
-   * Throws if no supervisor started this process. Calls `lost` when the supervisor has ended, because the next one
+   * Throws if no supervisor started this process. Calls `lost` when the supervisor exits, because a new supervisor
    * needs the port.
    */
   constructor(lost: () => void) {
@@ -52,7 +52,7 @@ export class SupervisorLink implements Disposable {
     this.#send({ kind: 'failed', failure });
   }
 
-  /** Allows the process to end. */
+  /** Allows the process to exit. */
   [Symbol.dispose](): void {
     process.off('disconnect', this.#lost);
     process.disconnect?.();

@@ -2,13 +2,13 @@
 import type { Port } from '../storage/storage.ts';
 
 export interface Start {
-  /** The supervisor's settings, so that a worker started later has the same settings. */
+  /** The supervisor's settings, so that a worker started later gets the same settings. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly worker: number;
   readonly workers: number;
-  /** The port to share; 0 lets the first worker choose one. */
+  /** The port shared by all workers; 0 lets the first worker choose one. */
   readonly port: number;
-  /** Start of the supervisor, in Unix ms. */
+  /** When the supervisor started, in Unix ms. */
   readonly startedAt: number;
 }
 
@@ -17,7 +17,7 @@ export interface Listening {
   readonly port: number;
 }
 
-/** Reason why a worker cannot serve. `code` is a system error, such as `EADDRINUSE`. */
+/** The reason why a worker cannot serve. `code` is a system error code, such as `EADDRINUSE`. */
 export interface Failure {
   readonly message: string;
   readonly code?: string | undefined;
@@ -28,7 +28,7 @@ export interface QuestionMessage {
   readonly content: unknown;
 }
 
-/** The question that a worker answers while its event loop runs. */
+/** The ping that a worker answers while its event loop is running. */
 export const heartbeat = 'are you there';
 
 export type ToWorker =
@@ -46,7 +46,7 @@ export type FromWorker =
 export class StorePort implements Port {
   readonly #send: (message: unknown) => void;
   #handler: ((message: unknown) => void) | undefined;
-  /** Messages that arrived before `listen`. */
+  /** Messages that arrived before `listen` was called. */
   #waiting: unknown[] = [];
 
   constructor(send: (message: unknown) => void) {

@@ -1,6 +1,6 @@
 import type { QuestionMessage } from './messages.ts';
 
-/** Maximum number of pending questions to a worker. Further questions get no answer. */
+/** Maximum number of pending questions to a worker. Additional questions get no answer. */
 const maxWaiting = 32;
 
 export class Questions implements Disposable {
@@ -12,7 +12,7 @@ export class Questions implements Disposable {
     this.#send = send;
   }
 
-  /** The answer; undefined after the timeout, or if too many questions are pending. */
+  /** Returns the answer; undefined after the timeout, or if too many questions are pending. */
   async ask(content: unknown, withinMs: number): Promise<unknown> {
     if (this.#waiting.size >= maxWaiting) return undefined;
     const number = ++this.#last;

@@ -4,25 +4,30 @@ import type { Port } from '../storage/storage.ts';
 import type { Listening, Start } from './messages.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Pause before a worker that failed to start is restarted. Doubles with each consecutive failure. */
+/** Delay before restarting a worker that failed to start. Doubles with each consecutive failure. */
 const firstPauseMs = 100;
 const maxPauseMs = 30_000;
 
-/** A worker hangs if it has not answered `maxMissed` consecutive questions, each before the next one. */
+/**
+ * A worker is considered hung after `maxMissed` consecutive pings that it did not answer before the next ping was due.
+ */
 export interface Heartbeat {
   readonly everyMs: number;
-  /** A count instead of a duration, because no worker can answer while the machine is suspended. */
+  /** A count rather than a duration, because no worker can answer while the machine is suspended. */
   readonly maxMissed: number;
 }
 
-/** 20 s without an answer. No request blocks the event loop for even a second. */
+/** A worker may be silent for 20 s. No request blocks the event loop for even a second. */
 const patient: Heartbeat = { everyMs: 5_000, maxMissed: 4 };
 
 interface SupervisorOptions {
   readonly workers: number;
   readonly command: (worker: number) => readonly string[];
   readonly log: Logger;
-  /** Connects a worker to the store. Disposed of after the process has ended and before another replaces it. */
+  /**
+   * Connects a worker to the store. The connection is disposed after the process has exited and before its replacement
+   * starts.
+   */
   readonly connect: (worker: number, store: Port) => Disposable | undefined;
   readonly heartbeat?: Heartbeat;
 }
@@ -30,8 +35,9 @@ interface SupervisorOptions {
 type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
- * Keeps a number of serving processes running. A process that ends is replaced: immediately if it has served, otherwise
- * after a pause, so that a permanent failure does not occupy a core. A process that hangs is killed and replaced.
+ * Keeps a number of serving processes running. A process that exits is replaced: immediately if it has served,
+ * otherwise after a delay, so that a permanent failure does not occupy a CPU core. A hung process is killed and
+ * replaced.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -46,7 +52,7 @@ export class Supervisor {
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
-  /** Throws the first error of a worker that fails to start: the worker's error, or `WorkerEnded`. */
+  /** Throws the first startup error: the one that a worker reports, or `WorkerEnded`. */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
@@ -59,7 +65,9 @@ export class Supervisor {
     return listening;
   }
 
-  /** The workers' answers to a question by worker number, without workers that do not answer in time. */
+  /**
+   * Asks all workers a question. Returns the answers by worker number, omitting workers that do not answer in time.
+   */
   async ask(question: unknown, withinMs: number): Promise<ReadonlyMap<number, unknown>> {
     const serving = [...this.#workers].filter(([, { hasServed }]) => hasServed);
     const answers = await Promise.all(
@@ -73,7 +81,7 @@ export class Supervisor {
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
   }
 
-  /** Lets all workers drain and end. Kills workers that exceed the time or do not serve yet. */
+  /** Lets all workers drain and exit. Kills workers that are not serving yet or exceed the time limit. */
   async stop(withinMs: number): Promise<void> {
     this.#stopping.abort();
     const endings = [...this.#workers].map(async ([number, worker]) => {
@@ -118,7 +126,7 @@ export class Supervisor {
   }
 
   /**
-   * Kills a worker that hangs, because its share of the connections would wait forever. Returns when the worker ends or is
+   * Kills a hung worker, because the connections assigned to it would wait forever. Returns when the worker exits or is
    * stopped.
    */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {
@@ -127,7 +135,7 @@ export class Supervisor {
     void worker.ended.then(() => ended.abort());
     const over = AbortSignal.any([this.#stopping.signal, ended.signal]);
     for (let missed = 0; missed < maxMissed; ) {
-      // A worker that does not serve yet may be busy loading.
+      // A worker that is not serving yet may be busy loading.
       const asked = worker.hasServed ? worker.isAlive(everyMs) : true;
       const [isAlive, isRunning] = await Promise.all([asked, waited(everyMs, over)]);
       if (!isRunning) return;

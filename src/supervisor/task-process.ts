@@ -19,12 +19,12 @@ export class TaskFailed extends Error {
   }
 }
 
-/** The process ended without a response, for example because it was killed. */
+/** The process exited without a response, for example because it was killed. */
 export class TaskEnded extends Error {}
 
 interface TaskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called periodically with the bytes that the process has read, on Linux. */
+  /** Called periodically with the number of bytes that the process has read; Linux only. */
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function runTask(
   );
 }
 
-/** Includes reads from the system's cache; 0 if unknown. */
+/** Includes reads from the page cache; 0 if unknown. */
 function bytesReadBy(pid: number): number {
   try {
     return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1]);

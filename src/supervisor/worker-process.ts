@@ -9,26 +9,26 @@ import {
 } from './messages.ts';
 import { Questions } from './questions.ts';
 
-/** The end of a process: its exit code, or the signal that ended it. */
+/** How a process ended: its exit code, or the signal that terminated it. */
 interface Ending {
   readonly code: number | null;
   readonly signal: string | number | null;
 }
 
-/** A worker that ended before it served, without reporting a reason. */
+/** The worker exited before it was serving, without reporting a reason. */
 export class WorkerEnded extends Error {
   constructor({ code, signal }: Ending) {
-    super(`A worker process ended at start (${signal ?? `exit code ${code}`}).`);
+    super(`A worker process exited during startup (${signal ?? `exit code ${code}`}).`);
   }
 }
 
 export class WorkerProcess {
-  /** Undefined if the system could not start it. */
+  /** Undefined if the process could not be spawned. */
   readonly pid: number | undefined;
-  /** Resolves when it listens. Rejects if it fails to: with the reason that it reports, or with `WorkerEnded`. */
+  /** Resolves once the worker is listening. Rejects with the reason that the worker reports, or with `WorkerEnded`. */
   readonly serving: Promise<Listening>;
   readonly ended: Promise<Ending>;
-  /** The port to the store of the process. Messages to an ended process are dropped. */
+  /** Connects the process to the store. Messages to a process that has exited are dropped. */
   readonly store: Port;
   readonly #questions = new Questions((question) => this.#send({ kind: 'question', question }));
   #isServing = false;
@@ -38,7 +38,7 @@ export class WorkerProcess {
   constructor(command: readonly string[]) {
     const { promise, resolve, reject } = Promise.withResolvers<Listening>();
     this.serving = promise;
-    // Prevents an unhandled rejection of a process that is no longer needed.
+    // Prevents an unhandled rejection if the process is no longer needed.
     promise.catch(() => undefined);
     const store = new StorePort((message) => this.#send({ kind: 'store', message }));
     this.store = store;
@@ -60,7 +60,7 @@ export class WorkerProcess {
         ipc: receive,
       });
     } catch (error) {
-      // The system is out of memory, processes or descriptors.
+      // The system is out of memory, processes or file descriptors.
       reject(error);
     }
     this.pid = this.#process?.pid;
@@ -103,7 +103,7 @@ export class WorkerProcess {
     try {
       this.#process?.send(message);
     } catch {
-      // The process has ended; `ended` reports it.
+      // The process has exited; `ended` reports it.
     }
   }
 }

@@ -20,9 +20,9 @@ export interface Account {
   readonly quota: Quota;
   /** Unix ms. */
   readonly createdAt: number;
-  /** Unix ms; `null` while it is open. The keys of a closed account have no caller. */
+  /** Unix ms; `null` while the account is open. The keys of a closed account do not identify a caller. */
   readonly closedAt: number | null;
-  /** Note by operators, not visible to clients. */
+  /** Operators' note, not visible to clients. */
   readonly note: string | null;
 }
 
@@ -35,7 +35,7 @@ export interface Key {
   readonly lastFour: string;
   /** In the order of `scopes`, without duplicates. */
   readonly scopes: readonly Scope[];
-  /** Unix ms; `null`: never. */
+  /** Unix ms; `null` if the key never expires. */
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -45,7 +45,7 @@ export interface Key {
 /** `fingerprint` is the SHA-256 of the key. */
 export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
 
-/** A custom quota; `null` unless the plan is `enterprise`. */
+/** The plan and its custom quota, which is `null` unless the plan is `enterprise`. */
 export interface StoredQuota {
   readonly plan: PlanName;
   readonly perMinute: number | null;
@@ -56,7 +56,7 @@ export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
   return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
 }
 
-/** A name for search and sorting: case-folded and normalized. */
+/** The form of a name for search and sorting: normalized and lowercase. */
 export function folded(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
@@ -75,10 +75,10 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
       closedAt: nullable(integer),
       note: nullable(text),
     },
-    { isCounted: true, resource: 'callers', silentInsert: 'an account without keys is no caller' },
+    { isCounted: true, resource: 'callers', silentInsert: 'an account without keys is not a caller' },
   ),
   {
-    // Rows of a search also have the folded name.
+    // Rows of a search also contain the folded name, which is dropped here.
     read: ({ id, name, plan, perMinute, perDay, createdAt, closedAt, note }) => {
       return { id, name, plan, quota: quotaOfStored({ plan, perMinute, perDay }), createdAt, closedAt, note };
     },

@@ -1,9 +1,6 @@
 import { integer, nullable, table, text } from './table.ts';
 
-/**
- * Stored responses for repetitions of a request (`Idempotency-Key`). `id` is the account's id, a colon and
- * the key.
- */
+/** Stored responses for repeated requests (`Idempotency-Key`). `id` is the account's id, a colon and the key. */
 export const answers = table('idempotent_answers', {
   id: text,
   request: text,

@@ -1,4 +1,4 @@
 import { int64, table, text } from './table.ts';
 
-/** Names of categories. Clients choose the ids. */
+/** Category names. Clients choose the ids. */
 export const categories = table('categories', { id: int64, name: text }, { resource: 'categories' });

@@ -2,14 +2,14 @@ import type { EventType } from '../domain/event-type.ts';
 import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
 
 /**
- * Number of ids that a restore skips: more than the replaced store can have recorded since the backup. Readers would
- * skip new events with ids that they have already seen, and webhook receivers would drop them as duplicates.
+ * Number of ids that a restore skips: more than the replaced store can have recorded since the backup. If ids were
+ * reused, readers would skip new events as already seen, and webhook receivers would drop them as duplicates.
  */
 export const restoreGap = 1_000_000_000;
 
 /**
- * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order
- * without gaps, so that a reader detects deleted events. Only the oldest ones are ever deleted.
+ * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order without gaps,
+ * so that a reader can detect deleted events. Only the oldest events are ever deleted.
  */
 export const events = table(
   'events',
@@ -22,7 +22,7 @@ export const events = table(
     ),
     /** The resource as JSON. */
     data: text,
-    /** The only account that may read the event; null if all accounts may. */
+    /** The only account that may read the event; null if every account may. */
     accountId: nullable(integer),
     /** Unix ms. */
     createdAt: integer,

@@ -1,8 +1,8 @@
 import { boolean, integer, table, text } from './table.ts';
 
-/** An import. Its progress is committed together with its animals. */
+/** An import run. Its progress is committed together with its animals. */
 export interface ImportRun {
-  /** SHA-256 of the whole input; for a part of it with a suffix (`…:9`, `…:1?status=sold`). */
+  /** SHA-256 of the whole input. For part of an input, a suffix is added (`…:9`, `…:1?status=sold`). */
   readonly source: string;
   /** The last input line whose outcome (added or rejected) is committed. */
   readonly lastLine: number;

@@ -14,7 +14,7 @@ export interface Operator {
 /** `fingerprint` is the SHA-256 of the token. */
 export type NewOperator = Omit<Operator, 'id' | 'revokedAt'> & { readonly fingerprint: string };
 
-/** The name of a revoked operator can be reused. */
+/** The name of a revoked operator may be reused. */
 export const operators = table(
   'operators',
   {
@@ -38,7 +38,7 @@ export const operators = table(
 export interface Session {
   /** SHA-256 of the session's secrets. */
   readonly fingerprint: string;
-  /** Undefined for a session that began with a one-time code. */
+  /** Undefined for a session that was started with a one-time code. */
   readonly operatorId?: number | undefined;
   readonly actor: string;
   readonly role: Role;
@@ -68,13 +68,13 @@ export interface AuditEntry {
   readonly id: bigint;
   /** Unix ms. */
   readonly at: number;
-  /** Actor, as text (`actorText`). */
+  /** The actor in the form of `actorText`. */
   readonly actor: string;
-  /** The unit of work, such as `updateAccount`. */
+  /** Name of the unit of work, such as `updateAccount`. */
   readonly operation: string;
   /** The changed object, such as `account:7`. */
   readonly object: string;
-  /** JSON of the object before the change; `null` if it did not exist. */
+  /** The object before the change, as JSON; `null` if it did not exist. */
   readonly before: string | null;
   readonly after: string | null;
 }

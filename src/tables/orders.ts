@@ -6,7 +6,7 @@ export const orders = table(
   'orders',
   {
     id: int64,
-    // Not a foreign key, because orders outlive their animal.
+    // Not a foreign key, because an order outlives its animal.
     petId: int64,
     status: oneOf<OrderStatus>(orderStatuses),
     reference: optional(text),

@@ -1,4 +1,4 @@
-/** The SQL derived from the description of a table that both engines share. */
+/** SQL that both engines share, derived from the description of a table. */
 import type { Column, SqlType, SqlValue, Table } from './table.ts';
 
 export interface SqlColumn {
@@ -12,7 +12,7 @@ export function sqlName(name: string): string {
 
 const columnOf = ({ columns }: Table, name: string) => columns[name] as Column;
 
-/** All columns, those of the key first. */
+/** All columns, starting with the columns of the key. */
 export function sqlColumns(table: Table): SqlColumn[] {
   const names = [...new Set([...table.key, ...Object.keys(table.columns)])];
   return names.map((name) => ({ name: sqlName(name), type: columnOf(table, name).type }));
@@ -22,7 +22,7 @@ export function sqlKey(table: Table): SqlColumn[] {
   return sqlColumns(table).slice(0, table.key.length);
 }
 
-/** The columns of a SELECT: all except secrets, with the names of the description. */
+/** The columns of a SELECT: all except secrets, with the names used in the description. */
 export function selection({ columns }: Table): string {
   return Object.entries(columns)
     .filter(([, { is }]) => is !== 'secret')
@@ -31,8 +31,8 @@ export function selection({ columns }: Table): string {
 }
 
 /**
- * Converts rows of `selection` in place, because nothing else refers to them. Rows that need no conversion cost
- * nothing.
+ * Converts rows of `selection` in place, because nothing else refers to them. If no column needs conversion, the rows
+ * are returned unchanged.
  */
 export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
   const converted = Object.entries(columns).flatMap(([name, { is, read }]) => {
@@ -54,7 +54,7 @@ export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: 
   return (found) => found.map(rowOf);
 }
 
-/** The stored columns of a whole or partial row with their values, in the order of the description. */
+/** The columns of a whole or partial row with their stored values, in the order of the description. */
 export function storedValues(table: Table, row: object): (SqlColumn & { readonly value: SqlValue })[] {
   const shaped: Readonly<Record<string, unknown>> = table.shape
     ? table.shape.write(row as never)
@@ -71,7 +71,7 @@ export function storedValues(table: Table, row: object): (SqlColumn & { readonly
     });
 }
 
-/** The row that `add` returns, without secrets, and with NULL for missing values. */
+/** The row that `add` returns: without secrets, and with null for missing values. */
 export function addedRow<Row>(table: Table<Row, never>, row: object, id: number | bigint): Row {
   const { columns, isCounted, shape } = table;
   const counted = isCounted ? { id: columns.id?.read === undefined ? BigInt(id) : Number(id) } : {};
@@ -83,14 +83,14 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
   return shape ? shape.read(added as never) : (added as Row);
 }
 
-/** The plan of a filtered list: the rows with equal values in the first columns of an index. */
+/** How to read a filtered list: select rows with these values in the leading columns of an index. */
 export interface ListPlan {
   readonly equal: readonly string[];
-  /** An unfiltered column of the index with few values: the list merges a range for each. */
+  /** An unfiltered index column with few possible values: the list merges one range per value. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;
 }
 
-/** The order of a list, and the condition for rows after another one. */
+/** The sort direction of a list, and the operator that selects the rows after a given one. */
 export function listOrder(isDescending: boolean): {
   readonly direction: '' | ' DESC';
   readonly behind: '>' | '<';
@@ -98,7 +98,7 @@ export function listOrder(isDescending: boolean): {
   return isDescending ? { direction: ' DESC', behind: '<' } : { direction: '', behind: '>' };
 }
 
-/** Finds the index for a list that is filtered by these columns. Throws when the description has none. */
+/** Finds the index for a list filtered by these columns. Throws if the description has no such index. */
 export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
   if (filtered.length === 0) return { equal: [], merged: undefined };
   const exact = table.indexes.find(
@@ -115,19 +115,19 @@ export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
   throw new Error(`The table "${table.name}" has no index for a list filtered by ${filtered.join(' and ')}.`);
 }
 
-/** The set filters of a list, in the order of the description. */
+/** The filters of a list that are set, in the order of the description. */
 export function setFilters(table: Table, filter: Readonly<Record<string, unknown>> | undefined): string[] {
   return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
 }
 
-/** Converts every integer of a found row to a number. It changes the given row, which nothing else refers to. */
+/** Converts every integer of a row to a number. Changes the row in place, because nothing else refers to it. */
 export function withNumbers<Row>(found: object): Row {
   const row = found as Record<string, unknown>;
   for (const name in row) if (typeof row[name] === 'bigint') row[name] = Number(row[name]);
   return row as Row;
 }
 
-/** The condition of the row that a lookup finds; `equal` writes that a column has the value searched for. */
+/** The SQL condition of a lookup. `equal` returns the SQL that compares a column with the value searched for. */
 export function lookupCondition(
   { lookups }: Table,
   lookup: string,
@@ -141,7 +141,7 @@ export function lookupCondition(
   return [...by.map((name, index) => equal(sqlName(name), index, name)), ...others].join(' AND ');
 }
 
-/** Whether a lookup by one column finds a row for a value. */
+/** Whether a lookup by one column finds this row for a value. */
 export function isFound(
   { lookups }: Table,
   lookup: string,

@@ -1,6 +1,6 @@
 /**
- * The description of a table. TypeScript types, the statements of both engines, `copy`, and the expected
- * schema of the migrations are derived from it.
+ * Describes a table. TypeScript types, the SQL of both engines, `copy`, and the schema that the migrations must produce
+ * are derived from the description.
  */
 import type { Resource } from '../domain/resources.ts';
 
@@ -15,14 +15,14 @@ export interface Column<Value = unknown, Is extends Presence = Presence> {
   readonly type: SqlType;
   readonly is: Is;
   readonly values?: readonly string[];
-  /** Converts a stored value other than NULL; omitted if no conversion is needed. */
+  /** Converts a stored value other than NULL. Omitted if no conversion is needed. */
   readonly read?: (stored: never) => Value;
   readonly write?: (value: never) => SqlValue;
 }
 
 export const int64 = { type: 'integer', is: 'required' } as Column<bigint, 'required'>;
 
-/** An integer within ±2^53: a count, an id of operators, or an instant in Unix ms. */
+/** An integer within ±2^53: a count, an id assigned for operators, or a time in Unix ms. */
 export const integer: Column<number, 'required'> = { type: 'integer', is: 'required', read: Number };
 
 export const boolean: Column<boolean, 'required'> = {
@@ -44,13 +44,13 @@ export const textOf = <Value>(
   write: (value: Value) => string,
 ): Column<Value, 'required'> => ({ type: 'text', is: 'required', read, write });
 
-/** NULL is `null`. */
+/** Reads NULL as `null`. */
 export const nullable = <Value>(column: Column<Value, 'required'>): Column<Value | null, 'nullable'> => ({
   ...column,
   is: 'nullable',
 });
 
-/** NULL is `undefined`. */
+/** Reads NULL as `undefined`. */
 export const optional = <Value>(
   column: Column<Value, 'required'>,
 ): Column<Value | undefined, 'optional'> => ({
@@ -58,7 +58,7 @@ export const optional = <Value>(
   is: 'optional',
 });
 
-/** Written and searched for, but never read. */
+/** A column that is written and searched, but never read. */
 export const secret = <Value>(column: Column<Value, 'required'>): Column<Value, 'secret'> => ({
   ...column,
   is: 'secret',
@@ -78,43 +78,43 @@ export type RowOf<C extends Columns> = Flat<
   }
 >;
 
-/** The stored values of a row. Nullable columns may be missing. */
+/** The values to store for a row. Nullable columns may be omitted. */
 export type NewRowOf<C extends Columns> = Flat<
   { readonly [Name in NamesOf<C, 'required' | 'secret'>]: ValueOf<C[Name]> } & {
     readonly [Name in NamesOf<C, 'nullable' | 'optional'>]?: ValueOf<C[Name]> | undefined;
   }
 >;
 
-/** A unique lookup in addition to the key: by equal values, among the rows that meet a condition. */
+/** A unique lookup in addition to the primary key: by equal values, among rows that meet a condition. */
 export interface Lookup<Name = string> {
   readonly by: readonly Name[];
-  /** Columns that are NULL or have one of some values, written in SQL like the partial unique index. */
+  /** Columns that must be NULL or have one of the given values, as in the WHERE clause of the partial unique index. */
   readonly where?: readonly { readonly name: Name; readonly is: null | readonly string[] }[];
 }
 
 interface Description<C extends Columns> {
   /** The columns of the primary key. Defaults to `id`. */
   readonly key?: readonly (keyof C & string)[];
-  /** The table's counter assigns ids and never reuses one. */
+  /** Whether the table's counter assigns the ids and never reuses one. */
   readonly isCounted?: boolean;
-  /** Lists begin with the highest key. */
+  /** Whether lists begin with the highest key. */
   readonly isNewestFirst?: boolean;
-  /** Indexes for lists: rows with equal values in these columns, ordered by the key. */
+  /** Indexes for lists: the columns with equal values, followed by the key. */
   readonly indexes?: readonly (readonly (keyof C & string)[])[];
-  /** Columns by which lists can be filtered, in any combination. Each combination needs an index. */
+  /** Columns by which lists can be filtered, in any combination. Each combination requires an index. */
   readonly filters?: readonly (keyof C & string)[];
   readonly lookups?: Readonly<Record<string, Lookup<keyof C & string>>>;
-  /** Columns that the schema requires to have the key of another table. */
+  /** Foreign keys: columns that contain the key of another table. */
   readonly references?: { readonly [Name in keyof C & string]?: string };
-  /** The resource whose version increases with each change of a row. */
+  /** The resource whose version increases with every change to a row. */
   readonly resource?: Resource;
-  /** Why a new row does not change the version. */
+  /** Reason why adding a row does not change the version. */
   readonly silentInsert?: string;
-  /** Why `copy` skips the rows. */
+  /** Reason why `copy` skips the rows. */
   readonly notCopied?: string;
 }
 
-/** A described table. `Row` is the type of read rows, `New` of inserted ones. */
+/** A described table. `Row` is the type of rows read, `New` that of rows inserted. */
 export interface Table<Row = unknown, New = never, Filter = unknown, LookupName extends string = string> {
   readonly name: string;
   readonly columns: Columns;
@@ -128,9 +128,9 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly resource: Resource | undefined;
   readonly raisesOnInsert: boolean;
   readonly notCopied: string | undefined;
-  /** Converts read and stored rows whose shape differs from the columns. */
+  /** Converts rows whose shape differs from the columns. */
   readonly shape?: Shape<Row, New> | undefined;
-  /** Never has a value; only carries types. */
+  /** Exists only at the type level. */
   readonly types?: { readonly filter: Filter; readonly lookup: LookupName };
 }
 
@@ -148,7 +148,7 @@ type FilterOf<C extends Columns, D> = D extends { filters: readonly (infer Name 
 type LookupOf<D> = D extends { lookups: infer All } ? keyof All & string : never;
 type StoredOf<C extends Columns, D> = D extends { isCounted: true } ? Omit<NewRowOf<C>, 'id'> : NewRowOf<C>;
 
-/** Describes a table. Columns have names in camel case here, and in snake case in SQL. */
+/** Describes a table. Column names are in camel case here, and in snake case in SQL. */
 export function table<C extends Columns, const D extends Description<C> = Description<C>>(
   name: string,
   columns: C,

@@ -17,14 +17,14 @@ export const usageMinutes = table(
   { key: ['minute', 'operation', 'code'] },
 );
 
-/** Usage by hour, retained for the length of the history. */
+/** Hourly usage, retained as long as the history. */
 export const usageOperationHours = table(
   'usage_operation_hours',
   { hour: integer, operation: text, code: text, requests: integer },
   { key: ['hour', 'operation', 'code'] },
 );
 
-/** Requests by latency: the buckets of `domain/latency.ts`. */
+/** Requests by latency, in the buckets of `domain/latency.ts`. */
 export const latencyMinutes = table(
   'latency_minutes',
   { minute: integer, bucket: integer, requests: integer },
@@ -47,7 +47,9 @@ export const usageHours = table('usage_hours', { hour: integer, ...keyCounts }, 
 
 export const usageDays = table('usage_days', { day: integer, ...keyCounts }, { key: ['day', 'keyId'] });
 
-/** The number of a process's last report, so that a report sent again after an uncertain outcome counts once. */
+/**
+ * The number of each process's last report, so that a report resent after an uncertain outcome is counted only once.
+ */
 export const usageReports = table(
   'usage_reports',
   { process: text, number: integer, reportedAt: integer },
@@ -56,13 +58,13 @@ export const usageReports = table(
 
 export type ReportNumber = RowIn<typeof usageReports>;
 
-/** A process of the service, with its workers. */
+/** An instance of the service, including its workers. */
 export interface Instance {
   readonly name: string;
   readonly version: string;
   /** Unix ms. */
   readonly startedAt: number;
-  /** Unix ms of the last heartbeat; 0 after a clean stop. */
+  /** Unix ms of the last heartbeat; 0 after a clean shutdown. */
   readonly seenAt: number;
 }
 

@@ -15,11 +15,11 @@ export const webhooks = table(
     description: optional(text),
     enabled: boolean,
     disabledReason: optional(text),
-    // Secrets are sealed and never returned.
+    // Secrets are stored encrypted and never returned.
     secret: text,
     formerSecret: optional(text),
     formerSecretUntil: optional(integer),
-    /** The last event for which deliveries were created. */
+    /** Id of the last event for which deliveries were created. */
     position: int64,
     /** Time of the last successful delivery, to the minute. */
     succeededAt: optional(integer),
@@ -33,7 +33,7 @@ export const webhooks = table(
   },
 );
 
-/** Events to send. They change with every attempt, so they have no version. */
+/** Events to be sent. Deliveries change with every attempt, so they have no version. */
 export const deliveries = table(
   'deliveries',
   {
@@ -42,7 +42,7 @@ export const deliveries = table(
     eventId: int64,
     type: oneOf<EventType>(eventTypes),
     status: oneOf<DeliveryStatus>(deliveryStatuses),
-    /** JSON of the attempts in their public form. */
+    /** The attempts as JSON, in their public form. */
     attempts: text,
     nextAttemptAt: optional(integer),
     leasedUntil: optional(integer),

@@ -2,14 +2,16 @@
 import ipaddr from 'ipaddr.js';
 import { isWithin, type Network, unmappedAddress } from '../domain/address.ts';
 
-/** Global unicast, the only IPv6 addresses that are assigned to the public (RFC 4291 section 2.4). */
+/** Global unicast, the only IPv6 range with public addresses (RFC 4291 section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
-/** Its last 32 bits are the IPv4 address that a gateway of the network connects to (RFC 6052 section 2.1). */
+/**
+ * The last 32 bits of an address in this range are the IPv4 address that a gateway connects to (RFC 6052 section 2.1).
+ */
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
-/** A public IPv4 address that serves metadata to every virtual machine of Azure. */
+/** A public IPv4 address that serves metadata to all Azure virtual machines. */
 const azureMetadata = '168.63.129.16';
 
-/** Names of the address ranges of `ipaddr.js`. Other ranges are reserved. */
+/** Text for the address ranges of `ipaddr.js`. All other ranges are reserved. */
 const words: Readonly<Record<string, string>> = {
   unspecified: 'unspecified',
   broadcast: 'broadcast',
@@ -22,14 +24,14 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * The reason an address is not public, such as `loopback`; undefined for a public one, and for one in an allowed
- * network. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
+ * The reason why an address is not allowed, such as `loopback`; undefined for a public address, and for one in an
+ * allowed network. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
  */
 export function reasonAgainst(address: string, allowed: readonly Network[]): string | undefined {
   return isAllowed(address, allowed) ? undefined : rangeOf(address);
 }
 
-/** Whether an operator's networks contain the address, or the IPv4 address of a mapped one. */
+/** Whether the allowed networks contain the address, or the IPv4 address of an IPv4-mapped address. */
 export function isAllowed(address: string, allowed: readonly Network[]): boolean {
   return isWithin(unmappedAddress(address) ?? address, allowed);
 }

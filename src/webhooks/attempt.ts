@@ -1,4 +1,4 @@
-/** One attempt of a delivery, and the effect of its outcome. */
+/** A delivery attempt, and the effect of its outcome. */
 import type { DeliveryAttempt } from '../contract/deliveries.ts';
 import type { AttemptOutcome, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
 import { type Attempt, delayAfter, isGone, isSuccess } from './retries.ts';
@@ -8,19 +8,19 @@ import { signedHeaders } from './signature.ts';
 
 const maxErrorLength = 200;
 
-/** The secrets of a webhook, sealed. */
+/** The encrypted secrets of a webhook. */
 type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
 
 export interface Message extends SealedSecrets {
   readonly webhookId: bigint;
   readonly accountId: number;
   readonly url: string;
-  /** Id of the event, without the prefix of `webhook-id`. */
+  /** Id of the event, without the prefix that `webhook-id` has. */
   readonly eventId: bigint | string;
   readonly body: string;
 }
 
-/** Sends a message as of an instant (Unix ms). Never rejects. */
+/** Sends a message with `nowMs` as its timestamp (Unix ms). Never rejects. */
 export type Send = (message: Message, nowMs: number, signal?: AbortSignal) => Promise<Outcome | Impossible>;
 
 export function sendWith(sender: Sender, openSecret: (sealed: string) => string): Send {
@@ -57,7 +57,7 @@ function ifReadable(sealed: string, openSecret: (sealed: string) => string): str
   }
 }
 
-/** The reason no request was made: the event has expired, or a secret cannot be decrypted. */
+/** The reason why no request was sent: the event has expired, or the secret cannot be decrypted. */
 export interface Impossible {
   readonly error: 'expired' | 'secret';
   readonly message: string;
@@ -68,9 +68,9 @@ interface Instants {
   /** Start of the attempt, in Unix ms. */
   readonly at: number;
   readonly now: number;
-  /** When a delivery whose secret cannot be decrypted is due again. */
+  /** Time when a delivery whose secret cannot be decrypted is due again. */
   readonly secretRetryAt: number;
-  /** A random number from 0 to below 1. */
+  /** A random number in [0, 1). */
   readonly random: number;
 }
 
@@ -78,11 +78,14 @@ interface Judged {
   readonly settled: SettledDelivery;
   /** Undefined if no attempt was made. */
   readonly counted?: AttemptOutcome;
-  /** The reason the webhook must be disabled, unless a delivery succeeded since then (Unix ms). */
+  /** The reason to disable the webhook, unless a delivery has succeeded after `since` (Unix ms). */
   readonly disabled?: { readonly reason: string; readonly since: number | undefined };
 }
 
-/** The result of a delivery. After an aborted attempt, it is due again; without a readable secret, it waits. */
+/**
+ * Returns the result of an attempt. After an aborted attempt, the delivery is due again immediately. If the secret
+ * cannot be decrypted, the delivery is due at `secretRetryAt`.
+ */
 export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
   const { now, secretRetryAt, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
@@ -128,7 +131,7 @@ function redirectError(status: number): { error?: string } {
   return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
 }
 
-/** The text of an error. Messages about a URL are predicates, so "The URL" precedes them. */
+/** The text of an error. A message about the URL is a predicate, so "The URL" is put before it. */
 export function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();

@@ -1,4 +1,4 @@
-/** Sends the deliveries of a store: leases due ones, makes the attempts, and stores the outcomes. */
+/** Sends the deliveries of a store: leases due deliveries, sends them, and stores the outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -13,33 +13,36 @@ import { type Impossible, judge, type Send } from './attempt.ts';
 import { Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
 
-/** An attempt ends within 15 s, and its outcome is stored long before another process may make it again. */
+/**
+ * Duration of a lease. An attempt ends within 15 s, so its outcome is stored long before another process may repeat it.
+ */
 const leaseMs = 60_000;
-/** Minimum remaining lease at the start of an attempt. */
+/** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
-/** Deliveries of a receiver that responds within this time are leased in advance. */
+/** Deliveries to a receiver that responds within this time are leased in advance. */
 const fastMs = 1_000;
 /**
- * Interval of attempts for a webhook whose secret this process cannot decrypt. Its deliveries stay due, because another
- * process may have the key.
+ * Time until the next attempt for a webhook whose secret this process cannot decrypt. Its deliveries stay due, because
+ * another process may have the key.
  */
 const secretRetryMs = 60_000;
-/** Interval of checks for retries, and for events while no process listens to them. */
+/** Interval of checks for due retries, and for new events that were not announced to this process. */
 const pollIntervalMs = 1_000;
-/** Maximum time for attempts in flight when the service stops. */
+/** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
 
 /** The store operations needed for sending. */
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
   /**
-   * Releases all leases. Called first if no other process sends, because remaining leases belong to a crashed process.
+   * Releases all leases. Present only if no other process sends deliveries. Called first, because remaining leases
+   * belong to a crashed process.
    */
   readonly release?: () => Promise<unknown>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
-  /** The events as request bodies, without expired events. */
+  /** The request bodies of events. Expired events are omitted. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
-  /** Disables the webhook unless a delivery succeeded since then (Unix ms). */
+  /** Disables the webhook unless a delivery has succeeded after `since` (Unix ms). */
   disable(webhookId: bigint, reason: string, since: number | undefined): Promise<unknown>;
 }
 
@@ -47,9 +50,9 @@ interface DispatcherOptions {
   readonly store: DeliveryStore;
   readonly send: Send;
   readonly clock: Clock;
-  /** Returns a random number from 0 to below 1. */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Calls `wake` when there are new events. Runs again with every check. */
+  /** Starts calling `wake` when there are new events. Called again with every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
@@ -83,7 +86,8 @@ export class Dispatcher {
   };
 
   /**
-   * Leases no more deliveries and lets attempts in flight end. Slower ones are released for other processes.
+   * Stops leasing deliveries, and waits for attempts in flight. Attempts that take too long are aborted and left to
+   * other processes.
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -108,7 +112,7 @@ export class Dispatcher {
       await follow(this.wake);
       this.wake();
     } catch {
-      // The store has logged its outage. The next check finds due deliveries.
+      // The store has already logged its outage. The next check finds due deliveries.
     }
   }
 
@@ -120,7 +124,7 @@ export class Dispatcher {
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#round();
     } catch {
-      // The store has logged its outage. The outcomes are stored with the next check.
+      // The store has already logged its outage. The outcomes are stored with the next check.
     } finally {
       this.#running = undefined;
     }
@@ -168,11 +172,11 @@ export class Dispatcher {
     }
   }
 
-  /** Never rejects. Returns whether the receiver accepted it quickly. */
+  /** Never rejects. Returns whether the receiver accepted the delivery quickly. */
   async #deliver({ delivery, body }: Loaded): Promise<boolean> {
     const { store, clock, random } = this.#options;
     const at = clock.now();
-    // Another process may make the attempt once the lease has expired.
+    // Too little time is left: another process may send the delivery once the lease has expired.
     if (delivery.leasedUntil - at < latestStartMs) return false;
     const outcome = await this.#send(delivery, body, at);
     const now = clock.now();
@@ -185,12 +189,15 @@ export class Dispatcher {
       this.#settled.push(settled);
       if (counted !== undefined) this.#options.count(counted, 1);
     } catch {
-      // The store has logged its outage. The attempt is made again when its lease has expired.
+      // The store has already logged its outage. The delivery is sent again when its lease has expired.
     }
     return settled.status === 'succeeded' && outcome.milliseconds < fastMs;
   }
 
-  /** Suspends a webhook whose secret cannot be decrypted; its delivery is due again immediately, or later if it cannot be suspended. */
+  /**
+   * Suspends a webhook whose secret cannot be decrypted, so that its delivery can be due again immediately. If the
+   * webhook cannot be suspended, the delivery is due later.
+   */
   #secretRetryAt({ webhookId }: TakenDelivery, outcome: Outcome | Impossible, now: number): number {
     const later = now + secretRetryMs;
     const isUnreadable = 'error' in outcome && outcome.error === 'secret';

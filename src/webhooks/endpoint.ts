@@ -1,22 +1,22 @@
-/** Validates and resolves the URL of a webhook, when a client sets it and again for every request. */
+/** Validates and resolves the URL of a webhook, when a client sets the URL and again for every request. */
 import { isIP } from 'node:net';
 import { dns } from 'bun';
 import type { Network } from '../domain/address.ts';
 import { parseEndpoint } from '../domain/endpoint.ts';
 import { isAllowed, reasonAgainst } from './addresses.ts';
 
-/** Resolves a host name to all of its addresses. Rejects or returns an empty list if there are none. */
+/** Resolves a host name to all of its addresses. Rejects or returns an empty list if the name has no address. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface Routes {
   readonly resolve: Resolve;
-  /** Networks of WEBHOOK_ALLOWED_NETWORKS: not public, but allowed, also over http. */
+  /** Networks in WEBHOOK_ALLOWED_NETWORKS, which are allowed although they are not public, even over http. */
   readonly allowed: readonly Network[];
 }
 
 /**
- * The system's resolver, including its hosts file. It uses c-ares, which needs no thread. getaddrinfo would occupy one
- * of a few threads, so unresponsive name servers would delay other endpoints and file operations.
+ * Resolves names as the system does, including its hosts file. This uses c-ares, which needs no thread. getaddrinfo
+ * would occupy a thread of a small pool, so unresponsive name servers would delay other endpoints and file operations.
  */
 export const systemResolve: Resolve = async (hostname) => {
   const found = await dns.lookup(hostname, process.platform === 'win32' ? {} : { backend: 'c-ares' });
@@ -32,8 +32,8 @@ export interface Inward {
 }
 
 /**
- * The mistake in the URL of a webhook, as a predicate ("must be …"); undefined if it is valid. `noticed` receives the
- * address, which the message omits.
+ * The mistake in the URL of a webhook, as a predicate ("must be …"); undefined if the URL is valid. `noticed` receives
+ * the internal address, which the message omits.
  */
 export async function mistakeInEndpoint(
   text: string,
@@ -53,7 +53,7 @@ type Located =
   /** The message is a predicate ("must …") for clients, without the addresses of internal names. */
   | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: Inward };
 
-/** Resolves the host, and returns its addresses only if every one of them may be connected to. */
+/** Resolves the host, and returns its addresses only if all of them are allowed. */
 export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Located> {
   const host = hostOf(url);
   let addresses: readonly string[] = [host];
@@ -71,7 +71,7 @@ export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Lo
     if (reason === undefined) continue;
     const rule = 'must lead to public addresses only';
     if (address === host) return { error: 'blocked', message: `${rule}: ${host} (${reason})` };
-    const message = `${rule}: ${host} resolves to one that is ${reason}`;
+    const message = `${rule}: ${host} resolves to an address that is ${reason}`;
     return { error: 'blocked', message, inward: { host, address, reason } };
   }
   if (url.protocol === 'http:' && !addresses.every((address) => isAllowed(address, allowed))) {
@@ -80,7 +80,7 @@ export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Lo
   return { addresses };
 }
 
-/** The host for resolvers and certificates: without IPv6 brackets and trailing dot. */
+/** The host for resolvers and certificates, without IPv6 brackets or a trailing dot. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }

@@ -1,26 +1,26 @@
-/** One HTTP/1.1 exchange with one address. */
+/** A single HTTP/1.1 exchange with one address. */
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 
 const maxBodyBytes = 1_024;
 
-/** The phase of an exchange. `response` follows the connection or the TLS handshake. */
+/** The phase of an exchange. `response` follows `connect` or, for https, `tls`. */
 export type Phase = 'connect' | 'tls' | 'response';
 
-/** The reason an exchange is aborted. */
+/** The reason why an exchange is aborted. */
 export type Ending = 'timeout' | 'aborted';
 
 export interface Reply {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** The first 1,024 bytes that arrived, as text. */
+  /** The first 1,024 bytes of the body, as text. */
   readonly body: string;
 }
 
 export interface ExchangeError {
   readonly error: Phase | Ending;
   readonly message: string;
-  /** The connection was reused, and may have been closed by the receiver before the request arrived. */
+  /** Whether the connection was reused, and may have been closed by the receiver before the request arrived. */
   readonly isReused: boolean;
 }
 
@@ -30,14 +30,14 @@ const phaseNames: Readonly<Record<Phase, string>> = {
   response: 'response',
 };
 
-/** The message of an exchange that was aborted in a phase. */
+/** Error message of an exchange that was aborted. `awaited` names the step that did not finish. */
 export function endedMessage(ending: Ending, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
 /**
- * Never rejects. The status decides the result. An incomplete or slow body is truncated. `ending` aborts with
- * an `Ending` as its reason.
+ * Sends a request. Never rejects. Once the status has arrived, the exchange succeeds, even if the body is slow or
+ * incomplete and therefore truncated. `ending` must abort with an `Ending` as its reason.
  */
 export function exchange(
   options: RequestOptions,
@@ -102,7 +102,7 @@ export function exchange(
 
 function replyOf({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[]): Reply {
   const bytes = Buffer.concat(chunks).subarray(0, maxBodyBytes);
-  // As a stream, because the last character may be cut off.
+  // `stream` omits an incomplete character at the end.
   const body = new TextDecoder().decode(bytes, { stream: true });
   return { status: statusCode, retryAfter: headers['retry-after'], body };
 }

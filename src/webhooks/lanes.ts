@@ -1,9 +1,9 @@
-/** The deliveries leased by a process, by webhook: four in flight, the others queued. */
+/** The deliveries leased by a process, by webhook: up to four in flight, and the rest queued. */
 import { maxInFlight, type TakenDelivery, takenOfWebhook } from '../domain/delivery.ts';
 
 export interface Loaded {
   readonly delivery: TakenDelivery;
-  /** The sent event; undefined if it has expired. */
+  /** The event to send, as a request body; undefined if the event has expired. */
   readonly body: string | undefined;
 }
 
@@ -12,7 +12,7 @@ interface Lane {
   readonly waiting: Loaded[];
 }
 
-/** Maximum number of fast receivers in memory. */
+/** Maximum number of fast receivers that are remembered. */
 const maxFast = 100;
 /** Maximum number of suspended webhooks, because every request to the store lists them. */
 const maxSuspended = 1_000;
@@ -20,13 +20,13 @@ const maxSuspended = 1_000;
 export class Lanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
-   * Webhooks whose last attempt succeeded within a second, the latest last. They outlive the lanes, because a
-   * lane that is empty at each lease would never get more than four at a time.
+   * Webhooks whose last attempt succeeded within a second, the most recent last. Fast webhooks are remembered after
+   * their lane is empty, because otherwise they would never lease more than four deliveries at a time.
    */
   readonly #fast = new Set<bigint>();
-  /** Suspended webhooks with the end of their suspension (Unix ms), the earliest first. */
+  /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
   readonly #suspended = new Map<bigint, number>();
-  /** Deliveries in flight and waiting. */
+  /** Number of deliveries in flight or queued. */
   #taken = 0;
 
   get room(): number {
@@ -42,12 +42,15 @@ export class Lanes {
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
-  /** Other webhooks with recently fast receivers. */
+  /** Webhooks with fast receivers and without leased deliveries. */
   get fast(): bigint[] {
     return [...this.#fast].filter((id) => !this.#lanes.has(id));
   }
 
-  /** Leases no deliveries of a webhook until an instant (Unix ms). False if too many webhooks are suspended. */
+  /**
+   * Stops leasing deliveries of a webhook until the given time (Unix ms). Returns false if too many webhooks are
+   * suspended.
+   */
   suspend(webhookId: bigint, until: number): boolean {
     if (this.#suspended.size >= maxSuspended && !this.#suspended.has(webhookId)) return false;
     this.#suspended.delete(webhookId);
@@ -55,7 +58,7 @@ export class Lanes {
     return true;
   }
 
-  /** Ends suspensions until now (Unix ms). */
+  /** Ends the suspensions that expire by `now` (Unix ms). */
   resume(now: number): void {
     for (const [webhookId, until] of this.#suspended) {
       if (until > now) break;
@@ -71,7 +74,7 @@ export class Lanes {
     this.#taken++;
   }
 
-  /** Takes the next delivery of a webhook; undefined while four are in flight. */
+  /** Takes the next queued delivery of a webhook; undefined while four deliveries are in flight. */
   next(webhookId: bigint): Loaded | undefined {
     const lane = this.#lanes.get(webhookId);
     if (lane === undefined || lane.inFlight === maxInFlight.perWebhook) return undefined;
@@ -80,7 +83,7 @@ export class Lanes {
     return loaded;
   }
 
-  /** Ends an attempt. */
+  /** Called when an attempt has ended. */
   end(webhookId: bigint, isFast: boolean): void {
     const lane = this.#lanes.get(webhookId);
     if (lane === undefined) return;

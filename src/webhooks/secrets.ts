@@ -1,6 +1,6 @@
 /**
- * Storage of webhook secrets: unencrypted without SECRETS_KEY, otherwise AES-256-GCM, as `enc1:` and the
- * base64 of nonce, ciphertext and tag.
+ * Encryption of stored webhook secrets. Without SECRETS_KEY, secrets are stored unencrypted. With SECRETS_KEY, secrets
+ * are encrypted with AES-256-GCM and stored as `enc1:` followed by nonce, ciphertext and tag in base64.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { RandomBytes } from '../domain/key.ts';
@@ -10,7 +10,7 @@ const prefix = 'enc1:';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Keys of SECRETS_KEY, 32 bytes each. The first one encrypts, each may decrypt. */
+/** The keys in SECRETS_KEY, 32 bytes each. The first key is used for encryption, all keys for decryption. */
 export type SecretKeys = readonly Uint8Array[];
 
 export class SecretUnreadable extends Error {}
@@ -23,7 +23,7 @@ export function sealSecret(secret: string, [key]: SecretKeys, randomBytes: Rando
   return prefix + sealed.toString('base64');
 }
 
-/** Throws `SecretUnreadable` if no key decrypts the secret. */
+/** Throws `SecretUnreadable` if no key can decrypt the secret. */
 export function openSecret(stored: string, keys: SecretKeys): string {
   if (!stored.startsWith(prefix)) return stored;
   const secret = decryptedWithAny(stored, keys);
@@ -35,7 +35,10 @@ export function openSecret(stored: string, keys: SecretKeys): string {
   );
 }
 
-/** Encrypts a stored secret with the first key, if it is not already; undefined if no key decrypts it. */
+/**
+ * Re-encrypts a stored secret with the first key, unless it is already encrypted with that key; undefined if no key can
+ * decrypt it.
+ */
 export function renewSecret(stored: string, keys: SecretKeys, randomBytes: RandomBytes): string | undefined {
   const [first] = keys;
   const isSealed = stored.startsWith(prefix);

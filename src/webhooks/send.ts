@@ -1,4 +1,4 @@
-/** Sends a request to the endpoint of a webhook, at an address that was checked. */
+/** Sends requests to the endpoint of a webhook, at an address that was checked. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
@@ -11,7 +11,10 @@ import { parseRetryAfter } from './retries.ts';
 const defaultTimeoutMs = 15_000;
 const maxHeaderBytes = 16_384;
 const maxIdleEndpoints = 64;
-/** Maximum number of addresses of a name. Each is tried only if the connection to the previous one was refused. */
+/**
+ * Maximum number of addresses that are tried for a host. The next address is tried only if connecting to the previous
+ * one failed.
+ */
 const maxAddresses = 4;
 const idleConnections = { keepAlive: true, timeout: 2_000, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 const userAgent = `AnimalStore/${packageJson.version}`;
@@ -22,7 +25,7 @@ export interface Delivery {
   readonly headers: Readonly<Record<string, string>>;
   /** A JSON body. */
   readonly body: string | Uint8Array;
-  /** Timeout of the whole delivery, from the resolution of the host to the end of the body. */
+  /** Timeout for the whole attempt, from resolving the host to the end of the response body. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -30,15 +33,16 @@ export interface Delivery {
 export interface Answer {
   readonly status: number;
   readonly milliseconds: number;
-  /** The first 1,024 bytes that arrived, as text. */
+  /** The first 1,024 bytes of the response body, as text. */
   readonly body: string;
-  /** Seconds of Retry-After, at most a day. */
+  /** Value of Retry-After in seconds, at most a day. */
   readonly retryAfterSeconds: number | undefined;
 }
 
 export interface Failure {
   /**
-   * `url` and `blocked` are URLs that must not be called; `response` is a response that was truncated or is not HTTP.
+   * `url` and `blocked` mean that the URL must not be called. `response` means that the response is missing, truncated
+   * or not HTTP.
    */
   readonly error: 'url' | 'dns' | 'blocked' | ExchangeError['error'];
   readonly message: string;
@@ -48,17 +52,17 @@ export interface Failure {
 export type Outcome = Answer | Failure;
 
 export interface SenderOptions extends Routes {
-  /** Time of the response (Unix ms), to convert a Retry-After with a date. */
+  /** Returns the current time (Unix ms), to convert a date in Retry-After. */
   readonly now: () => number;
-  /** Certificate of an authority to trust instead of the system's (PEM). */
+  /** Certificate authority to trust instead of the system's authorities (PEM). */
   readonly authority?: string;
 }
 
 type Result = Reply | Pick<Failure, 'error' | 'message'>;
 
 /**
- * Connects to the address that was checked, with the host of the URL in Host and TLS. If it were resolved again, it
- * could lead to an internal address.
+ * Connects to the address that was checked, with the host of the URL in the Host header and for TLS. If the host were
+ * resolved again, it could resolve to an internal address.
  */
 export class Sender {
   readonly #options: SenderOptions;
@@ -145,7 +149,7 @@ export class Sender {
     return 'error' in last ? { ...last, message: last.message.replaceAll(address, host) } : last;
   }
 
-  /** Reusable connections by address, port and name; none while many endpoints have idle ones. */
+  /** The agent that reuses connections; false, for a new connection, while too many endpoints have idle connections. */
   #agentOf({ protocol }: URL): HttpAgent | false {
     const agent = protocol === 'https:' ? this.#secure : this.#plain;
     return Object.keys(agent.freeSockets).length < maxIdleEndpoints && agent;

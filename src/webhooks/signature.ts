@@ -1,4 +1,4 @@
-/** Signatures of Standard Webhooks 1.0 (standardwebhooks.com). */
+/** Signatures according to Standard Webhooks 1.0 (standardwebhooks.com). */
 import { createHmac } from 'node:crypto';
 import type { RandomBytes } from '../domain/key.ts';
 
@@ -18,7 +18,7 @@ export interface SignedMessage {
   readonly nowMs: number;
 }
 
-/** The three headers that a receiver verifies, with a signature by each secret. */
+/** The three headers that a receiver verifies, with one signature per secret. */
 export function signedHeaders(
   { eventId, body, nowMs }: SignedMessage,
   secrets: readonly string[],

@@ -3,7 +3,7 @@ import type { WebhookTest } from '../contract/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { errorText, type Send } from './attempt.ts';
 
-/** The tested webhook, with sealed secrets. */
+/** The webhook to test, with encrypted secrets. */
 export interface TestedWebhook {
   readonly id: bigint;
   readonly accountId: number;

@@ -40,7 +40,7 @@ test('an account can be created, read and changed, and each response shows its c
   expect(bigger).toEqual({ ...renamed, plan: 'business', perMinute: 1_000, perDay: 100_000 });
 });
 
-test('a note can be set and removed, survives a change of the name, and is recorded', async () => {
+test('a note can be set and removed, does not change when the account is renamed, and is recorded', async () => {
   const { id } = await create('Noted');
   const note = 'Wants Business.\nAnswer by Friday 🐕.';
   const change = (body: object) => ask('PATCH', `/accounts/${id}`, body);
@@ -60,13 +60,13 @@ test('a note can be set and removed, survives a change of the name, and is recor
   }
 });
 
-test("limits without a plan apply to the account's current plan", async () => {
+test("limits that are set without a plan apply to the account's current plan", async () => {
   const { id } = await create('Partner', 'enterprise', { perMinute: 10, perDay: 100 });
   const changed = await done<Account>('PATCH', `/accounts/${id}`, { perDay: 200 });
   expect(changed).toMatchObject({ plan: 'enterprise', perMinute: 10, perDay: 200 });
 });
 
-test('an invalid plan is rejected with invalid_body, which names the field', async () => {
+test('an invalid plan is rejected with an invalid_body error that names the field', async () => {
   const { id } = await create('Fixed');
   for (const [method, target, body, field] of [
     ['POST', '/accounts', { name: 'A', plan: 'enterprise' }, 'perMinute'],
@@ -86,7 +86,7 @@ test('an invalid plan is rejected with invalid_body, which names the field', asy
   expect(await done<Account>('GET', `/accounts/${id}`)).toMatchObject({ plan: 'pro' });
 });
 
-test('the keys of a closed account are rejected from the next request on, until it is reopened', async () => {
+test('the keys of a closed account are rejected from the next request on, until the account is reopened', async () => {
   const { account, key } = await app.tenant('pro');
   const status = async () => (await app.call('GET', '/pets', { key })).status;
   expect(await status()).toBe(200);
@@ -99,7 +99,7 @@ test('the keys of a closed account are rejected from the next request on, until 
   expect(await status()).toBe(200);
 });
 
-test('reading the limits shows the quota used in both windows and costs nothing', async () => {
+test('reading the limits returns the quota used in both windows, and does not use any of it', async () => {
   const { account, key } = await app.tenant('pro');
   const limits = () => done<object>('GET', `/accounts/${account.id}/limits`);
   expect(await limits()).toEqual({
@@ -123,8 +123,8 @@ test.each(['', '/limits', '/usage'])('an unknown account gets 404: GET /accounts
   }
 });
 
-describe('a list', () => {
-  test('filtered by name returns accounts with the prefix, ordered by name, in pages', async () => {
+describe('a list of accounts', () => {
+  test('filtered by name contains the accounts whose name has the prefix, ordered by name, in pages', async () => {
     const made: Account[] = [];
     for (const name of ['Müller 3', 'MÜLLER 1', 'müller 2', 'Mueller', 'müller 2'])
       made.push(await create(name));
@@ -134,7 +134,7 @@ describe('a list', () => {
     expect(pages).toEqual([1, 1, 1, 1]);
   });
 
-  test('continues at its position after the last account of a page is renamed', async () => {
+  test('continues at its position even if the last account of a page is renamed', async () => {
     for (const name of ['Page a', 'Page b', 'Page c']) await create(name);
     const first = await ask('GET', '/accounts?name=page&limit=1');
     const [{ id }] = first.body as [Account];
@@ -143,7 +143,7 @@ describe('a list', () => {
     expect((second.body as Account[]).map(({ name }) => name)).toEqual(['Page b']);
   });
 
-  test('filtered by state returns only open or only closed accounts', async () => {
+  test('filtered by state contains only open or only closed accounts', async () => {
     const { id } = await create('Shut');
     await done<Account>('POST', `/accounts/${id}/close`);
     const idsOf = async (query: string) =>
@@ -154,7 +154,7 @@ describe('a list', () => {
     expect(all).toEqual(all.toSorted((one, other) => one - other));
   });
 
-  test('rejects a cursor issued for other filters or another list', async () => {
+  test('cannot be continued with a cursor issued for other filters or another list', async () => {
     const cursorOf = async (target: string) => {
       const next = nextOf(await ask('GET', target));
       return new URLSearchParams(next?.split('?')[1]).get('cursor') ?? expect.unreachable();

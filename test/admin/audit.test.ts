@@ -40,14 +40,14 @@ const all = [
 const toldBy = (entries: readonly Entry[]) =>
   entries.map(({ operation, object, after }) => `${operation} ${object} ${after.name}`);
 
-test('entries are listed newest first, in pages', async () => {
+test('audit entries are listed newest first, in pages', async () => {
   const { items, pages } = await list<Entry>(`/audit?${query}&limit=4`);
   expect(toldBy(items)).toEqual(all.toReversed());
   expect(pages).toEqual([4, 2]);
   expect(items.at(-1)).toMatchObject({ actor, before: null, after: { name: 'A', plan: 'pro' } } as object);
 });
 
-test('filters can be combined and are preserved in the links', async () => {
+test('the filters of audit entries can be combined and are preserved in the links', async () => {
   const found = async (filters: string) =>
     toldBy((await list<Entry>(`/audit?${query}&limit=1${filters}`)).items);
   expect(await found(`&object=${account}`)).toEqual(all.slice(0, 4).toReversed());
@@ -61,7 +61,7 @@ test('filters can be combined and are preserved in the links', async () => {
   });
 });
 
-test("an account's entries include those of its keys, in order and in pages", async () => {
+test('the audit entries of an account include those of its keys, in order and in pages', async () => {
   const { accounts, keys } = app.app.admin;
   const { id } = await accounts.create('shop', 'free');
   const { id: till } = await keys.create(id, 'till');
@@ -79,7 +79,7 @@ test("an account's entries include those of its keys, in order and in pages", as
   expect(text.match(/"operation":"\w+Key"/g)).toEqual(['"operation":"createKey"', '"operation":"revokeKey"']);
 });
 
-test('the export contains all entries, oldest first, with exact integers', async () => {
+test('the audit export contains all entries, oldest first, with exact integers', async () => {
   const { headers, text } = await ask('GET', `/audit/export?${query}`);
   expect(headers.get('content-type')).toBe('application/x-ndjson');
   const lines = text.trimEnd().split('\n');

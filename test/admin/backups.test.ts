@@ -64,12 +64,15 @@ test('only an admin can download a backup, and the download is recorded', async 
   }
 });
 
-test.each(['', '-x', '../x', 'a b', 'x'.repeat(41), 'ä'])('the label %j is rejected', async (label) => {
-  const answer = await callAdmin(shared, 'POST', '/backups', { token: sharedToken, body: { label } });
-  expect([answer.status, answer.code]).toEqual([400, 'invalid_body']);
-});
+test.each(['', '-x', '../x', 'a b', 'x'.repeat(41), 'ä'])(
+  'a backup with the label %j is rejected',
+  async (label) => {
+    const answer = await callAdmin(shared, 'POST', '/backups', { token: sharedToken, body: { label } });
+    expect([answer.status, answer.code]).toEqual([400, 'invalid_body']);
+  },
+);
 
-test('a backup without a configured folder fails with an error that names the setting', async () => {
+test('creating a backup without a configured folder fails with an error that names the setting', async () => {
   await using app = await startTestApp();
   const { token } = await addOperator(app, 'admin');
   const refused = await callAdmin(app, 'POST', '/backups', { token });

@@ -16,7 +16,7 @@ async function tenant() {
   const send = async (times: number) => {
     for (let sent = 0; sent < times; sent++) await app.call('GET', '/pets', { key });
   };
-  /** Exhausts the minute limit, and waits until further requests are strikes. */
+  /** Exhausts the limit per minute, and waits until additional requests count as strikes. */
   const exhaust = async () => {
     await send(2);
     app.clock.advance(2);
@@ -35,7 +35,7 @@ test('requests sent without a pause after a 429 are strikes that count for ten m
   expect(await statusOf(keyId)).toEqual(none);
 });
 
-test('a ban clears the strikes and lengthens the next one, until it is forgiven', async () => {
+test('a ban clears the strikes and lengthens the next ban, until it is forgiven', async () => {
   const { keyId, send, exhaust } = await tenant();
   await exhaust();
   await send(3);
@@ -53,7 +53,7 @@ test('a ban clears the strikes and lengthens the next one, until it is forgiven'
   expect(await statusOf(keyId)).toEqual(none);
 });
 
-test('a lifted ban no longer lengthens the next one', async () => {
+test('a lifted ban no longer lengthens the next ban', async () => {
   const { keyId, send, exhaust } = await tenant();
   await exhaust();
   await send(3);
@@ -61,7 +61,7 @@ test('a lifted ban no longer lengthens the next one', async () => {
   expect(await statusOf(keyId)).toEqual(none);
 });
 
-test('reading the status does not count as a request', async () => {
+test('reading the ban status does not count as a request', async () => {
   const { keyId, send } = await tenant();
   await send(2);
   for (let read = 0; read < 5; read++) await statusOf(keyId);

@@ -1,4 +1,4 @@
-/** Concurrent changes of an object by two operators. */
+/** Concurrent changes to an object by two operators. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -18,8 +18,8 @@ const change = (target: string, body: unknown, ifMatch?: string) =>
 describe.each([
   ['an account', `/accounts/${account.id}`, { name: 'First' }, { name: 'Second' }],
   ['a key', `/keys/${keyId}`, { scopes: ['pets:read'] }, { scopes: ['orders:read'] }],
-])('%s', (_what, target, first, second) => {
-  test('rejects the second of two changes based on the same state', async () => {
+])('a change to %s', (_what, target, first, second) => {
+  test('is rejected if another operator has changed the object since it was read', async () => {
     await change(target, second);
     const tag = await read(target);
     const changed = await change(target, first, tag);
@@ -31,7 +31,7 @@ describe.each([
   });
 });
 
-test('using a key does not change its entity tag', async () => {
+test("using a key does not change the key's entity tag", async () => {
   const tag = await read(`/keys/${keyId}`);
   await callAdmin(app, 'PATCH', `/keys/${keyId}`, { token, body: { scopes: ['pets:read'] } });
   const before = await read(`/keys/${keyId}`);

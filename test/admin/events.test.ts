@@ -1,4 +1,4 @@
-/** Events for operators: of all types and accounts. */
+/** Events for operators, which include all types and accounts. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { openStorage } from '../../src/storage/open.ts';
@@ -26,7 +26,7 @@ const units = {
   },
 } as const;
 
-test('operators read the same events as clients, for every account', async () => {
+test('operators can read the events of every account, in the same form as clients', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   expect((await get('/event-log')).body).toMatchObject({ lastId: 0, oldest: null, newest: null, perHour: 0 });
@@ -49,7 +49,7 @@ test('operators read the same events as clients, for every account', async () =>
   expect((await get('/events?after=1&order=desc')).code).toBe('invalid_parameter');
 });
 
-test('a request that waits for events returns the next one, and metrics count it while it waits', async () => {
+test('a request that waits for events returns the next event, and is counted in the metrics while it waits', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   const end = /after=(\d+)/.exec(linkOf(await get('/events?order=desc&limit=1')) ?? '')?.[1];
@@ -59,7 +59,7 @@ test('a request that waits for events returns the next one, and metrics count it
   expect(ids(await waiting)).toEqual([Number(end) + 1]);
 });
 
-test('the events per hour exclude ids that restores skipped', async () => {
+test('the number of events per hour does not include ids skipped by a restore', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   const addPets = async (count: number) => {
@@ -77,7 +77,7 @@ test('the events per hour exclude ids that restores skipped', async () => {
   expect((await get('/event-log')).body).toMatchObject({ perHour: 11, oldest: { id: 1 }, newest });
 });
 
-test('the API and the metrics report the oldest and newest event and the events per hour', async () => {
+test('the API and the metrics report the oldest event, the newest event and the number of events per hour', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   for (let pet = 0; pet < 4; pet++) await app.call('POST', '/pets', { body: newPet() });

@@ -1,6 +1,6 @@
 /**
- * Refusals of every operation of the contract. Each kind of refusal is tested with a different operation in turn, and one
- * operation is tested with all.
+ * Rejections by every operation of the contract. Each operation is tested with one kind of rejection in turn, and one
+ * operation is tested with every kind.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
@@ -12,7 +12,7 @@ import { adminHeaders } from '../../src/http/admin/replies.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
-// Many requests are refused. Each comes from a different network, to stay below the limits.
+// Many requests are rejected. Each comes from a different network, to stay below the limits.
 const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -28,14 +28,14 @@ const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${netwo
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
 const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
 
-/** Selects the elements in turn, so that every kind is tried with some operation. */
+/** Selects the elements in turn, so that every kind is tested with at least one operation. */
 const inTurn = <T>(kinds: readonly T[], turn: number) => kinds[turn % kinds.length] ?? expect.unreachable();
 
 const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(operation));
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
 const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
 
-test('every change except verifying a backup requires an admin, and every read a viewer', () => {
+test('every change except verifyBackup and those of sessions requires the admin role, and every read except downloadBackup the viewer role', () => {
   const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
   expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
     'createSession',
@@ -57,9 +57,9 @@ const invalid: Record<string, Record<string, string>> = {
   'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
   "a client's key": { Authorization: `Bearer ${app.key}` },
-  "a session's secret as a token": { Authorization: `Bearer ${adminSession.cookie.split('=')[1]}` },
-  'a token behind Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
-  'a scheme alone': { Authorization: 'Bearer' },
+  "a session's secret as the token": { Authorization: `Bearer ${adminSession.cookie.split('=')[1]}` },
+  'a token with the scheme Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
+  'only a scheme': { Authorization: 'Bearer' },
   'a token as a cookie': withCookie((cookie) => cookie.replace(/=.*/, `=${admin.token}`)),
   'an unknown session': withCookie((cookie) => cookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`)),
   'a session without the secret of its page': { Cookie: adminSession.cookie },
@@ -75,7 +75,9 @@ const expectInvalid = async ({ method, ...operation }: Operation, kind: string) 
   expect([kind, status, code]).toEqual([kind, 401, expected]);
 };
 
-test.each(Object.keys(invalid))('%s gets 401', (kind) => expectInvalid(adminsOnly[0] as Operation, kind));
+test.each(Object.keys(invalid))('a request with %s gets 401', (kind) =>
+  expectInvalid(adminsOnly[0] as Operation, kind),
+);
 
 test.each(protectedOnes.map((operation, turn) => [operation.operationId, operation, turn] as const))(
   '%s gets 401 without a valid token or session',
@@ -90,7 +92,7 @@ test.each(protectedOnes.map((operation, turn) => [operation.operationId, operati
 describe.each(adminsOnly)('$operationId', (operation) => {
   const { method } = operation;
 
-  test('is rejected for a viewer with 403, by token and by session', async () => {
+  test('is rejected with 403 for a viewer, with a token or a session', async () => {
     const target = targetOf(operation);
     const headers = fromConsole(app);
     const answers = [
@@ -102,17 +104,20 @@ describe.each(adminsOnly)('$operationId', (operation) => {
 });
 
 const foreign: Record<string, Record<string, string>> = {
-  'does not say where it comes from': {},
-  'is of another origin': { Origin: 'https://evil.example' },
-  'is of another port of this machine': { Origin: 'http://127.0.0.1:1' },
-  'is of a sandboxed frame': { Origin: 'null' },
-  'is of the same host by https': { Origin: adminUrl(app).replace('http:', 'https:') },
-  'is of a host that only begins like this one': { Origin: `${adminUrl(app)}.evil.example` },
+  'has neither Origin nor Sec-Fetch-Site': {},
+  'has another origin': { Origin: 'https://evil.example' },
+  'comes from another port of this machine': { Origin: 'http://127.0.0.1:1' },
+  'comes from a sandboxed frame': { Origin: 'null' },
+  'comes from the same host over https': { Origin: adminUrl(app).replace('http:', 'https:') },
+  'comes from a host whose name only begins with this one': { Origin: `${adminUrl(app)}.evil.example` },
   'is cross-site': { 'Sec-Fetch-Site': 'cross-site' },
-  'is of the same site but another origin': { 'Sec-Fetch-Site': 'same-site' },
+  'comes from the same site but another origin': { 'Sec-Fetch-Site': 'same-site' },
   'is typed into the address bar': { 'Sec-Fetch-Site': 'none' },
-  'is cross-site under our origin': { Origin: adminUrl(app), 'Sec-Fetch-Site': 'cross-site' },
-  'is of another origin that says same-origin': {
+  'is cross-site but has the origin of the service': {
+    Origin: adminUrl(app),
+    'Sec-Fetch-Site': 'cross-site',
+  },
+  'has another origin but claims to be same-origin': {
     Origin: 'https://evil.example',
     'Sec-Fetch-Site': 'same-origin',
   },
@@ -127,13 +132,13 @@ const expectForeign = async (operation: Operation, kind: string) => {
   expect([kind, status, code]).toEqual([kind, 403, 'cross_site_request']);
 };
 
-test.each(Object.keys(foreign))('a request with a session that %s gets 403', (kind) =>
+test.each(Object.keys(foreign))('a request with a session gets 403 if it %s', (kind) =>
   expectForeign(adminsOnly[0] as Operation, kind),
 );
 
 test.each(
   unsafeOnes.filter((one) => !isForAnybody(one)).map((one, turn) => [one.operationId, one, turn] as const),
-)('%s with a session is refused with 403 from another site', (_id, operation, turn) =>
+)('%s with a session is rejected with 403 if the request comes from another site', (_id, operation, turn) =>
   expectForeign(operation, inTurn(Object.keys(foreign), turn)),
 );
 
@@ -143,7 +148,7 @@ test.each(
   unsafeOnes
     .filter(({ body, upload }) => body ?? upload)
     .map((one, turn) => [one.operationId, one, turn] as const),
-)('%s refuses the media types of HTML forms with 415', async (_id, operation, turn) => {
+)('%s rejects the media types of HTML forms with 415', async (_id, operation, turn) => {
   const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
     session: adminSession,
     headers: { ...fromConsole(app), ...elsewhere(), 'Content-Type': inTurn(forms, turn) },
@@ -155,7 +160,7 @@ test.each(
 describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (path, those) => {
   const target = path.replace(/\{\w+\}/g, '1');
 
-  test('rejects every other method with 405 and Allow, and allows no origin', async () => {
+  test('rejects every other method with a 405 that has Allow, and allows no origin', async () => {
     const allowed = those.flatMap(methodsOf).sort();
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
       if (allowed.includes(method)) continue;
@@ -175,7 +180,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
   });
 });
 
-test('every response forbids framing, sniffing, caching and content from other origins', async () => {
+test('the headers of every response forbid framing, sniffing, caching and content from other origins', async () => {
   const policy = adminHeaders['Content-Security-Policy'];
   expect(policy).toStartWith("default-src 'none';");
   expect(policy).not.toContain('unsafe');
@@ -203,7 +208,7 @@ test('every response forbids framing, sniffing, caching and content from other o
   }
 });
 
-test('names that look like scripts are returned as JSON, which no browser executes', async () => {
+test('a name that contains a script is returned as JSON, which browsers do not execute', async () => {
   const name = '</script><script>alert(1)</script>';
   const body = { name, categoryId: 1 };
   const made = await callAdmin(app, 'POST', '/pets', { token: admin.token, body });

@@ -10,15 +10,15 @@ const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
 
 const wrongToken = () => makeKey(randomBytes, 'token');
 
-/** A guess of each kind. */
+/** A function for each kind of guess. */
 const guesses: Record<string, (app: TestApp, address: string) => ReturnType<typeof callAdmin>> = {
-  'a token at the sign-in': (app, address) =>
+  'the token of a sign-in': (app, address) =>
     callAdmin(app, 'POST', '/session', { headers: from(address), body: { token: wrongToken() } }),
-  'a code at the sign-in': (app, address) =>
+  'the code of a sign-in': (app, address) =>
     callAdmin(app, 'POST', '/session', { headers: from(address), body: { code: 'guess' } }),
-  'a token with a request': (app, address) =>
+  'the token of a request': (app, address) =>
     callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() }),
-  'a token with a request for metrics': (app, address) =>
+  'the token of a request for metrics': (app, address) =>
     callAdmin(app, 'GET', 'root:/metrics', { headers: from(address), token: wrongToken() }),
 };
 
@@ -28,7 +28,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 describe.each(Object.keys(guesses))('a client that guesses %s', (kind) => {
   const guess = guesses[kind] ?? expect.unreachable();
 
-  test('may attempt ten sign-ins per minute, and then gets 429 with Retry-After', async () => {
+  test('may make ten attempts per minute, and then gets 429 with Retry-After', async () => {
     app.clock.advance(60);
     for (let count = 0; count < 10; count++) {
       expect((await guess(app, '192.0.2.1')).code).toBe('sign_in_failed');
@@ -61,7 +61,7 @@ describe('the body of a sign-in', () => {
     expect((await send(body)).code).toBe('too_many_sign_ins');
   });
 
-  test('is limited to 1,024 bytes', async () => {
+  test('may have up to 1,024 bytes', async () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const body = JSON.stringify({ token }).padEnd(1_024);
@@ -70,13 +70,13 @@ describe('the body of a sign-in', () => {
   });
 });
 
-/** Exhausts the failed sign-ins of an address. */
+/** Exhausts the failed sign-ins allowed for an address. */
 async function exhaust(app: TestApp, address: string): Promise<void> {
   for (let count = 0; count < 10; count++)
     await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() });
 }
 
-test('other networks are not limited, but addresses of the same IPv6 network are', async () => {
+test('failed sign-ins limit all addresses of the same IPv6 network, but no other networks', async () => {
   await exhaust(app, '2001:db8::1');
   const codeFrom = async (address: string) =>
     (await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() })).code;
@@ -118,7 +118,7 @@ test('the log contains the address of each failure, a bounded number of lines, a
   const failures = lines.filter(({ msg }) => String(msg).startsWith('failed sign-in'));
   expect(failures).toHaveLength(10);
   for (const line of failures) expect(line).toMatchObject({ address: '192.0.2.1', by: 'token' });
-  expect(failures.at(-1)?.msg).toBe('failed sign-in; further ones of this network have to wait');
+  expect(failures.at(-1)?.msg).toBe('failed sign-in; additional attempts from this network must wait');
   const text = JSON.stringify(lines);
   for (const token of sent) {
     expect(text).not.toContain(token);

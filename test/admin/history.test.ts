@@ -13,7 +13,7 @@ const now = () => app.clock.now();
 const iso = (ms: number) => new Date(ms).toISOString();
 const begin = (lengthMs: number, at: number) => at - (at % lengthMs);
 
-/** Records requests to `listPets` at an instant, each with this latency. */
+/** Records requests to `listPets` at a given time, each with this latency. */
 async function record(at: number, code: string, requests: number, latencyMs: number, to = app) {
   const minute = begin(minuteMs, at);
   await to.app.admin.storage.write('recordUsage', {
@@ -34,8 +34,8 @@ interface Step {
 
 const history = (query: string) => done<Step[]>('GET', `/usage/history?${query}`);
 
-describe('the history', () => {
-  test('returns requests by outcome, and their latency, for each interval', async () => {
+describe('the request history', () => {
+  test('contains requests by outcome, and their latency, for each interval', async () => {
     const at = now() - 9 * dayMs;
     await record(at, 'ok', 90, 1);
     await record(at, 'pet_not_found', 5, 1);
@@ -65,7 +65,7 @@ describe('the history', () => {
     expect(await counts(`step=1h&since=${inStep}`)).toEqual([1, 2]);
   });
 
-  test('returns only the last 1,000 intervals of a longer period', async () => {
+  test('contains only the last 1,000 intervals of a longer period', async () => {
     const at = now() - 1_003 * minuteMs;
     await record(at, 'ok', 50, 1);
     const from = `step=1m&since=${iso(at - dayMs)}`;
@@ -75,7 +75,7 @@ describe('the history', () => {
     );
   });
 
-  test('survives a restart, as do the requests by operation', async () => {
+  test('survives a restart, as do the request counts per operation', async () => {
     await using other = await openDesk();
     await other.app.call('GET', '/pets');
     await other.app.restart();
@@ -86,7 +86,7 @@ describe('the history', () => {
   });
 });
 
-test('requests are summed by operation and outcome, most frequent first, over hours as over minutes', async () => {
+test('requests are summed by operation and outcome, most frequent first, for both hourly and per-minute ranges', async () => {
   await using other = await openDesk();
   for (let times = 0; times < 3; times++) await other.app.call('GET', '/pets');
   await other.app.call('GET', '/pets/99');
@@ -103,7 +103,7 @@ test('requests are summed by operation and outcome, most frequent first, over ho
   expect(await other.done<object[]>('GET', `/usage/operations?since=${since}`)).toEqual(operations);
 });
 
-test('the requests of a key are listed by day and operation', async () => {
+test('the requests of a key are counted by day and operation', async () => {
   const { key, keyId } = await app.tenant('pro');
   await app.call('GET', '/pets', { key });
   await app.call('GET', '/pets?limit=0', { key });
@@ -140,14 +140,14 @@ describe('failed requests', () => {
     expect(await failed(`keyId=${keyId}&limit=1`)).toEqual([second as object]);
   });
 
-  test('show no key if it was invalid, and no operation if no path matches', async () => {
+  test('include no key if it was invalid, and no operation if no path matches', async () => {
     await app.call('GET', '/nowhere', { key: null, headers: { 'X-Request-Id': 'without-a-key' } });
     expect(await failed('requestId=without-a-key')).toMatchObject([
       { operation: 'none', status: 401, code: 'missing_api_key', keyId: null, accountId: null },
     ]);
   });
 
-  test('of one key never displace those of other keys', async () => {
+  test('of one key do not displace those of other keys', async () => {
     const [quiet, loud] = [await app.tenant('pro'), await app.tenant('pro')];
     await app.call('GET', '/pets/99', { key: quiet.key });
     for (let times = 0; times < 30; times++) await app.call('GET', '/pets/99', { key: loud.key });

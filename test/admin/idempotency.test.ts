@@ -1,4 +1,4 @@
-/** Requests of operators are performed once, even if they are repeated. */
+/** Requests of operators are applied exactly once, even if they are repeated. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
@@ -31,14 +31,14 @@ const issue = (sent: Sent) => post('/accounts/1/keys', { body: { name: 'till' },
 const keys = async () => (await callAdmin(app, 'GET', '/keys?limit=100', { token })).body as unknown[];
 const entries = async () => (await app.app.admin.storage.audit.list(undefined, 10_000, {})).length;
 
-/** The text of all stored answers. */
+/** The text of all stored responses. */
 function stored(): string {
   using database = new Database(app.config.databaseUrl.replace('sqlite:', ''), { readonly: true });
   return JSON.stringify(database.query('SELECT * FROM idempotent_answers').all());
 }
 
-describe('a key issued with an Idempotency-Key', () => {
-  test('is returned again for the same request, and no other key is created', async () => {
+describe('an API key issued with an Idempotency-Key', () => {
+  test('is returned again for the same request, and no second key is created', async () => {
     const key = makeKey();
     const [first, count, recorded] = [await issue({ key }), (await keys()).length, await entries()];
     const again = await issue({ key });
@@ -66,7 +66,7 @@ describe('a key issued with an Idempotency-Key', () => {
     expect(again.text).toBe(first.text);
   });
 
-  test('is not returned to another operator who sends the same Idempotency-Key', async () => {
+  test('is not returned to another operator with the same Idempotency-Key', async () => {
     const key = makeKey();
     const first = await issue({ key });
     const others = await issue({ key, token: other.token });
@@ -82,7 +82,7 @@ describe('a key issued with an Idempotency-Key', () => {
     expect(stored()).toContain('sealed');
   });
 
-  test('is stored for 24 hours', async () => {
+  test('can be returned again for 24 hours', async () => {
     const key = makeKey();
     const first = await issue({ key });
     app.clock.advance(86_400);
@@ -93,14 +93,14 @@ describe('a key issued with an Idempotency-Key', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('must have at least 32 characters, because it decrypts the stored secret', async () => {
+  test('must have at least 32 characters, because the stored secret is encrypted with it', async () => {
     const { status, code, text } = await issue({ key: 'x'.repeat(31) });
     expect([status, code]).toEqual([400, 'invalid_parameter']);
     expect(text).toContain('at least 32 characters');
     expect((await issue({ key: makeKey().replaceAll('-', '') })).status).toBe(201);
   });
 
-  test('of a rejected request can be reused', async () => {
+  test('can be reused after a rejected request', async () => {
     const key = makeKey();
     const pet = { name: 'Rex', categoryId: 1 };
     const { id } = (await post('/pets', { body: pet })).body as { id: number };
@@ -132,7 +132,7 @@ describe('an Idempotency-Key', () => {
     ['reopenAccount', `/accounts/${account.id}/reopen`, undefined],
     ['createOperator', '/operators', { name: 'gina', role: 'viewer' }],
     ['createPet', '/pets', { name: 'Big', categoryId: 9_007_199_254_740_991 }],
-  ])('makes %s a single change', async (_what, target, body) => {
+  ])('applies a repeated %s exactly once', async (_what, target, body) => {
     const key = makeKey();
     const first = await post(target, { key, body });
     const recorded = await entries();
@@ -141,7 +141,7 @@ describe('an Idempotency-Key', () => {
     expect(await entries()).toBe(recorded);
   });
 
-  test('returns a rotated key or token again', async () => {
+  test('is accepted for rotations, which return the same key or token again', async () => {
     const { id } = (await issue({})).body as { id: number };
     const made = await post('/operators', { body: { name: 'hugo', role: 'viewer' } });
     for (const target of [`/keys/${id}/rotate`, `/operators/${(made.body as { id: number }).id}/rotate`]) {

@@ -79,7 +79,7 @@ test('an interrupted import resumes at its position and reports the total', asyn
   expect(await animals()).toBe(before + 1_199);
 });
 
-test('NDJSON is imported, but a file with ids only with newIds', async () => {
+test('NDJSON is imported, but a file that contains ids requires newIds', async () => {
   const file = '{"id":7,"name":"A","categoryId":1}\n{"id":8,"name":"B","categoryId":1}\n';
   const type = 'application/x-ndjson';
   expect(await imported(file, '?format=ndjson', type)).toMatchObject({ added: 0, rejected: 2 });
@@ -94,7 +94,7 @@ describe('an import in progress', () => {
   }
   const list = () => desk.done<Listed[]>('GET', '/imports');
 
-  /** Begins to import a file, which cannot proceed until it is released. */
+  /** Starts to import a file. The import cannot proceed until it is released. */
   async function begin(name: string, signal?: AbortSignal) {
     const file = header + rows(3_000, name);
     const held = lock(desk.app.config.databaseUrl.replace('sqlite:', ''));
@@ -138,15 +138,15 @@ describe('an import in progress', () => {
 
   test.each([
     [
-      'by closing its connection',
+      'by closing the connection',
       async (_id: number, closing: AbortController) => {
         closing.abort();
-        // Client and service share an event loop, so it notices the closed connection before it answers these requests.
+        // The client and the service share an event loop, so the service detects the closed connection first.
         for (let look = 0; look < 20; look++) await list();
       },
     ],
     ['by any operator', async (id: number) => void (await desk.done('POST', `/imports/${id}/stop`, {}))],
-  ])('is stopped %s, and resumed by the same file', async (how, stop) => {
+  ])('can be stopped %s, and resumes when the same file is sent again', async (how, stop) => {
     const before = await animals();
     const closing = new AbortController();
     const { file, held, sent, id } = await begin(how.replaceAll(' ', '-'), closing.signal);
@@ -161,15 +161,15 @@ describe('an import in progress', () => {
   });
 });
 
-describe('an import that has ended', () => {
-  test('is listed with its outcome, and keeps its rejected lines', async () => {
+describe('a finished import', () => {
+  test('is listed with its outcome and its rejected lines', async () => {
     const report = await imported(`${header}bad,x,sold\nGood,1,sold\n`, '?fileName=kept.csv');
     const [listed] = await desk.done<{ id: number }[]>('GET', '/imports');
     expect(listed).toMatchObject({ fileName: 'kept.csv', state: 'imported', added: 1, rejected: 1 });
     expect(await desk.done<object>('GET', `/imports/${listed?.id}`)).toEqual({ ...listed, report });
   });
 
-  test('is listed with the reason for its failure', async () => {
+  test('is listed with the reason if it failed', async () => {
     await send('name,age\nA,1\n');
     const [listed] = await desk.done<object[]>('GET', '/imports');
     expect(listed).toMatchObject({ state: 'failed', error: expect.stringContaining('header row') });
@@ -184,11 +184,11 @@ describe('an import that has ended', () => {
   });
 });
 
-describe('a preview', () => {
+describe('the preview of an import', () => {
   const preview = (file: string, query = '', type = 'text/csv') =>
     desk.ask('POST', `/pets/import/preview${query}`, file, { headers: { 'Content-Type': type } });
 
-  test('shows the columns and first rows as an import would parse them, and adds nothing', async () => {
+  test('contains the columns and the first rows as an import would parse them, and adds nothing', async () => {
     const before = await animals();
     const file = 'status,name,categoryId\nsold,"A, B",9223372036854775807\nsold,C,dog\n';
     const { status, body } = await preview(file);
@@ -211,7 +211,7 @@ describe('a preview', () => {
     expect(await animals()).toBe(before);
   });
 
-  test('rejects files that an import would reject, and those above 65,536 bytes', async () => {
+  test('is rejected for files that an import would reject, and for files above 65,536 bytes', async () => {
     expect((await preview('name,age\n')).code).toBe('import_invalid');
     expect((await preview(header.padEnd(65_537))).code).toBe('body_too_large');
   });
@@ -237,7 +237,7 @@ test('the audit log records the start and the outcome of an import', async () =>
   });
 });
 
-test('all rejected rows are counted, and the first 10,000 are returned', async () => {
+test('all rejected rows of an import are counted, and the first 10,000 are returned', async () => {
   const file = `${header}${'bad,x,sold\n'.repeat(10_050)}good,1,sold\n`;
   const { added, rejected, rejects } = await imported(file);
   expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);
@@ -245,7 +245,7 @@ test('all rejected rows are counted, and the first 10,000 are returned', async (
 
 test('an upload that cannot be stored fails with a 503 that names the temporary folder and the remedy', async () => {
   const { TMPDIR } = process.env;
-  // A file, in which no folder can be created.
+  // The path of a file, in which no folder can be created.
   process.env.TMPDIR = import.meta.path;
   try {
     const { status, code, text } = await send(header + rows(1, 'unstored'));

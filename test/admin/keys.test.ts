@@ -23,7 +23,7 @@ const issue = (body = {}) => done<Issued>('POST', `/accounts/${accountId}/keys`,
 const find = (id: number) => done<object>('GET', `/keys/${id}`);
 const now = () => new Date(app.clock.now()).toISOString();
 
-test('a new key is active and appears only in the response that creates it', async () => {
+test('a new key is active, and appears only in the response that creates it', async () => {
   const issued = await issue({ scopes: ['pets:read'] });
   expect(isWellFormedKey(issued.key)).toBe(true);
   const { id, key } = issued;
@@ -49,7 +49,7 @@ test('a new key is active and appears only in the response that creates it', asy
   }
 });
 
-test('a key expires at the set time, which must be in the future', async () => {
+test('a key expires at the time set by an operator, which must be in the future', async () => {
   const expiresAt = new Date(app.clock.now() + 60_000).toISOString();
   const { id, key } = await issue({ expiresAt });
   expect(await find(id)).toMatchObject({ state: 'live', expiresAt });
@@ -80,7 +80,7 @@ test('scopes, rotation and revocation take effect with the next request', async 
   expect([again.status, again.code]).toEqual([409, 'key_ended']);
 });
 
-test('keys are listed by ascending id, all of them or those of one account', async () => {
+test('all keys, or the keys of one account, are listed by ascending id', async () => {
   for (const name of ['one', 'two', 'three']) await done('POST', `/accounts/${accountId}/keys`, { name });
   const all = await list<Key>('/keys?limit=3');
   const ids = all.items.map(({ id }) => id);
@@ -101,7 +101,7 @@ const notThere: [request: string, code: string, body: object | undefined][] = [
   ['DELETE /bans/9999', 'ban_not_found', undefined],
   ['DELETE /bans/x', 'ban_not_found', undefined],
 ];
-test('while bans cannot be read, the state of keys that may be banned is unknown', async () => {
+test('while bans cannot be read, keys that may be banned have the state unknown', async () => {
   const { keys, store } = desk.app.operator;
   const { account } = await desk.app.tenant('free');
   const { id } = await keys.create(account.id, 'ended');
@@ -112,13 +112,13 @@ test('while bans cannot be read, the state of keys that may be banned is unknown
   expect(states).toEqual(['unknown', 'revoked']);
 });
 
-test.each(notThere)('a missing resource gets 404: %s', async (request, expected, sent) => {
+test.each(notThere)('an unknown account, key or ban gets 404: %s', async (request, expected, sent) => {
   const [method = '', target = ''] = request.split(' ');
   const { status, code } = await ask(method, target, sent);
   expect([status, code]).toEqual([404, expected]);
 });
 
-test('a ban shows its key, account and reason, and lifting it is recorded and applies to the next request', async () => {
+test('a ban is listed with its key, account and reason, and lifting it is recorded and applies to the next request', async () => {
   const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 1, perDay: 100 });
   await statusOf(key);
   await statusOf(key);

@@ -9,7 +9,7 @@ import { likelyFreePort } from '../support/server-process.ts';
 
 const adminOf = (environment: Record<string, string>) => readConfig(environment).admin;
 
-test("the admin API listens on the port after the service's, and only on this machine", () => {
+test('the admin API listens on the port after PORT, and only on this machine', () => {
   expect(adminOf({})).toMatchObject({ host: '127.0.0.1', port: 3_001 });
   expect(adminOf({ PORT: '8080', HOST: '0.0.0.0' })).toMatchObject({ host: '127.0.0.1', port: 8_081 });
   expect(adminOf({ PORT: '0' })).toMatchObject({ port: 0 });
@@ -18,7 +18,7 @@ test("the admin API listens on the port after the service's, and only on this ma
   expect(adminOf({ ADMIN_PORT: 'off' })).toBeUndefined();
 });
 
-test('it does not listen for other machines without ADMIN_ORIGIN, and the message states the reason and the remedy', () => {
+test('the admin API cannot be reached from other machines without ADMIN_ORIGIN, and the error states the reason and the remedy', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'admin.internal']) {
     expect(() => readConfig({ ADMIN_HOST: host })).toThrow(
       new RegExp(`ADMIN_ORIGIN must be set when ADMIN_HOST is ${host}: .* in clear text\\. Put a TLS proxy`),
@@ -31,11 +31,11 @@ test('it does not listen for other machines without ADMIN_ORIGIN, and the messag
     expect(adminOf({ ADMIN_HOST: host })).toBeDefined();
 });
 
-test("the admin API does not share the service's port", () => {
+test('the admin API cannot use the port of the service', () => {
   expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must differ from PORT');
 });
 
-/** A port of another listener, which would allow sharing. */
+/** A port in use by a listener that would allow sharing. */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {
     const port = likelyFreePort();
@@ -48,7 +48,7 @@ function takenPort(): { readonly port: number } & AsyncDisposable {
   }
 }
 
-/** A service on the port below an occupied one. If that port is also occupied, tries another pair. */
+/** A service on the port below one that is in use. Tries another pair if the service's port is also in use. */
 async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: number } & AsyncDisposable> {
   for (;;) {
     await using made = new AsyncDisposableStack();
@@ -63,7 +63,7 @@ async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: nu
   }
 }
 
-test('the service starts without the listener and logs the reason when the default port is in use', async () => {
+test('the service starts without the admin API and logs the reason if the default port is in use', async () => {
   const { log, lines } = keptLog();
   await using started = await startedNextToTaken(log);
   const { app, port } = started;
@@ -73,7 +73,7 @@ test('the service starts without the listener and logs the reason when the defau
   expect((await app.call('GET', '/pets')).status).toBe(200);
 });
 
-test('the service does not start when the configured admin port is in use, and leaves no process or file', async () => {
+test('the service does not start if the configured admin port is in use', async () => {
   await using taken = takenPort();
   const error = await rejectionOf(startTestApp({ ADMIN_PORT: String(taken.port) }));
   expect((error as Error).message).toMatch(

@@ -1,4 +1,4 @@
-/** Lists of operators: in both directions, by time, by use, and with totals. */
+/** Lists for operators: in both directions, by time, by use, and with totals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await done('POST', '/orders/2/cancel');
 });
 
-test('animals are listed newest first, in pages, with every filter', async () => {
+test('animals are listed newest first in pages, and every filter works', async () => {
   expect((await list('/pets?order=desc&limit=3')).pages).toEqual([3, 3, 1]);
   expect(await idsOf('/pets?order=desc&limit=3')).toEqual([7, 6, 5, 4, 3, 2, 1]);
   expect(await idsOf('/pets?order=asc&limit=3')).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -55,7 +55,7 @@ test('orders are listed newest first, and can be filtered by the time they were 
   expect(await idsOf(`/orders?since=${instantOf(firstAt + 4.5 * hour)}`)).toEqual([6]);
 });
 
-test("accounts are listed with their usage, by name, by today's requests or by last use", async () => {
+test("accounts are listed with their usage, and can be sorted by name, today's requests or last use", async () => {
   const made: { accountId: number; keyId: number }[] = [];
   for (const name of ['zebra', 'Ant', 'mole']) {
     const { id: accountId } = await done<Named>('POST', '/accounts', { name, plan: 'pro' });
@@ -115,7 +115,7 @@ test('keys are listed newest first, and can be filtered by state', async () => {
   expect(await idsOf(`${of}&state=expired`)).toEqual([]);
 });
 
-test('the totals count accounts, keys and orders, in all and by status', async () => {
+test('the totals contain the number of accounts, keys and orders, in total and by status', async () => {
   const before = await done<{ accounts: number; closedAccounts: number; keys: number }>('GET', '/totals');
   const { id } = await done<Named>('POST', '/accounts', { name: 'one more', plan: 'pro' });
   await done('POST', `/accounts/${id}/keys`, { name: 'one more' });
@@ -129,7 +129,7 @@ test('the totals count accounts, keys and orders, in all and by status', async (
   });
 });
 
-test('categories in use are listed with their counts, and can be filtered by whether they have a name', async () => {
+test('categories in use are listed with their counts, and can be filtered by having a name or not', async () => {
   await done('PUT', '/categories/1', { name: 'Odd' });
   const inUse = async (query: string) => {
     const answer = await callAdmin(app, 'GET', `/categories/in-use${query}`, { token: desk.operator.token });

@@ -16,7 +16,7 @@ const create = (name: string, role = 'viewer') => done<Issued>('POST', '/operato
 const statusOf = async (token: string) => (await callAdmin(app, 'GET', '/accounts', { token })).status;
 const now = () => new Date(app.clock.now()).toISOString();
 
-test('a new token is valid and appears only in the response that creates it', async () => {
+test('a new token is valid, and appears only in the response that creates it', async () => {
   const { token, ...made } = await create('anna', 'admin');
   expect(isWellFormedKey(token, 'token')).toBe(true);
   const { id } = made;
@@ -30,7 +30,7 @@ test('a new token is valid and appears only in the response that creates it', as
   }
 });
 
-test('names of active operators are unique, and the name of a revoked one can be reused', async () => {
+test('names of active operators are unique, and the name of a revoked operator can be reused', async () => {
   const { id } = await create('ben');
   const again = await ask('POST', '/operators', { name: 'ben', role: 'admin' });
   expect([again.status, again.code]).toEqual([409, 'name_taken']);

@@ -10,7 +10,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const get = (path: string, headers: Record<string, string> = {}) => fetch(adminUrl(app) + path, { headers });
 
 describe('the console', () => {
-  test('loads only its scripts and styles, with hashed names that can be cached permanently', async () => {
+  test('loads only its own scripts and styles, whose names contain hashes so that they can be cached permanently', async () => {
     const page = await get('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html;charset=utf-8']);
     expect(page.headers.get('cache-control')).toBe('no-store');
@@ -41,7 +41,7 @@ describe('the console', () => {
     expect(bytes.byteLength).toBeLessThan(150_000);
   });
 
-  test('serves no other files from the machine', async () => {
+  test('does not serve other files of the machine', async () => {
     const paths = [
       '/assets/../../package.json',
       '/assets/..%2f..%2fpackage.json',
@@ -65,7 +65,7 @@ describe('the console', () => {
   });
 });
 
-test('a failed bundle is built again at the next request', async () => {
+test('after a failed build of the console, the next request builds it again', async () => {
   let attempts = 0;
   const pages = new Console(async () => {
     if (++attempts === 1) throw new Error('no space');
@@ -78,7 +78,7 @@ test('a failed bundle is built again at the next request', async () => {
   expect(attempts).toBe(2);
 });
 
-test('the OpenAPI document needs no credentials', async () => {
+test('the admin OpenAPI document requires no credentials', async () => {
   const response = await get('/admin/v1/openapi.json');
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({
@@ -88,7 +88,7 @@ test('the OpenAPI document needs no credentials', async () => {
 });
 
 test.each(['/', '/metrics', '/assets/x.js', '/admin/v1/openapi.json'])(
-  '%s accepts only reads',
+  '%s accepts only GET and HEAD',
   async (path) => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const { status, headers } = await callAdmin(app, method, `root:${path}`);

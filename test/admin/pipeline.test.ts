@@ -13,7 +13,7 @@ const viewer = await addOperator(app, 'viewer');
 const local = await startTestApp();
 afterAll(() => local[Symbol.asyncDispose]());
 
-/** Sends a request for a host and returns the response as sent over the wire. */
+/** Sends a request with this Host header, and returns the response. */
 async function ask(host: string, path = '/admin/v1/session'): Promise<{ status: number; code?: string }> {
   const head = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${admin.token}\r\nConnection: close\r\n\r\n`;
   const [response] = await exchange(url, head);
@@ -28,7 +28,7 @@ describe('421 host_unknown', () => {
     'admin.example.com.evil.example',
     'localhost.evil.example',
     'x',
-  ])('is sent for %s, on every path', async (host) => {
+  ])('is returned for the host %s, on every path', async (host) => {
     for (const path of [
       '/admin/v1/session',
       '/',
@@ -48,19 +48,22 @@ describe('421 host_unknown', () => {
     '[::1]:1',
     '10.0.0.7:3001',
     'admin.example.com',
-  ])('is not sent for %s, which is an address, this machine or the configured host', async (host) => {
-    expect((await ask(host)).status).toBe(200);
-  });
+  ])(
+    'is not returned for the host %s, which is an address, this machine or the configured host',
+    async (host) => {
+      expect((await ask(host)).status).toBe(200);
+    },
+  );
 });
 
 describe('the console in a browser', () => {
   const change = (headers: Record<string, string>) =>
     fetch(`${url}/admin/v1/session`, { method: 'DELETE', headers });
 
-  test('can be reached by the configured address, and through a tunnel on any local port', async () => {
+  test('can be reached at the configured address, and through a tunnel on any local port', async () => {
     const pairs = [
       { Host: 'admin.example.com', Origin: 'https://admin.example.com' },
-      // Some proxies replace the host name.
+      // Some proxies replace the Host header.
       { Host: '127.0.0.1:3001', Origin: 'https://admin.example.com' },
       { Host: 'localhost:8080', Origin: 'http://localhost:8080' },
       { Host: 'localhost:8080', 'Sec-Fetch-Site': 'same-origin' },
@@ -78,7 +81,7 @@ describe('the console in a browser', () => {
     }
   });
 
-  test('is rejected from another machine without TLS', async () => {
+  test('cannot be used from another machine without TLS', async () => {
     const headers = { Host: '10.0.0.7:3001', Origin: 'http://10.0.0.7:3001' };
     const response = await fetch(`${url}/admin/v1/session`, {
       method: 'POST',
@@ -92,7 +95,7 @@ describe('the console in a browser', () => {
   });
 });
 
-describe('the first failed check determines the error', async () => {
+describe('the admin API checks', async () => {
   const session = await signIn(local, (await addOperator(local, 'viewer')).token);
   const { token: viewers } = await addOperator(local, 'viewer');
   const { token: admins } = await addOperator(local, 'admin');
@@ -101,15 +104,9 @@ describe('the first failed check determines the error', async () => {
 
   test.each([
     ['the host before the token', 'DELETE', '/no', { headers: { Host: 'evil.example' } }, 'host_unknown'],
-    ['who it is before the path', 'GET', '/no', {}, 'sign_in_required'],
-    ['who it is before where it comes from', 'DELETE', '/no', { headers: wrongOrigin }, 'sign_in_required'],
-    [
-      'where it comes from before the path',
-      'DELETE',
-      '/no',
-      { session, headers: wrongOrigin },
-      'cross_site_request',
-    ],
+    ['the credential before the path', 'GET', '/no', {}, 'sign_in_required'],
+    ['the credential before the origin', 'DELETE', '/no', { headers: wrongOrigin }, 'sign_in_required'],
+    ['the origin before the path', 'DELETE', '/no', { session, headers: wrongOrigin }, 'cross_site_request'],
     ['the path before the method', 'DELETE', '/no', { token: viewers }, 'route_not_found'],
     ['the method before the role', 'DELETE', '/accounts', { token: viewers }, 'method_not_allowed'],
     [
@@ -134,12 +131,12 @@ describe('the first failed check determines the error', async () => {
       'invalid_body',
     ],
     ['parameters before the resource', 'GET', '/orders/99?x=1', { token: viewers }, 'invalid_parameter'],
-    ['at last, the resource', 'GET', '/orders/99', { token: viewers }, 'order_not_found'],
+    ['the resource last', 'GET', '/orders/99', { token: viewers }, 'order_not_found'],
   ] as const)('%s', async (_what, method, target, options, code) => {
     expect((await callAdmin(local, method, target, options)).code).toBe(code);
   });
 
-  test('a token takes precedence over a cookie and needs no origin', async () => {
+  test('a token before a cookie, and requires no origin for a token', async () => {
     const body = { name: 'Ozzy', categoryId: 1 };
     const { status } = await callAdmin(local, 'POST', '/pets', { token: admins, session, body });
     expect(status).toBe(201);
@@ -156,7 +153,7 @@ describe('a client operation called by an operator', async () => {
     return { ...answer, id: (answer.body as { id: number }).id };
   };
 
-  test('is recorded with the operator and the state before and after', async () => {
+  test('is recorded with the operator, and the state before and after the change', async () => {
     const { id, headers } = await add();
     expect(headers.get('location')).toBe(`/admin/v1/pets/${id}`);
     const { text } = await callAdmin(local, 'PATCH', `/pets/${id}`, { token, body: { name: 'Ozzy II' } });
@@ -165,7 +162,7 @@ describe('a client operation called by an operator', async () => {
     expect(first).toMatchObject({ operation: 'createPet', before: null, after: last?.before });
   });
 
-  test('counts against no account, and links to its pages under the admin API', async () => {
+  test('does not count against any account, and has links to pages of the admin API', async () => {
     await add();
     await add();
     const { headers } = await callAdmin(local, 'GET', '/pets?limit=1', { token });
@@ -174,7 +171,7 @@ describe('a client operation called by an operator', async () => {
   });
 });
 
-test('HEAD returns the headers of GET without a body', async () => {
+test('HEAD returns the same headers as GET, without a body', async () => {
   const { token } = await addOperator(local, 'viewer');
   for (const target of ['/session', '/pets', 'root:/admin/v1/openapi.json']) {
     const get = await callAdmin(local, 'GET', target, { token });
@@ -192,7 +189,7 @@ test('a request id that contains a secret is replaced, so that it is not logged'
   }
 });
 
-test('response headers contain no part of a request', async () => {
+test('response headers contain no text from a request', async () => {
   const { token } = await addOperator(local, 'viewer');
   for (const sent of ['a%0d%0aSet-Cookie:%20x=1', '%22%3E%3Cscript%3E', 'x\u2028y']) {
     const { headers, status } = await callAdmin(local, 'GET', `/pets?cursor=${sent}`, { token });

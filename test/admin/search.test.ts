@@ -32,7 +32,7 @@ async function search(text: string): Promise<string[]> {
   return (await found(text)).map(({ kind, id, matched, state }) => `${kind} ${id} ${matched} ${state}`);
 }
 
-test('part of a name finds accounts, keys, animals, categories and operators', async () => {
+test('a search for part of a name finds accounts, keys, animals, categories and operators', async () => {
   expect(await search('SEATTLE')).toEqual([
     `account ${account.id} name open`,
     `animal ${pet.id} name pending`,
@@ -42,25 +42,25 @@ test('part of a name finds accounts, keys, animals, categories and operators', a
   expect(await search(operator.name)).toEqual([`operator ${operator.id} name admin`]);
 });
 
-test('an id finds one object of each kind, or only of the kind that is named', async () => {
+test('a search for an id finds one object of each kind, or only of the named kind', async () => {
   expect(await search('77')).toEqual(['category 77 id null']);
   expect(await search(`key:${keyId}`)).toEqual([`key ${keyId} id live`]);
   expect(await search(`order #${order.id}`)).toEqual([`order ${order.id} id placed`]);
   expect(await search(`pet:${pet.id}`)).toEqual([`animal ${pet.id} id pending`]);
   expect(await search('9223372036854775808')).toEqual([]);
-  // Not a kind, so it is part of a name.
+  // This prefix is not a kind, so it is searched as part of a name.
   expect(await search(`foo:${keyId}`)).toEqual([]);
 });
 
-test('the last four characters of a key find it', async () => {
+test('a search for the last four characters of a key finds the key', async () => {
   expect(await search(key.slice(-4))).toContain(`key ${keyId} lastFour live`);
 });
 
-test('the beginning of a reference finds the orders with it', async () => {
+test('a search for the prefix of a reference finds the orders that have it', async () => {
   expect(await search('cart-10')).toEqual([`order ${order.id} reference placed`]);
 });
 
-test('the request id of an import finds it', async () => {
+test('a search for the request id of an import finds the import', async () => {
   const headers = { 'Content-Type': 'text/csv', 'X-Request-Id': 'import-of-monday' };
   const body = 'name,categoryId\nA,1\n';
   await ask('POST', '/pets/import?format=csv', body, { headers });
@@ -69,7 +69,7 @@ test('the request id of an import finds it', async () => {
   ]);
 });
 
-test('at most five objects of each kind are returned, names that begin with the text first', async () => {
+test('a search returns at most five objects of each kind, beginning with names that have the text as prefix', async () => {
   for (const name of ['my cat', 'my cats', 'my catfish', 'our cat', 'her cat', 'cat', 'catty']) {
     await done('POST', '/accounts', { name, plan: 'free' });
   }
@@ -82,11 +82,14 @@ test('at most five objects of each kind are returned, names that begin with the 
   ]);
 });
 
-test.each(['', '?text=', '?text=%20'])('/search%s is rejected with 400', async (query) => {
-  expect((await ask('GET', `/search${query}`)).code).toBe('invalid_parameter');
-});
+test.each(['', '?text=', '?text=%20'])(
+  'a search without text is rejected with 400: /search%s',
+  async (query) => {
+    expect((await ask('GET', `/search${query}`)).code).toBe('invalid_parameter');
+  },
+);
 
-test('the request id of a failed request finds its key', async () => {
+test('a search for the request id of a failed request finds its key', async () => {
   const headers = { Authorization: `Bearer ${key}`, 'X-Request-Id': 'failed-on-monday' };
   await fetch(`${app.app.url}/v1/pets?limit=0`, { headers });
   expect(await search('failed-on-monday')).toEqual([`request ${keyId} requestId invalid_parameter`]);

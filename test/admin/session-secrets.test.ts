@@ -1,4 +1,4 @@
-/** The two secrets of a session: the cookie and the one stored by the page. */
+/** The two secrets of a session: the cookie, and the secret that the page stores. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { makeKey } from '../../src/domain/key.ts';
@@ -11,8 +11,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 const statusWith = async (session: Awaited<ReturnType<typeof signIn>>) =>
   (await callAdmin(app, 'GET', '/session', { session })).status;
 
-describe('a session needs both of its secrets', () => {
-  test('rejects the cookie alone, which browsers send to every port of the host', async () => {
+describe('the authentication of a session', () => {
+  test("rejects the cookie without the page's secret, because browsers send cookies to every port of the host", async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
     const other = await signIn(app, token);
@@ -28,19 +28,19 @@ describe('a session needs both of its secrets', () => {
     expect(await statusWith(session)).toBe(200);
   });
 
-  test("rejects the page's secret alone", async () => {
+  test("rejects the page's secret without the cookie", async () => {
     const { secret } = await signIn(app, (await addOperator(app, 'admin')).token);
     const { code } = await callAdmin(app, 'GET', '/session', { headers: { 'X-Session-Secret': secret } });
     expect(code).toBe('sign_in_required');
   });
 
-  test("returns the page's secret only in the response to the sign-in", async () => {
+  test("uses a page's secret that appears only in the response to the sign-in", async () => {
     const session = await signIn(app, (await addOperator(app, 'admin')).token);
     const { text } = await callAdmin(app, 'GET', '/session', { session });
     expect(text).not.toContain('asp_');
   });
 
-  test('accepts only the __Host- cookie with ADMIN_ORIGIN', async () => {
+  test('accepts only the __Host- cookie if ADMIN_ORIGIN is set', async () => {
     await using behind = await startTestApp({ ADMIN_ORIGIN: 'https://admin.example.com' });
     const { token } = await addOperator(behind, 'admin');
     const url = `http://127.0.0.1:${listeningPort(behind)}/admin/v1/session`;
@@ -55,8 +55,8 @@ describe('a session needs both of its secrets', () => {
   });
 });
 
-describe('the cookie', () => {
-  test('is inaccessible to scripts and other sites, and without TLS its name contains the port', async () => {
+describe('the cookie of a session', () => {
+  test('is inaccessible to scripts and other sites, and its name contains the port if there is no TLS', async () => {
     const { token } = await addOperator(app, 'viewer');
     const { headers } = await callAdmin(app, 'POST', '/session', { body: { token } });
     const { port } = new URL(adminUrl(app));
@@ -69,7 +69,7 @@ describe('the cookie', () => {
     ]);
   });
 
-  test('is Secure and bound to this host behind a proxy with TLS', async () => {
+  test('is Secure and bound to the host behind a TLS proxy', async () => {
     const origin = 'https://admin.example.com';
     await using behind = await startTestApp({ ADMIN_ORIGIN: origin });
     const { token } = await addOperator(behind, 'admin');

@@ -18,7 +18,7 @@ import { keptLog } from '../support/log.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
-// Failed sign-ins are limited by the minute.
+// Failed sign-ins are limited per minute.
 beforeEach(() => app.clock.advance(60));
 
 const hours = 3_600;
@@ -30,7 +30,7 @@ const storedAs = ({ cookie, secret }: TestSession) =>
   fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
-  test('identifies its operator and lasts for twelve hours, however much it is used', async () => {
+  test('identifies its operator and lasts twelve hours, however often it is used', async () => {
     const { token, name } = await addOperator(app, 'viewer');
     const beganAt = app.clock.now();
     const session = await signIn(app, token);
@@ -47,7 +47,7 @@ describe('a session', () => {
     expect(await statusWith(session)).toBe(401);
   });
 
-  test('ends after an hour without a request, and not before', async () => {
+  test('ends after exactly one hour without a request', async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
     app.clock.advance(hours - 1);
@@ -69,7 +69,7 @@ describe('a session', () => {
     expect(await usedAt()).toBe(app.clock.now());
   });
 
-  test('ends at sign-out, which deletes its cookie', async () => {
+  test('ends when the operator signs out, which deletes the cookie', async () => {
     const { token } = await addOperator(app, 'viewer');
     const session = await signIn(app, token);
     const other = await signIn(app, token);
@@ -98,7 +98,7 @@ describe('a session', () => {
     }
   });
 
-  test('is not created from a token that is being replaced', async () => {
+  test('is not created with a token that is being replaced', async () => {
     const { storage } = app.app.admin;
     const { id, name } = await addOperator(app, 'admin');
     const at = app.clock.now();
@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(await statusWith(session, own)).toBe(401);
   });
 
-  test('is new for each sign-in, which ignores planted secrets and ends the previous session', async () => {
+  test('is new for each sign-in, which ignores existing secrets and ends the previous session', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
       cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
@@ -165,7 +165,7 @@ describe('the code of a console link', () => {
   const redeem = (code: string) => callAdmin(app, 'POST', '/session', { body: { code } });
   const make = () => app.app.console?.makeCode() ?? '';
 
-  test('creates one session, with the admin role and the name of the user who started the service', async () => {
+  test('creates a single session, with the admin role and the name of the user who started the service', async () => {
     const code = make();
     expect(code).toMatch(/^[\w-]{32}$/);
     const answer = await redeem(code);
@@ -199,7 +199,7 @@ describe('the code of a console link', () => {
     expect((await redeem(code)).status).toBe(201);
   });
 
-  test('is rejected before its creation, and if it is incomplete', async () => {
+  test('is rejected before it is created, and if it is incomplete', async () => {
     await using own = await startTestApp();
     const wrong = async (code: string) => (await callAdmin(own, 'POST', '/session', { body: { code } })).code;
     expect(await wrong('')).toBe('sign_in_failed');
@@ -219,7 +219,7 @@ test('a sign-in requires either a token or a code', async () => {
   }
 });
 
-test('another page cannot sign a browser in', async () => {
+test('a page of another origin cannot sign a browser in', async () => {
   const { token } = await addOperator(app, 'viewer');
   for (const headers of [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }]) {
     const { code } = await callAdmin(app, 'POST', '/session', { body: { token }, headers });
@@ -227,7 +227,7 @@ test('another page cannot sign a browser in', async () => {
   }
 });
 
-test('the token of an operator identifies the caller and does not expire', async () => {
+test("an operator's token identifies the caller and does not expire", async () => {
   const { token, name } = await addOperator(app, 'viewer');
   const { body } = await callAdmin(app, 'GET', '/session', { token });
   expect(body).toEqual({ operator: `operator:${name}`, role: 'viewer', expiresAt: null });

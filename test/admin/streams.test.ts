@@ -31,10 +31,10 @@ function inChunks(text: string, length: number): ReadableStream<Uint8Array> {
   });
 }
 
-describe('a file', () => {
+describe('an uploaded file', () => {
   const type = { 'Content-Type': 'text/csv' };
 
-  test('is received completely, whether sent at once or in chunks of any length', async () => {
+  test('is received completely, whether it is sent at once or in chunks of any length', async () => {
     const bodies = [csv, inChunks(csv.replace('Ozzy', 'Rex'), 1), inChunks(csv.replace('Ozzy', 'Bo'), 7)];
     for (const body of bodies) {
       const { status, body: report } = await callAdmin(app, 'POST', '/pets/import?newIds=true', {
@@ -61,7 +61,7 @@ describe('a file', () => {
     expect([response?.status, JSON.parse(response?.body ?? '{}').code]).toEqual([413, 'body_too_large']);
   });
 
-  test('is rejected without permission, and the connection serves the next request', async () => {
+  test('is rejected for an operator without permission, after which the connection can be used again', async () => {
     const { code } = await callAdmin(app, 'POST', '/pets/import', {
       token: viewer.token,
       headers: type,
@@ -81,7 +81,7 @@ test('an aborted upload is not logged as an error', async () => {
   const head =
     `POST /admin/v1/pets/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${theirs}\r\n` +
     'Content-Type: text/csv\r\nContent-Length: 1000\r\n\r\n';
-  // If the connection closes before the request was read, nothing is logged.
+  // Nothing is logged if the connection is closed before the request has been read.
   await until(async () => {
     const socket = connect(port, '127.0.0.1');
     await new Promise((sent) => socket.write(`${head}name,categoryId\n`, sent));
@@ -92,7 +92,7 @@ test('an aborted upload is not logged as an error', async () => {
   expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
-describe('lines', () => {
+describe('the lines of an export', () => {
   const get = new Request('http://localhost/');
 
   test('are no longer read once the client disconnects', async () => {
@@ -111,7 +111,7 @@ describe('lines', () => {
     expect(hasEnded).toBe(true);
   });
 
-  test('return an error if they fail at the start, and are cut off if they fail later', async () => {
+  test('cause an error response if reading fails at the start, and are cut off if it fails later', async () => {
     async function* failing(after: number) {
       for (let line = 0; line < after; line++) yield '{}';
       throw new Error('gone');

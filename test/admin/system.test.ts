@@ -1,4 +1,4 @@
-/** System status and settings for operators, and those that can change at runtime. */
+/** System status and settings for operators, and settings that can be changed at runtime. */
 import { describe, expect, test } from 'bun:test';
 import { settings } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
@@ -30,7 +30,7 @@ async function asOperator(app: TestApp) {
 const laterSeconds = 10;
 
 describe('getOverview', () => {
-  test('returns every complete second since the start, with the outcomes and durations of requests', async () => {
+  test('returns statistics for every complete second since startup, with the outcomes and durations of requests', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     await app.call('POST', '/pets', { body: newPet() });
@@ -56,7 +56,7 @@ describe('getOverview', () => {
     expect((await operator.overview()).seconds.length).toBe(299);
   });
 
-  test('counts banned keys', async () => {
+  test('returns the number of banned keys', async () => {
     await using app = await startTestApp({ BAN_STRIKES: '1' });
     const operator = await asOperator(app);
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
@@ -68,10 +68,10 @@ describe('getOverview', () => {
   });
 });
 
-describe('concerns', () => {
+describe('the concerns of the overview', () => {
   const whats = (concerns: readonly Concern[]) => concerns.map(({ what }) => what);
 
-  test('report failures of the last minute, and disappear when the failures stop', async () => {
+  test('report failures in the last minute, and disappear when the failures stop', async () => {
     await using app = await startTestApp();
     const operator = await asOperator(app);
     const { counter } = app.app.watch;
@@ -85,7 +85,7 @@ describe('concerns', () => {
     expect((await operator.overview()).concerns).toEqual([]);
   });
 
-  test('report an instance that ended unexpectedly, but not a stopped one', async () => {
+  test('report an instance that ended unexpectedly, but not an instance that was stopped', async () => {
     await using app = await startTestApp({ INSTANCE_NAME: 'here' });
     const operator = await asOperator(app);
     const { storage } = app.app.admin;
@@ -138,7 +138,7 @@ describe('concerns', () => {
 });
 
 describe('getSystem', () => {
-  test('returns versions, the system, and every setting with its source', async () => {
+  test('returns the versions, the system facts, and every setting with its source', async () => {
     await using app = await startTestApp({ INSTANCE_NAME: 'first', LOG_LEVEL: 'warn' });
     const operator = await asOperator(app);
     const system = await operator.system();
@@ -155,7 +155,7 @@ describe('getSystem', () => {
     expect(settingOf('LOG_SLOW_MS')).toMatchObject({ value: '500', source: 'default' });
   });
 
-  test('shows no password or key of a setting', () => {
+  test('does not return passwords or keys in settings', () => {
     const secretsKey = `${'A'.repeat(43)}=`;
     const { settings: shown } = readConfig({
       SECRETS_KEY: secretsKey,
@@ -172,7 +172,7 @@ describe('getSystem', () => {
 });
 
 describe('updateLogging', () => {
-  test('changes the logged requests and levels immediately, until a restart', async () => {
+  test('changes the log level and the logged requests immediately, until a restart', async () => {
     const { log, lines } = keptLog();
     await using app = await startTestApp({}, log);
     const operator = await asOperator(app);
@@ -213,8 +213,8 @@ describe('updateLogging', () => {
   });
 });
 
-describe('usage', () => {
-  test('lists the keys with the most requests, with the names of the key and the account', async () => {
+describe('the list of keys with the most requests', () => {
+  test('contains the names of each key and its account', async () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const { counter } = app.app.watch;

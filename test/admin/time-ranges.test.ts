@@ -1,4 +1,4 @@
-/** Filters by time, on every row that has them. */
+/** Filters by time, for every operation that has them. */
 import { afterAll, expect, test } from 'bun:test';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { openDesk } from '../support/admin-answers.ts';
@@ -15,7 +15,7 @@ test('at least ten lists accept both since and until', () => {
 });
 
 test.each(ranges)(
-  'a since that is later than until is rejected with a message that names both: %s',
+  'a value of since that is later than until is rejected with an error that names both: %s',
   async (path) => {
     const answer = await desk.ask('GET', `${path}?since=2026-11-22T00:00:00Z&until=2026-11-21T00:00:00Z`);
     expect([answer.status, answer.code]).toEqual([400, 'invalid_parameter']);

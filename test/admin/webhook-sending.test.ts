@@ -1,4 +1,4 @@
-/** Deliveries that operators send to webhooks: test events and repeated events. */
+/** Deliveries that operators send to webhooks: test events and redelivered events. */
 import { afterAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
@@ -40,7 +40,7 @@ const latestEntries = (id: number) => done<Entry[]>('GET', `/audit?object=webhoo
 const idsAt = ({ requests }: Receiver) =>
   requests.map((request) => /^webhook-id: (.*)\r$/im.exec(request)?.[1]);
 
-test('the result of a test event excludes the response body, and the test is recorded', async () => {
+test('the result of a test event does not include the response body, and the test is recorded', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('418 Teapot', 'the address of a customer');
   const { id, secret } = await subscribe(owner, receiver);
@@ -59,7 +59,7 @@ test('the result of a test event excludes the response body, and the test is rec
   }
 });
 
-test('a test event that reaches no receiver reports an error, even for a disabled webhook', async () => {
+test('a test event that cannot be delivered returns the reason, even for a disabled webhook', async () => {
   const owner = await buyerOf(app);
   const receiver = await answering('200 OK');
   const { id } = await subscribe(owner, receiver);
@@ -71,7 +71,7 @@ test('a test event that reaches no receiver reports an error, even for a disable
   });
 });
 
-test('events after an id are redelivered once per Idempotency-Key', async () => {
+test('events after an id are redelivered only once per Idempotency-Key', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('200 OK');
   const { id, secret } = await subscribe(owner, receiver);
@@ -87,7 +87,7 @@ test('events after an id are redelivered once per Idempotency-Key', async () => 
   expect(first.text).not.toContain(secret);
   await until(() => succeeded(id, 5));
   expect(await send()).toMatchObject({ status: 202, text: first.text });
-  // It would have arrived before the next event.
+  // A second redelivery would have arrived before this event.
   await owner.addPet();
   await until(() => succeeded(id, 6));
   const again = [second, last].map((delivery) => `evt_${delivery?.eventId}`);
@@ -97,7 +97,7 @@ test('events after an id are redelivered once per Idempotency-Key', async () => 
   ]);
 });
 
-test('redelivering creates a new delivery, which is recorded', async () => {
+test('redelivering an event creates a new delivery, and is recorded', async () => {
   const owner = await buyerOf(app);
   await using receiver = await answering('200 OK');
   const { id } = await subscribe(owner, receiver);

@@ -65,7 +65,7 @@ test('deliveries are listed newest first with their attempts, and can be filtere
   expect((await ask('GET', '/webhooks/99/deliveries')).code).toBe('webhook_not_found');
 });
 
-test('disabling a webhook creates exactly one event for its account, with the reason', async () => {
+test('disabling a webhook creates exactly one event for its account, which contains the reason', async () => {
   const reason = 'The receiver is "down".';
   const disabled = { id: third.id, accountId: ben.account.id, accountName: 'buyer', enabled: false };
   expect(await disable(third.id, reason)).toMatchObject({ ...disabled, disabledReason: reason });
@@ -84,7 +84,7 @@ test('enabling a webhook removes the reason', async () => {
   expect([shown.enabled, shown.disabledReason]).toEqual([true, undefined]);
 });
 
-test("changes appear in the account's audit log once per Idempotency-Key", async () => {
+test('changes to a webhook are recorded once per Idempotency-Key, and are listed for the account', async () => {
   const body = { reason: 'Maintenance.' };
   const { token } = desk.operator;
   const headers = { 'Idempotency-Key': 'a-key-of-this-request-alone-0123456789' };
@@ -100,7 +100,7 @@ test("changes appear in the account's audit log once per Idempotency-Key", async
   ]);
 });
 
-test('no response or record contains a secret, not even a sealed one', async () => {
+test('no response or audit entry contains a secret, not even a sealed one', async () => {
   const rows = await app.operator.store.webhooks.list();
   const secrets = [first, second, third, ...rows].map(({ secret }) => secret);
   for (const target of ['/webhooks', `/webhooks/${first.id}`, '/audit?limit=100', '/events?limit=100']) {

@@ -10,7 +10,7 @@ async function fail(app: TestApp, forwardedFor?: string): Promise<Answer> {
   return app.call('GET', '/pets', { key: 'wrong', headers });
 }
 
-/** Sends another failure. Returns the remaining failures of the address. */
+/** Sends another request that fails. Returns the remaining failures of the address. */
 async function left(app: TestApp, forwardedFor?: string): Promise<number> {
   return (await fail(app, forwardedFor)).number('X-RateLimit-Remaining');
 }
@@ -26,8 +26,8 @@ function minuteLater(app: TestApp): TestApp {
   return app;
 }
 
-describe('an address', () => {
-  test('has a limit of failures per minute, after which invalid keys get 429 and valid keys are admitted', async () => {
+describe('the limit of failures per address', () => {
+  test('allows a number of failures per minute, after which invalid keys get 429 while valid keys are admitted', async () => {
     await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '4' });
     const reset = app.clock.seconds + 60;
     for (const [remaining, key] of [
@@ -56,7 +56,7 @@ describe('an address', () => {
     expect(await left(app)).toBe(3);
   });
 
-  test('keeps its failures, and never gets a Reset in the past, when the clock is set back', async () => {
+  test('keeps its count, and never has a Reset in the past, when the clock is set back', async () => {
     const app = minuteLater(direct);
     expect(await left(app)).toBe(599);
     app.clock.step(-3_600);
@@ -67,7 +67,7 @@ describe('an address', () => {
 });
 
 describe('X-Forwarded-For', () => {
-  test('is ignored from a peer that is not a trusted proxy', async () => {
+  test('is ignored if the peer is not a trusted proxy', async () => {
     await using other = await startTestApp({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
     for (const app of [minuteLater(direct), other]) {
       expect(await left(app, '203.0.113.1')).toBe(599);
@@ -87,7 +87,7 @@ describe('X-Forwarded-For', () => {
     ['[::ffff:cb00:7101]:80', '203.0.113.1'],
     ['2001:db8:1:2::1%eth0', '2001:db8:1:2::1'],
   ])(
-    'counts every spelling of an address, and every address of an IPv6 /64, as one: %s and %s',
+    'identifies all spellings of an address, and all addresses of an IPv6 /64, as one client: %s and %s',
     async (one, same) => {
       const app = minuteLater(proxied);
       expect([await left(app, one), await left(app, same), await left(app)]).toEqual([599, 598, 599]);
@@ -98,12 +98,12 @@ describe('X-Forwarded-For', () => {
     ['203.0.113.1', '203.0.113.2'],
     ['2001:db8:1:2::1', '2001:db8:1:3::1'],
     ['::1', '0:0:0:1::1'],
-  ])('counts other addresses separately: %s and %s', async (one, other) => {
+  ])('identifies other addresses as separate clients: %s and %s', async (one, other) => {
     const app = minuteLater(proxied);
     expect([await left(app, one), await left(app, other)]).toEqual([599, 599]);
   });
 
-  test('is read from the right and only through trusted proxies, so that clients cannot forge it', async () => {
+  test('is read from right to left and only through trusted proxies, so that clients cannot forge it', async () => {
     const app = minuteLater(proxied);
     expect(await left(app, '203.0.113.1')).toBe(599);
     expect(await left(app, '203.0.113.1, 10.1.2.3')).toBe(598);
@@ -114,7 +114,7 @@ describe('X-Forwarded-For', () => {
     expect(await left(app, '198.51.100.7')).toBe(599);
   });
 
-  test('falls back to the last valid address if one is invalid', async () => {
+  test('yields the last valid address if the next one is invalid', async () => {
     const app = minuteLater(proxied);
     let expected = 600;
     for (const junk of [

@@ -1,4 +1,4 @@
-/** The published rules of bans (contract, section 6). */
+/** The published rules for bans (contract, section 6). */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
@@ -14,13 +14,13 @@ async function get(app: TestApp, key: string): Promise<Answer> {
   return app.call('GET', '/pets', { key });
 }
 
-/** Exhausts the minute limit and begins an episode of refusals. */
+/** Exhausts the limit per minute and begins an episode of rejections. */
 async function provoke(app: TestApp, { key }: Tenant): Promise<void> {
   expect((await get(app, key)).status).toBe(200);
   expect((await get(app, key)).error.code).toBe('rate_limit_exceeded');
 }
 
-/** Sends this number of refused requests and returns their distinct error codes. */
+/** Sends this many requests, which are rejected, and returns their distinct error codes. */
 async function insist(app: TestApp, { key }: Tenant, count: number): Promise<string[]> {
   const answers: Answer[] = [];
   for (let sent = 0; sent < count; sent++) answers.push(await get(app, key));
@@ -37,7 +37,7 @@ async function earnBan(app: TestApp, tenant: Tenant): Promise<number> {
 }
 
 describe('strikes', () => {
-  test('survive a restart, and the hundredth bans the key', async () => {
+  test('survive a restart, and the hundredth strike bans the key', async () => {
     await using app = await startTestApp();
     const tenant = await app.tenant('enterprise', scarce);
     await provoke(app, tenant);
@@ -56,7 +56,7 @@ describe('strikes', () => {
 });
 
 describe('a ban', () => {
-  test('lasts two minutes, is announced, is not extended, and ends at the announced second', async () => {
+  test('lasts two minutes, is not extended, and ends at the second that the response announces', async () => {
     const tenant = await strict.tenant('enterprise', scarce);
     strict.clock.advance(1.3 - (strict.clock.now() % 1_000) / 1_000);
     expect(await earnBan(strict, tenant)).toBe(120);

@@ -58,19 +58,19 @@ describe('400', () => {
     ['without Content-Type', {}],
     ['with Content-Length 0 and no Content-Type', { body: '', type: null }],
     ['in no chunks', { body: chunked('') }],
-  ])('invalid_body when the body is missing: %s', async (_, options: CallOptions) => {
+  ])('with invalid_body is returned if the body is missing: %s', async (_, options: CallOptions) => {
     const answer = await send(options);
     expect(answer.error).toMatchObject({ status: 400, code: 'invalid_body' });
     expect(answer.error.message).toContain('missing');
   });
 
-  test('invalid_json names UTF-8 if the body has another encoding', async () => {
+  test('with invalid_json mentions UTF-8 if the body has another encoding', async () => {
     const body = Uint8Array.of(...utf8('{"name":"'), 0xff, ...utf8('","categoryId":1}'));
     const { error } = await send({ body });
     expect([error.code, error.message]).toEqual(['invalid_json', expect.stringContaining('UTF-8')]);
   });
 
-  test('invalid_json names the maximum depth if the JSON is nested too deeply', async () => {
+  test('with invalid_json states the maximum depth if the JSON is nested too deeply', async () => {
     for (const depth of [maxJsonDepth + 1, 8_000]) {
       const answer = await send({ body: '['.repeat(depth) + ']'.repeat(depth) });
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_json' });
@@ -82,7 +82,7 @@ describe('400', () => {
 });
 
 describe('400 invalid_body', () => {
-  /** Expects errors in exactly these members, and returns the message. */
+  /** Expects errors for exactly these members, and returns the message. */
   async function messageFor(body: string, names: readonly string[]): Promise<string> {
     const answer = await send({ body });
     expect(answer.error).toMatchObject({ status: 400, code: 'invalid_body' });
@@ -96,7 +96,7 @@ describe('400 invalid_body', () => {
     ['name', '["Ozzy"]', 'must be a string'],
     ['categoryId', '"1"', 'must be an integer'],
     ['status', '"Sold"', '"available", "pending", "sold"'],
-  ])('names the mistake in %s: %s', async (name, value, message) => {
+  ])('names the invalid member in %s: %s', async (name, value, message) => {
     const members = { name: '"Ozzy"', categoryId: '1', status: '"sold"', [name]: value };
     const body = Object.entries(members).map(([member, text]) => `"${member}":${text}`);
     expect(await messageFor(`{${body.join()}}`, [name])).toContain(message);
@@ -112,7 +112,7 @@ describe('400 invalid_body', () => {
     ['{"name":{"name":1,"name":2},"categoryId":1}', ['name', 'name']],
     ['{"other":{"a":1,"a":2},"name":"Ozzy"}', ['a', 'other', 'categoryId']],
     ['[{"a":1,"a":2}]', ['a', '']],
-  ])('lists all mistakes of %s', async (body, names) => {
+  ])('lists all mistakes in %s', async (body, names) => {
     await messageFor(body, names);
   });
 
@@ -127,7 +127,7 @@ describe('400 invalid_body', () => {
 });
 
 describe('413 body_too_large', () => {
-  test('is returned for 16385 bytes, declared or in chunks', async () => {
+  test('is returned for 16385 bytes, with Content-Length or in chunks', async () => {
     const body = bodyOf(maxBodyBytes + 1);
     for (const options of [{ body }, { body: chunked(body) }, { body: chunked(body, 20_000) }]) {
       expect((await send(options)).error).toMatchObject({ status: 413, code: 'body_too_large' });
@@ -145,7 +145,7 @@ describe('415 unsupported_media_type', () => {
   test.each([
     'application/json text/plain',
     ...charsets.map((charset) => `application/json; charset=${charset}`),
-  ])('for the media type %s', async (type) => {
+  ])('is returned for the media type %s', async (type) => {
     const answer = await send({ type, body: newPet() });
     expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });
     expect(answer.headers.has('Accept-Encoding')).toBe(false);
@@ -153,7 +153,7 @@ describe('415 unsupported_media_type', () => {
 
   const compressed = { body: Bun.gzipSync(utf8(newPet())) };
   test.each(['gzip', 'GZIP', 'br', 'gzip, identity', 'x'])(
-    'is returned for a body compressed with %s, and names the accepted coding (RFC 9110 sections 8.4 and 12.5.3)',
+    'is returned for a body with the content coding %s, and names the accepted coding (RFC 9110, sections 8.4 and 12.5.3)',
     async (coding) => {
       const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
       expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });

@@ -13,7 +13,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const put = (id: number | string, more: CallOptions = {}, to = app) =>
   to.call('PUT', `/categories/${id}`, { body: '{"name":"Dogs"}', ...more });
 
-test('any int64 can be an id, and the list starts with the lowest', async () => {
+test('any int64 can be the id of a category, and the list starts with the lowest id', async () => {
   await using fresh = await startTestApp();
   const ids = ['-9223372036854775808', '-12', '0', '9223372036854775807'];
   for (const id of ids.toReversed()) {
@@ -30,7 +30,7 @@ test('any int64 can be an id, and the list starts with the lowest', async () => 
   expect(seen).toEqual(ids.map((id) => `[{"id":${id},"name":"Dogs"}]`));
 });
 
-test('animals keep their category whether or not it has a name', async () => {
+test('animals keep their category id, whether or not the category has a name', async () => {
   const { text } = await app.call('POST', '/pets', { body: newPet('Ozzy', '20') });
   expect((await app.call('GET', '/categories/20')).error.code).toBe('category_not_found');
   await put(20);
@@ -40,7 +40,7 @@ test('animals keep their category whether or not it has a name', async () => {
   expect((await app.call('GET', '/inventory?categoryId=20')).json).toMatchObject({ available: 1n });
 });
 
-test('one of 20 concurrent requests with If-None-Match: * creates the category, the others get 412', async () => {
+test('only one of 20 concurrent requests with If-None-Match: * creates the category, and the others get 412', async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       put(30, { body: `{"name":"Client ${n}"}`, headers: { 'If-None-Match': '*' } }),

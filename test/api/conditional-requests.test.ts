@@ -1,6 +1,6 @@
 /**
- * `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13): pages and filters, races and precedence. The rules for each
- * operation are in every-conditional-operation.test.ts.
+ * `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13): pages and filters, races and precedence. The rules for
+ * each operation are in every-conditional-operation.test.ts.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
@@ -29,7 +29,7 @@ describe('304', () => {
     expect((await read('/orders?limit=0', '*')).status).toBe(400);
   });
 
-  test('is never returned for POST or for an operation without a resource', async () => {
+  test('is never returned for POST, or for an operation without a resource', async () => {
     const headers = { 'If-None-Match': '*' };
     expect((await buyer.call('POST', '/pets', { body: newPet(), headers })).status).toBe(201);
     const limits = await read('/rate-limit', '*');
@@ -38,7 +38,7 @@ describe('304', () => {
 });
 
 describe('an ETag', () => {
-  test('is the same for HEAD, for a cached page and after a restart', async () => {
+  test('is the same for HEAD, for a cached page, and after a restart', async () => {
     await using fresh = await startTestApp();
     const own = await buyerOf(fresh);
     await own.order();
@@ -90,7 +90,7 @@ const changes: Record<string, () => Promise<{ at: string; method: string; target
   };
 
 describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
-  test('one of many concurrent changes with the same tag succeeds', async () => {
+  test('only one of many concurrent changes with the same entity tag succeeds', async () => {
     app.clock.advance(1);
     const { at, method, target, body } = await make();
     const etag = await etagAt(at);

@@ -9,12 +9,12 @@ afterAll(() => Promise.all([app[Symbol.asyncDispose](), closed[Symbol.asyncDispo
 
 const ask = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'authorization' };
 
-/** CORS headers, without which a page cannot read an answer. */
+/** CORS headers, without which a page cannot read a response. */
 const corsNames = (headers: Headers) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('a preflight of a configured origin', () => {
-  test('gets 204 without credentials on any path, and allows the methods and headers of the operations', async () => {
+  test('gets 204 without credentials on any path, which allows the methods and headers of the operations', async () => {
     for (const path of ['/pets', '/pets/1', '/elsewhere']) {
       const answer = await app.call('OPTIONS', path, { key: null, headers: { Origin: shop, ...ask } });
       expect(answer.status).toBe(204);
@@ -29,7 +29,7 @@ describe('a preflight of a configured origin', () => {
     }
   });
 
-  test('counts neither as a request nor as a failed authentication', async () => {
+  test('does not count as a request or as a failed authentication', async () => {
     const before = await app.call('GET', '/pets', { key: null });
     for (const key of [null, app.key]) {
       await app.call('OPTIONS', '/pets', { key, headers: { Origin: shop, ...ask } });
@@ -42,7 +42,7 @@ describe('a preflight of a configured origin', () => {
 describe('an OPTIONS request that is not a preflight of a configured origin', () => {
   test.each([
     ['an origin that is not configured', { Origin: 'https://evil.example', ...ask }],
-    ['an origin that only begins alike', { Origin: `${shop}.evil.example`, ...ask }],
+    ['an origin that only begins with a configured one', { Origin: `${shop}.evil.example`, ...ask }],
     ['the origin null', { Origin: 'null', ...ask }],
     ['no origin', ask],
     ['no Access-Control-Request-Method', { Origin: shop }],
@@ -53,7 +53,7 @@ describe('an OPTIONS request that is not a preflight of a configured origin', ()
 });
 
 describe('a response', () => {
-  test('can be read with all its headers by a page of a configured origin, whatever its status', async () => {
+  test('can be read by a page of a configured origin with all headers, whatever the status', async () => {
     for (const origin of [shop, 'http://localhost:5173']) {
       const headers = { Origin: origin };
       const answers = [
@@ -78,7 +78,7 @@ describe('a response', () => {
     }
   });
 
-  test('has no CORS headers for other origins, and its Vary header names Origin', async () => {
+  test('has no CORS headers for other origins, but a Vary header that names Origin', async () => {
     for (const headers of [{ Origin: 'https://evil.example' }, { Origin: 'null' }, {}]) {
       const answer = await app.call('GET', '/pets', { headers });
       expect(answer.status).toBe(200);
@@ -87,7 +87,7 @@ describe('a response', () => {
     }
   });
 
-  test('never depends on the origin when none is configured', async () => {
+  test('does not depend on the origin if no origin is configured', async () => {
     const answer = await closed.call('GET', '/pets', { headers: { Origin: shop } });
     expect(corsNames(answer.headers)).toEqual([]);
     expect(answer.headers.has('Vary')).toBe(false);

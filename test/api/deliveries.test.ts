@@ -1,4 +1,4 @@
-/** Stored and listed deliveries of webhooks. */
+/** Webhook deliveries that are stored and listed. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
@@ -40,7 +40,7 @@ interface Listed {
   readonly eventId: bigint;
 }
 
-test('deliveries are listed newest first, in pages, and can be filtered by status', async () => {
+test('deliveries are listed newest first in pages, and can be filtered by status', async () => {
   const { owner, events, list } = await withDeliveries(5);
   const all = (await owner.call('GET', list)).json as Listed[];
   expect(all.map(({ eventId }) => eventId)).toEqual(events.toReversed());

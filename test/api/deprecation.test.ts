@@ -7,12 +7,12 @@ const app = await startTestApp();
 await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
-test('an empty query string is valid', async () => {
+test('an empty query string is valid for a deprecated operation', async () => {
   for (const query of ['?', '?&']) expect((await app.call('GET', `/pets/2${query}`)).status).toBe(200);
 });
 
 describe('a deprecated operation', () => {
-  test('is announced in a 429 as well', async () => {
+  test('is also announced in a 429', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1 });
     await app.call('GET', '/pets', { key });
     const answer = await app.call('GET', '/pets/1', { key });
@@ -21,7 +21,7 @@ describe('a deprecated operation', () => {
     expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
   });
 
-  test('has absolute links if a public address is configured', async () => {
+  test('has absolute links if a public URL is configured', async () => {
     await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
     expect(linksOf(await known.call('GET', '/pets/1'))).toEqual({
       'successor-version': 'https://animals.example.com/v1/pets',
@@ -48,7 +48,7 @@ describe('410 operation_removed', () => {
     expect((await old.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('is returned from the instant in GET_PET_SUNSET, which the Sunset header shows', async () => {
+  test('is returned from the time in GET_PET_SUNSET, which the Sunset header contains', async () => {
     await using early = await startTestApp({ GET_PET_SUNSET: '2027-01-15T10:00:01Z' });
     await addPets(early, 1);
     const before = await early.call('GET', '/pets/1');

@@ -1,4 +1,4 @@
-/** Retention of events, and changes without events. A reader never misses an event without an error. */
+/** Retention of events, and changes without events. A reader that misses an event always gets an error. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { dayMs } from '../../src/domain/clock.ts';
@@ -51,7 +51,7 @@ async function end(app: TestApp): Promise<string> {
 }
 
 describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
-  test('every reader notices changes that EVENTS=off left without events, whenever it started', async () => {
+  test('every reader gets an error after changes that EVENTS=off left without events, whenever it started', async () => {
     await using store = await makeStore();
     const running = (EVENTS: 'on' | 'off') => startTestApp({ ...store.settings, EVENTS });
     const readers: string[] = [];
@@ -90,7 +90,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await read(first, reader)).toEqual([Number(reader) + 1]);
   });
 
-  test('the service removes expired events, and with EVENTS=off all of them', async () => {
+  test('the service removes expired events, and all events with EVENTS=off', async () => {
     await using store = await makeStore();
     const oldest = async (app: TestApp) => (await app.app.admin.storage.events.bounds()).oldest;
     {
@@ -124,7 +124,7 @@ const places = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 describe.each(Object.entries(places))('on %s', (_name, place) => {
   const storeTest = storeTests(place);
 
-  storeTest('events go in batches of 1,000, and only from the oldest end', async ({ store, besideWith }) => {
+  storeTest('expired events are removed in batches of 1,000, oldest first', async ({ store, besideWith }) => {
     const recorder = await besideWith(ofTests);
     await recorder.write('record', [...Array<number>(1_500).fill(old), young, old, young]);
     const prune = () => store.write('pruneEvents', young);
@@ -137,7 +137,7 @@ describe.each(Object.entries(places))('on %s', (_name, place) => {
     expect((await store.events.list(1_500n, 10)).map(({ id }) => Number(id))).toEqual([1_501, 1_502, 1_503]);
   });
 
-  storeTest('events expire without readers', async ({ store, besideWith }) => {
+  storeTest('events are removed even if nothing reads them', async ({ store, besideWith }) => {
     const recorder = await besideWith(ofTests);
     await recorder.write('record', [...Array<number>(2_500).fill(old), young]);
     expect(await removeEvents(store, young, new AbortController().signal)).toBe(false);

@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-test('an account may have 10 streams, and the next gets 429 too_many_streams until one ends', async () => {
+test('an account may have 10 streams, and another one gets 429 too_many_streams until one of them ends', async () => {
   const { account, key } = await app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
   const { key: second } = await app.app.admin.keys.create(account.id, 'second', undefined, ['events:read']);
   await using stack = new AsyncDisposableStack();
@@ -31,7 +31,7 @@ test('a reader that is 1 MiB behind is disconnected, and all others receive ever
   using slow = await unread(own, '');
   await using reader = await EventSource.open(own.url, own);
   let written = 0;
-  // The system buffers some MiB for the reader.
+  // The operating system buffers a few MiB for the reader.
   while (!slow.isClosed() && written < 5_000) {
     await addLarge(own, 10);
     written += 10;
@@ -39,7 +39,7 @@ test('a reader that is 1 MiB behind is disconnected, and all others receive ever
   }
   expect(slow.isClosed()).toBe(true);
   expect(reader.ids).toEqual(Array.from({ length: written }, (_, index) => index + 1));
-  // The buffers of the system and of the service are bounded.
+  // The buffers of the operating system and of the service are bounded.
   expect(written * largeName.length).toBeLessThan(32 * 1_048_576);
 });
 

@@ -32,8 +32,8 @@ async function newestId(): Promise<number> {
 
 const wealthy = () => app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
 
-describe('the response', () => {
-  test('has the headers of a stream and the limits, and counts as one request', async () => {
+describe('the response of the event stream', () => {
+  test('has the headers of a stream and the rate limit headers, and counts as one request', async () => {
     const { key } = await wealthy();
     await using source = await open('', { key });
     const { headers, retry } = source;
@@ -70,8 +70,8 @@ describe('the response', () => {
   });
 });
 
-describe('the position', () => {
-  test('defaults to the next event, and Last-Event-ID takes precedence over after', async () => {
+describe('the position in the event stream', () => {
+  test('defaults to the next event, and Last-Event-ID takes precedence over the parameter after', async () => {
     await addPet();
     const end = await newestId();
     await using next = await open();
@@ -109,7 +109,7 @@ describe('the position', () => {
     expect([answer.status, answer.error.code]).toEqual([410, 'events_expired']);
   });
 
-  test('can be resumed during writes without gaps or duplicates', async () => {
+  test('can be resumed during writes, without gaps or duplicates', async () => {
     const from = await newestId();
     const seen: number[] = [];
     let isWriting = true;
@@ -128,7 +128,7 @@ describe('the position', () => {
     expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => from + 1 + index));
   });
 
-  test('catches up with thousands of events and sends those that follow', async () => {
+  test('may be thousands of events behind: the stream catches up and continues with new events', async () => {
     const from = await newestId();
     await Promise.all(Array.from({ length: 2_100 }, () => addPet()));
     await using source = await open(`?after=${from}`);
@@ -139,8 +139,8 @@ describe('the position', () => {
   });
 });
 
-describe('types', () => {
-  test('are those that are selected and that the key may read', async () => {
+describe('the event types of a stream', () => {
+  test('are the selected types that the key may read', async () => {
     const { account } = await wealthy();
     const scopes = ['events:read', 'pets:read'] as const;
     const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);
@@ -161,8 +161,8 @@ describe('types', () => {
   });
 });
 
-describe('the end', () => {
-  test.each(keyLossNames)('is sent when %s, and only to the affected streams', async (what) => {
+describe('the end of a stream', () => {
+  test.each(keyLossNames)('is sent only to the affected streams when %s', async (what) => {
     const losing = await losingKey(app, what);
     await using source = await open('', losing);
     await using others = await open('', await wealthy());
@@ -183,7 +183,7 @@ describe('the end', () => {
     await until(() => source.events.length === 1);
   });
 
-  test('is sent immediately when the service stops, and the stream can be resumed without a gap', async () => {
+  test('is sent immediately when the service stops, after which the stream can be resumed without a gap', async () => {
     await using own = await startTestApp();
     const first = await open('', { key: own.key, of: own });
     await addPet(own);
@@ -197,7 +197,7 @@ describe('the end', () => {
     expect([...first.ids, ...second.ids]).toEqual([1, 2]);
   });
 
-  test('is sent where events are missing, and a new stream gets 410', async () => {
+  test('is sent when events are missing, and a new stream gets 410', async () => {
     await using own = await startTestApp();
     await using source = await open('', { key: own.key, of: own });
     await addPet(own);

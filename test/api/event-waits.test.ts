@@ -1,4 +1,4 @@
-/** Requests of the feed that wait for an event, and the reasons why they end early. */
+/** Requests that wait for an event, and the reasons why they end early. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keyLosses, keyLossNames, losingKey } from '../support/key-losses.ts';
@@ -20,8 +20,8 @@ async function waiting(of: TestApp, key: string, query = '') {
   return { answer };
 }
 
-describe('a request that waits', () => {
-  test.each(keyLossNames)('gets the error that a new request would get when %s', async (what) => {
+describe('a request that waits for an event', () => {
+  test.each(keyLossNames)('gets the same error as a new request when %s', async (what) => {
     const losing = await losingKey(app, what);
     const { answer } = await waiting(app, losing.key, '&type=order.*');
     await keyLosses[what](app, losing);
@@ -32,7 +32,7 @@ describe('a request that waits', () => {
       expect(headers.get(name)).toBe(again.headers.get(name));
   });
 
-  test('keeps waiting when its key loses a scope that it does not need', async () => {
+  test('keeps waiting when its key loses a scope that the request does not need', async () => {
     await using own = await startTestApp();
     const losing = await losingKey(own, 'its key loses the scope of a type');
     const { answer } = await waiting(own, losing.key);
@@ -40,13 +40,13 @@ describe('a request that waits', () => {
     await own.call('POST', '/pets', { body: newPet() });
     const response = await answer;
     expect([response.status, response.json]).toMatchObject([200, [{ type: 'pet.created' }]]);
-    // One of two remains, because the request is counted once.
+    // One of two requests remains, because the waiting request is counted once.
     expect(response.number('X-RateLimit-Remaining')).toBe(1);
   });
 });
 
-describe('when the service drains', () => {
-  test('a waiting request is answered immediately, and later requests within a second', async () => {
+describe('while the service drains', () => {
+  test('a waiting request gets a response immediately, and later requests within a second', async () => {
     const own = await startTestApp({ DRAIN_SECONDS: '2' });
     const { answer } = await waiting(own, own.key);
     const stopping = own[Symbol.asyncDispose]();

@@ -16,7 +16,7 @@ const withHeader = (name: string, value: string) => ({ headers: { [name]: value 
 describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(operation)))(
   '$operationId',
   (operation) => {
-    test('304 without a body for the current ETag, with all other headers, as GET and as HEAD', async () => {
+    test('returns 304 without a body but with all other headers for the current ETag, for GET and HEAD', async () => {
       const sample = await sampleOf(app, operation);
       const full = await send(app, sample);
       const etag = full.header('ETag');
@@ -32,7 +32,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
       }
     });
 
-    test('returns the same ETag for the same body with any key of the account', async () => {
+    test('returns the same ETag for the same body, for every key of the account', async () => {
       const { account, key: own } = await app.tenant('free');
       const { key } = await app.operator.keys.create(account.id, 'other', undefined, scopes);
       const sample = await sampleOf(app, operation, own);
@@ -43,7 +43,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
   },
 );
 
-/** The entity tag of the changed resource. Its path lacks the transition of an order or a webhook. */
+/** The entity tag of the changed resource, whose path is that of the request without the transition. */
 async function etagOf({ target }: Sample): Promise<string> {
   const answer = await app.call('GET', target.replace(/(\d)\/[\w-]+$/, '$1'));
   expect(answer.status).toBe(200);
@@ -53,7 +53,7 @@ async function etagOf({ target }: Sample): Promise<string> {
 describe.each(allOperations.filter(({ preconditions }) => preconditions !== undefined))(
   '$operationId',
   (operation) => {
-    test('412 precondition_failed for If-None-Match: * where the resource exists', async () => {
+    test('returns 412 precondition_failed for If-None-Match: * if the resource exists', async () => {
       const sample = await sampleOf(app, operation);
       const before = await etagOf(sample);
       const answer = await send(app, sample, withHeader('If-None-Match', '*'));

@@ -17,7 +17,7 @@ describe.each(withBody)('$operationId', (operation) => {
   const target = `${path.replace(/\{\w+\}/, '1')}?x=1`;
   const others = ['query:x', ...(header === undefined ? [] : [`header:${header}`])];
 
-  test('lists mistakes in query and headers along with invalid JSON', async () => {
+  test('lists mistakes in the query and the headers along with invalid JSON', async () => {
     const answer = await app.call(method, target, { headers, body: '{bad' });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', [...others, 'body:']]);
     expect(answer.error.message).toContain('x is unknown');
@@ -25,7 +25,7 @@ describe.each(withBody)('$operationId', (operation) => {
   });
 
   if (body?.optional !== true) {
-    test('lists them along with a missing body', async () => {
+    test('lists mistakes in the query and the headers along with a missing body', async () => {
       const answer = await app.call(method, target, { headers, body: '' });
       expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', [...others, 'body:']]);
       expect(answer.error.message).toContain('the body is missing. Send a JSON object');
@@ -33,7 +33,7 @@ describe.each(withBody)('$operationId', (operation) => {
   }
 });
 
-test('a body that is the only mistake has a message and no details', async () => {
+test('an error whose only mistake is the body has a message but no details', async () => {
   const { error } = await app.call('POST', '/pets', { body: '{bad' });
   expect(error).toMatchObject({ code: 'invalid_json', status: 400 });
   expect(error.message).toStartWith('The request body is not valid JSON: ');

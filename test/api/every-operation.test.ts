@@ -32,19 +32,19 @@ async function invalidCredentials(of: TestApp): Promise<Record<string, string>> 
     revoked: `Bearer ${revoked.key}`,
     expired: `Bearer ${expired.key}`,
     'with a typo': `Bearer ${typo}`,
-    'of another form': 'Bearer x',
+    malformed: 'Bearer x',
     'very long': `Bearer ${'x'.repeat(8_000)}`,
-    'with something after it': `Bearer ${of.key} x`,
-    'given twice in one header': `Bearer ${of.key}, Bearer ${of.key}`,
+    'followed by other text': `Bearer ${of.key} x`,
+    'sent twice in one header': `Bearer ${of.key}, Bearer ${of.key}`,
     'without its scheme': of.key,
-    'of the scheme Basic': `Basic ${Buffer.from(`key:${of.key}`).toString('base64')}`,
-    'a scheme alone': 'Bearer',
+    'with the scheme Basic': `Basic ${Buffer.from(`key:${of.key}`).toString('base64')}`,
+    'only a scheme': 'Bearer',
   };
 }
 
 for (const operation of allOperations) {
   describe(operation.operationId, () => {
-    test('401 missing_api_key without a credential, and no error in WWW-Authenticate', async () => {
+    test('returns 401 missing_api_key without a credential, and no error in WWW-Authenticate', async () => {
       const sample = await sampleOf(app, operation);
       for (const headers of [{}, { Authorization: '' }]) {
         const answer = await send(app, sample, { key: null, headers });
@@ -55,7 +55,7 @@ for (const operation of allOperations) {
     });
 
     test.each(Object.keys(invalid))(
-      '401 invalid_api_key for a key %s, the same bytes as for any other',
+      'returns the same 401 invalid_api_key for every invalid credential: %s',
       async (kind) => {
         const headers = { Authorization: invalid[kind] ?? '' };
         const answer = await sendNew(app, operation, { key: null, headers });
@@ -66,21 +66,21 @@ for (const operation of allOperations) {
       },
     );
 
-    test('accepts the scheme in any case', async () => {
+    test('accepts the authentication scheme in upper or lower case', async () => {
       for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
         const headers = { Authorization: `${scheme} ${app.key}` };
         expect((await sendNew(app, operation, { key: null, headers })).status).toBeLessThan(300);
       }
     });
 
-    test('400 invalid_parameter names an unknown parameter', async () => {
+    test('returns 400 invalid_parameter with the names of unknown parameters', async () => {
       const sample = await sampleOf(app, operation);
       const answer = await send(app, { ...sample, target: `${sample.target}?stauts=sold&verbose` });
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
       expect(faulty(answer)).toEqual(['query:stauts', 'query:verbose']);
     });
 
-    test('shows both windows on success and on failure', async () => {
+    test('returns the rate limits per minute and per day on success and on failure', async () => {
       const sample = await sampleOf(app, operation);
       const refused = await send(app, { ...sample, target: `${sample.target}?x=1` });
       for (const answer of [refused, await send(app, sample)]) {
@@ -89,7 +89,7 @@ for (const operation of allOperations) {
       }
     });
 
-    test('500 internal_error if callers cannot be looked up shows the limits of their address', async () => {
+    test('returns 500 internal_error with the limits of the address if callers cannot be looked up', async () => {
       const { app: broken, of } = withoutKeys;
       const { sample, key } = of(operation);
       const answer = await send(broken, sample, { key });
@@ -99,7 +99,7 @@ for (const operation of allOperations) {
   });
 }
 
-/** A request of an operation with a key that the service has never seen. */
+/** A request of an operation, with a key that the service has never seen. */
 interface Prepared {
   readonly sample: Sample;
   readonly key: string;
@@ -110,7 +110,7 @@ interface Broken extends AsyncDisposable {
   of(operation: Operation): Prepared;
 }
 
-/** A service without its tables, and a prepared request of every operation. */
+/** A service whose tables were dropped, and a prepared request of every operation. */
 async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> {
   const made = await startTestApp();
   const prepared = new Map<string, Prepared>();
@@ -139,7 +139,7 @@ function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
 }
 
 describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operation) => {
-  test('429 with Retry-After when the limit is reached, before any other check', async () => {
+  test('returns 429 with Retry-After when the limit is reached, before any other check', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
     const sample = await sampleOf(app, operation, key);
@@ -151,7 +151,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
     expect((await send(app, sample, { key })).status).toBeLessThan(300);
   });
 
-  test('500 internal_error reveals no details and counts as a request', async () => {
+  test('counts a request that fails with 500 internal_error, and reveals no details', async () => {
     const { app: broken, of } = withCallersAlone;
     const { sample, key } = of(operation);
     const answer = await send(broken, sample, { key });
@@ -164,7 +164,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
 });
 
 describe.each(allOperations.filter(({ free }) => free))('$operationId', (operation) => {
-  test('is free and works when the quota is exhausted', async () => {
+  test('does not count against the limit, and works when the quota is exhausted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
     expect((await sendNew(app, operation, { key })).number('X-RateLimit-Remaining')).toBe(1);
     expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(0);
@@ -176,7 +176,7 @@ describe.each(allOperations.filter(({ free }) => free))('$operationId', (operati
 describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
   const { scope } = operation;
 
-  test('requires only its scope', async () => {
+  test('requires no scope except its own', async () => {
     const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
     const { key } = await app.app.admin.keys.create(account.id, 'only one', undefined, scope && [scope]);
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
@@ -184,7 +184,7 @@ describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (opera
 });
 
 describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
-  test('HEAD returns the headers of GET without a body, whatever the status', async () => {
+  test('returns the same headers for HEAD as for GET, without a body, whatever the status', async () => {
     const { target } = await sampleOf(app, operation);
     const calls = [
       { target, key: app.key },
@@ -212,7 +212,7 @@ function stable(headers: Headers): Record<string, string> {
 }
 
 describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path, those) => {
-  test('405 method_not_allowed for every other method, with Allow', async () => {
+  test('returns 405 method_not_allowed with Allow for every other method', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
     const allowed = those.flatMap(methodsOf).sort();
     const all = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
@@ -223,7 +223,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
     }
   });
 
-  test('404 route_not_found with a trailing slash and for paths below it', async () => {
+  test('returns 404 route_not_found with a trailing slash, and for paths below', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
     for (const beyond of ['/', '/x/y/z']) {
       expect((await app.call('GET', target + beyond)).error.code).toBe('route_not_found');
@@ -231,7 +231,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
   });
 });
 
-test('a page of a configured origin may use every method of an operation', async () => {
+test('pages of configured origins may use the method of every operation', async () => {
   const origin = 'https://shop.example';
   await using open = await startTestApp({ CORS_ORIGINS: origin });
   for (const { method, path } of allOperations) {
@@ -243,15 +243,18 @@ test('a page of a configured origin may use every method of an operation', async
 });
 
 describe('X-Request-Id', () => {
-  test.each(['x', 'a'.repeat(64), 'A-Z.a_z-0.9'])("is the client's own: %s", async (id) => {
-    const headers = { 'X-Request-Id': id };
-    for (const key of [app.key, null]) {
-      expect((await app.call('GET', '/pets', { key, headers })).header('X-Request-Id')).toBe(id);
-    }
-  });
+  test.each(['x', 'a'.repeat(64), 'A-Z.a_z-0.9'])(
+    "is the client's request id if it is valid: %s",
+    async (id) => {
+      const headers = { 'X-Request-Id': id };
+      for (const key of [app.key, null]) {
+        expect((await app.call('GET', '/pets', { key, headers })).header('X-Request-Id')).toBe(id);
+      }
+    },
+  );
 
   test.each(['', 'a'.repeat(65), 'a b', 'a,b', 'a/b', '<b>', '"x"', 'é'])(
-    'is generated when the client sent an invalid one: "%s"',
+    'is generated if the client sent an invalid request id: "%s"',
     async (id) => {
       const answer = await app.call('GET', '/pets', { headers: { 'X-Request-Id': id } });
       expect(answer.header('X-Request-Id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -270,7 +273,7 @@ describe('X-Request-Id', () => {
     );
   });
 
-  test('is unique', async () => {
+  test('is unique if it is generated', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.call('GET', '/pets')));
     expect(new Set(answers.map((answer) => answer.header('X-Request-Id'))).size).toBe(50);
   });

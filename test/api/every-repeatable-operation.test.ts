@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` of every operation that supports it, in concurrent requests. The walk of
+ * `Idempotency-Key` of every operation that supports it, in concurrent requests. The random walk of
  * test/storage/every-operation.test.ts repeats requests one after the other.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -12,7 +12,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe.each(allOperations.filter(isRepeatable))('$operationId', (operation) => {
-  test('many concurrent requests are performed once, and get the same response or a 409 to retry', async () => {
+  test('many concurrent repeated requests are applied exactly once, and get the same response or a 409 that says to retry', async () => {
     const sample = await sampleOf(app, operation);
     const key = freshKey();
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(app, sample, under(key))));

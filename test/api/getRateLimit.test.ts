@@ -19,8 +19,8 @@ const shown = ({ text }: Answer) => JSON.parse(text) as Shown;
 const spend = (of: TestApp, key: string) => of.call('GET', '/pets', { key });
 const at = (of: TestApp, seconds: number) => new Date((of.clock.seconds + seconds) * 1_000).toISOString();
 
-describe('200', () => {
-  test('contains the plan and both windows, with members in the order of the contract', async () => {
+describe('the rate limit of a key', () => {
+  test('contains the plan and both windows, with members in the order defined by the contract', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
     expect((await look(app, key)).text).toBe(
@@ -29,7 +29,7 @@ describe('200', () => {
     );
   });
 
-  test('does not count as a request, and its headers agree', async () => {
+  test('is returned without counting as a request, with matching headers', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 5, perDay: 9 });
     await spend(app, key);
     for (const method of ['GET', 'HEAD', 'GET']) {
@@ -42,7 +42,7 @@ describe('200', () => {
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
   });
 
-  test('opens no window, because a window opens with the first request that counts', async () => {
+  test('starts no window, because a window starts with the first request that counts', async () => {
     const { key } = await app.tenant('free');
     expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
     app.clock.advance(30);
@@ -53,7 +53,7 @@ describe('200', () => {
     expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 30));
   });
 
-  test('shows a window that has ended as a new one', async () => {
+  test('contains a new window after the previous one has ended', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
     app.clock.advance(60);
@@ -62,7 +62,7 @@ describe('200', () => {
     expect(day.resetAt).toBe(at(app, 86_400 - 60));
   });
 
-  test('shows nothing remaining and the end of the window while a window is exhausted', async () => {
+  test('contains zero remaining requests and the reset time while the window is exhausted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
     for (let sent = 0; sent < 2; sent++) await spend(app, key);
     expect((await spend(app, key)).error.code).toBe('rate_limit_exceeded');
@@ -81,7 +81,7 @@ describe('200', () => {
 describe('a ban', () => {
   const scarce = { perMinute: 1, perDay: 1_000 };
 
-  test('is shown with its end, and is not extended', async () => {
+  test('is returned with its expiry, and is not extended', async () => {
     await using strict = await startTestApp({ BAN_STRIKES: '1' });
     const { key, account } = await strict.tenant('enterprise', scarce);
     const other = await strict.operator.keys.create(account.id, 'other');
@@ -102,8 +102,8 @@ describe('a ban', () => {
   });
 });
 
-describe('other statuses', () => {
-  test('401 without a valid key counts against the address, and 429 follows once its limit is reached', async () => {
+describe('getRateLimit', () => {
+  test('counts a 401 without a valid key against the address, and returns 429 when the limit of the address is reached', async () => {
     await using strict = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '3' });
     const wrong = makeKey(randomBytes);
     expect((await strict.call('GET', '/rate-limit', { key: null })).error.code).toBe('missing_api_key');

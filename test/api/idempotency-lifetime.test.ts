@@ -1,4 +1,4 @@
-/** Lifetime of the stored answer to a POST with an `Idempotency-Key`. */
+/** Lifetime of the stored response to a POST with an `Idempotency-Key`. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { expectReplay, isReplayed, under } from '../support/idempotency.ts';
@@ -9,12 +9,12 @@ import { newPet } from '../support/pets.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe('an answer is kept for 24 hours', () => {
+describe('a response is stored for 24 hours', () => {
   test.each([
     [86_400, [null, 'true']],
     [86_400.001, [null, null]],
-  ])('to the millisecond: %d s later', async (seconds, expected) => {
-    // Creations of animals run in a batch, those of orders separately.
+  ])('to the millisecond: repeated %d s later', async (seconds, expected) => {
+    // Requests that create animals run in a batch; requests that create orders run separately.
     for (const path of ['/pets', '/orders']) {
       const own = await buyerOf(app);
       const body = path === '/pets' ? newPet() : `{"petId":${await own.addPet()}}`;

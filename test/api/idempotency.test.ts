@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a repeated POST returns the first answer and is not executed again. */
+/** `Idempotency-Key`: a repeated POST returns the first response and is not applied again. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { expectReplay, freshKey, isReplayed, under } from '../support/idempotency.ts';
@@ -15,8 +15,8 @@ const petsIn = async (of: Buyer) => {
   return (available ?? 0n) + (pending ?? 0n) + (sold ?? 0n);
 };
 
-describe('a replay', () => {
-  test('repeats the first response, even after the order has been delivered and its animal deleted', async () => {
+describe('a replayed response', () => {
+  test('is the first response, even after the order has been delivered and its animal deleted', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     const first = await buyer.place(petId, under(key));
@@ -27,7 +27,7 @@ describe('a replay', () => {
     expect(await buyer.shown(id)).toMatchObject({ status: 'delivered' });
   });
 
-  test('of a transition ignores its outdated If-Match', async () => {
+  test('to a transition is returned even if its If-Match is outdated', async () => {
     const { id } = await buyer.order();
     const etag = (await buyer.call('GET', `/orders/${id}`)).header('ETag');
     const options = under(freshKey(), { headers: { 'If-Match': etag } });
@@ -45,7 +45,7 @@ describe('a replay', () => {
     expect(again.number('X-RateLimit-Remaining')).toBe(first.number('X-RateLimit-Remaining') - 1);
   });
 
-  test('works with another key of the same account, which may have rotated keys', async () => {
+  test('is also returned for another key of the same account, for example after a rotation', async () => {
     const key = freshKey();
     const body = newPet('Rotated');
     const first = await buyer.call('POST', '/pets', under(key, { body }));
@@ -53,7 +53,7 @@ describe('a replay', () => {
     expectReplay(await app.call('POST', '/pets', under(key, { body, key: other })), first);
   });
 
-  test('is rejected for a key without the scope of the operation', async () => {
+  test('is not returned for a key without the scope of the operation', async () => {
     const key = freshKey();
     const { id } = await buyer.order();
     await buyer.step(id, 'approve', under(key));
@@ -63,7 +63,7 @@ describe('a replay', () => {
   });
 });
 
-test('of many concurrent requests with one key and two bodies, one is performed and the others get 422', async () => {
+test('of many concurrent requests with the same key but two different bodies, only one is applied', async () => {
   const key = freshKey();
   const before = await petsIn(buyer);
   const answers = await Promise.all(
@@ -77,7 +77,7 @@ test('of many concurrent requests with one key and two bodies, one is performed 
 });
 
 describe('422 idempotency_key_reused', () => {
-  test('is returned for an equivalent body with different bytes', async () => {
+  test('is returned for an equivalent body whose bytes differ', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     await buyer.place(petId, under(key));
@@ -87,8 +87,8 @@ describe('422 idempotency_key_reused', () => {
   });
 });
 
-describe('a key', () => {
-  test('is separate for each account', async () => {
+describe('an Idempotency-Key', () => {
+  test('is separate for every account', async () => {
     const other = await buyerOf(app);
     const key = freshKey();
     const answers = [
@@ -102,14 +102,14 @@ describe('a key', () => {
     expect((await third.call('POST', '/pets', under(key, { body: newPet('x') }))).status).toBe(201);
   });
 
-  test('may have any visible ASCII character, and its case matters', async () => {
+  test('may contain any visible ASCII character, and is case-sensitive', async () => {
     const characters = `Aa${"'%;=/:,.*#&?<>{}[]@!$^~`|+-_"}`;
     const send = (key: string) => buyer.call('POST', '/pets', under(key, { body: newPet() }));
     const answers = [await send(characters), await send(characters), await send(characters.toUpperCase())];
     expect(answers.map(isReplayed)).toEqual([null, 'true', null]);
   });
 
-  test('is ignored by GET, PATCH, PUT and DELETE, even if malformed', async () => {
+  test('is ignored by GET, PATCH, PUT and DELETE, even if it is malformed', async () => {
     for (const key of ['two words', '', freshKey()]) {
       const petId = await buyer.addPet();
       for (const name of ['One', 'Two']) {

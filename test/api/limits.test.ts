@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const get = (key: string) => app.call('GET', '/pets', { key });
 
-/** Sends this number of requests one after the other, and returns the answers. */
+/** Sends this many requests one after the other, and returns the responses. */
 async function burst(key: string, count: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let sent = 0; sent < count; sent++) answers.push(await get(key));
@@ -27,7 +27,7 @@ const limitsOf = (answer: Answer | undefined) => ({
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);
 
 describe('a plan', () => {
-  test('free admits 60 requests per minute and not one more', async () => {
+  test('named free admits exactly 60 requests per minute', async () => {
     const { key } = await app.tenant('free');
     const reset = app.clock.seconds + 60;
     for (let remaining = 59; remaining >= 0; remaining--) {
@@ -39,16 +39,21 @@ describe('a plan', () => {
     expect(limitsOf(refused)).toEqual({ limit: 60, remaining: 0, reset });
   });
 
-  test.each(Object.entries(plans))('%s has the limits of its row', async (plan, { perMinute, perDay }) => {
-    const { key } = await app.tenant(plan as keyof typeof plans);
-    const answer = await get(key);
-    expect(answer.header('RateLimit-Policy')).toBe(`"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`);
-    expect(answer.header('RateLimit')).toBe(
-      `"minute";r=${perMinute - 1};t=60, "day";r=${perDay - 1};t=86400`,
-    );
-  });
+  test.each(Object.entries(plans))(
+    'named %s has the limits defined for it',
+    async (plan, { perMinute, perDay }) => {
+      const { key } = await app.tenant(plan as keyof typeof plans);
+      const answer = await get(key);
+      expect(answer.header('RateLimit-Policy')).toBe(
+        `"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`,
+      );
+      expect(answer.header('RateLimit')).toBe(
+        `"minute";r=${perMinute - 1};t=60, "day";r=${perDay - 1};t=86400`,
+      );
+    },
+  );
 
-  test('enterprise has the limits of its account, per minute and per day', async () => {
+  test('named enterprise has the limits of its account, per minute and per day', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 3 });
     const end = app.clock.seconds + day;
     expect(statuses(await burst(key, 3))).toEqual([200, 200, 429]);
@@ -69,9 +74,9 @@ describe('a plan', () => {
   });
 });
 
-describe('a change of the date while the service runs', () => {
+describe('a clock change while the service is running', () => {
   test.each([-200_000, -1, 3_600])(
-    'by %i s keeps all counts and never puts a Reset in the past',
+    'of %i s keeps all counts, and no Reset is in the past',
     async (seconds) => {
       const { key } = await app.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
       expect(statuses(await burst(key, 2))).toEqual([200, 200]);
@@ -86,7 +91,7 @@ describe('a change of the date while the service runs', () => {
     },
   );
 
-  test('applies to expiry and removal from that moment', async () => {
+  test('immediately affects the expiry of keys and the removal of deprecated operations', async () => {
     await using dated = await startTestApp({ GET_PET_SUNSET: '2027-01-15T12:00:00Z' });
     const { account } = await dated.tenant('free');
     const { key } = await dated.app.admin.keys.create(account.id, 'short', 3_600_000);

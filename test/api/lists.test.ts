@@ -1,4 +1,7 @@
-/** Pages and filters that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not cover. */
+/**
+ * Behavior of pages and filters that the random walk of `test/storage/every-operation.test.ts` and the table of
+ * mistakes do not cover.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { writeCursor } from '../../src/contract/cursor.ts';
@@ -20,15 +23,15 @@ afterAll(() => app[Symbol.asyncDispose]());
 const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
 const list = async (query: string) => (await app.call('GET', `/pets?${query}`)).json;
 
-test('a list returns 20 animals by ascending id by default', async () => {
+test('a list returns 20 animals in ascending id order by default', async () => {
   expect((await app.call('GET', '/pets')).json).toEqual(pets.slice(0, 20));
 });
 
-test('the links of the largest pages return every animal once', async () => {
+test('following the links of the largest pages returns every animal exactly once', async () => {
   expect(await walk(app, '/pets?limit=100')).toEqual(pets);
 });
 
-test('a list shows animals added by another process with the next request', async () => {
+test('a list contains animals added by another process from the next request on', async () => {
   await using fresh = await startTestApp();
   await fresh.call('POST', '/pets', { body: newPet() });
   for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
@@ -40,8 +43,8 @@ test('a list shows animals added by another process with the next request', asyn
   expect((await fresh.call('GET', '/pets?status=sold')).json).toHaveLength(1);
 });
 
-describe('pages', () => {
-  test('contain every animal that exists throughout exactly once, while others are added and deleted', async () => {
+describe('pages of animals', () => {
+  test('contain every animal that is not deleted exactly once, while other animals are added and deleted', async () => {
     await using fresh = await startTestApp();
     const before = await addPets(fresh, 40, 'sold', 'pending');
     // After every page, removes the animal at the cursor and the next one.
@@ -60,7 +63,7 @@ describe('pages', () => {
     expect(ids).toEqual(expect.arrayContaining(idsOf(stayed)));
   });
 
-  test('are linked with absolute URLs if a public address is configured', async () => {
+  test('are linked with absolute URLs if a public URL is configured', async () => {
     await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com/store/' });
     await addPets(known, 2);
     const { first, next } = linksOf(await known.call('GET', '/pets?limit=1'));
@@ -71,7 +74,7 @@ describe('pages', () => {
 });
 
 describe('the filter id', () => {
-  test('returns each animal once by ascending id, even if ids are unordered or repeated', async () => {
+  test('returns each animal once in ascending id order, even if the ids are unordered or repeated', async () => {
     expect(await list('id=9,3,9,5000,-1,0,9223372036854775807,3,1')).toEqual(
       [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id)),
     );
@@ -95,17 +98,17 @@ describe('the filters minId and maxId', () => {
     ['minId=9&maxId=7', []],
     ['minId=-9223372036854775808&maxId=1', between(1n, 1n)],
     ['minId=9223372036854775807&maxId=9223372036854775807', []],
-  ])('return the animals from the one to the other, both included: %s', async (query, wanted) => {
+  ])('return the animals in the range, including both ends: %s', async (query, wanted) => {
     expect(await walk(app, `/pets?limit=2&${query}`)).toEqual(wanted);
   });
 
-  test('a page that ends with maxId has no next page', async () => {
+  test('include no link to a next page after the animal with maxId', async () => {
     expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=3'))).not.toHaveProperty('next');
     expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=4'))).toHaveProperty('next');
   });
 });
 
-// The walk combines two filters.
+// The random walk combines only two filters.
 test('every combination of filters, in any order, lists exactly the animals that match all of them', async () => {
   const ids = pets
     .filter(({ id }) => id % 2n === 1n)
@@ -129,19 +132,19 @@ test('every combination of filters, in any order, lists exactly the animals that
   }
 });
 
-describe('400', () => {
+describe('400 for a list', () => {
   test.each([
     ['limit=0', 'from 1 to 100'],
     ['status=lost', '"available", "pending", "sold"'],
     ['status=sold&status=sold', 'more than once'],
     ['constructor=sold', 'constructor'],
-  ])('invalid_parameter names the mistake in %s', async (query, message) => {
+  ])('with invalid_parameter names the mistake in %s', async (query, message) => {
     const { error } = await app.call('GET', `/pets?${query}`);
     expect([error.code, error.details?.length]).toEqual(['invalid_parameter', 1]);
     expect(error.message).toContain(message);
   });
 
-  test('invalid_parameter lists the mistakes of all parameters', async () => {
+  test('with invalid_parameter lists the mistakes in all parameters', async () => {
     const answer = await app.call('GET', '/pets?id=x&categoryId=y&status=z&limit=0&colour=red');
     expect(faulty(answer).sort()).toEqual(
       ['categoryId', 'colour', 'id', 'limit', 'status'].map((name) => `query:${name}`),
@@ -156,20 +159,20 @@ describe('400', () => {
     ['stauts=sold&cursor=zzz', ['cursor', 'stauts']],
     ['status=lost&cursor=zzz', ['cursor', 'status']],
     ['cursor=zzz&cursor=zzz&limit=0', ['cursor', 'limit']],
-  ])('lists the mistake of a cursor with the others: %s', async (query, names) => {
+  ])('lists an invalid cursor along with the other mistakes: %s', async (query, names) => {
     const answer = await app.call('GET', `/pets?${query}`);
     expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
     expect(faulty(answer).sort()).toEqual(names.map((name) => `query:${name}`));
   });
 
   test.each(['status=lost', 'status=sold&status=pending'])(
-    'does not reject a cursor because of an invalid filter: %s',
+    'does not list a cursor as invalid because of an invalid filter: %s',
     async (status) => {
       expect(faulty(await app.call('GET', `/pets?cursor=${sold}&${status}`))).toEqual(['query:status']);
     },
   );
 
-  test('reports a repeated parameter without validating its values', async () => {
+  test('lists a repeated parameter without validating its values', async () => {
     const answer = await app.call('GET', '/pets?limit=0&limit=5');
     expect(answer.error.details).toEqual([
       { in: 'query', name: 'limit', message: 'is given more than once' },
@@ -177,10 +180,10 @@ describe('400', () => {
   });
 
   test.each(['', 'x', `${sold}x`, sold.slice(1), `${sold}%3D`, 'x'.repeat(5_000)])(
-    'invalid_cursor for a cursor the service never made: "%s"',
+    'with invalid_cursor is returned for a cursor that the service did not issue: "%s"',
     async (text) => {
       const answer = await app.call('GET', `/pets?status=sold&cursor=${text}`);
-      // The answer equals the only example in the contract.
+      // The response equals the only example in the contract.
       expect(answer.error).toEqual(errorExample('invalid_cursor') as ErrorAnswer);
     },
   );

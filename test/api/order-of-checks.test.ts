@@ -1,4 +1,4 @@
-/** The order of checks (contract, section 2). Of two mistakes, the one checked first determines the response. */
+/** The order of checks (contract, section 2). The first check that fails determines the error. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
@@ -21,7 +21,7 @@ interface Request extends CallOptions {
 
 const right: Request = { method: 'POST', order: placed.id, end: '/approve', key: owner.key, body: '{}' };
 
-/** Mistakes of a request in the order of checks, with the error code of each. */
+/** Mistakes in a request, in the order of checks, with the error code of each. */
 const stages: readonly (readonly [code: string, change: Partial<Request>])[] = [
   ['missing_api_key', { key: null }],
   ['rate_limit_exceeded', { key: spent.key }],
@@ -41,9 +41,9 @@ async function codeOf({ method, order, end, ...options }: Request): Promise<stri
   return (await app.call(method, `/orders/${order}${end}`, options)).error.code;
 }
 
-describe('of two mistakes, the earlier check determines the error', () => {
+describe('if a request has several mistakes, the first failed check determines the error', () => {
   const cases = stages.map(([code, change], at) => [code, change, at] as const);
-  test.each(cases)('%s comes before everything checked later', async (code, change, at) => {
+  test.each(cases)('%s takes precedence over all later checks', async (code, change, at) => {
     expect(await codeOf({ ...right, ...change })).toBe(code);
     for (const [, later] of stages.slice(at + 1)) {
       expect(await codeOf({ ...right, ...later, ...change })).toBe(code);
@@ -53,7 +53,7 @@ describe('of two mistakes, the earlier check determines the error', () => {
     expect(await owner.shown(placed.id)).toEqual(placed);
   });
 
-  test('a ban comes before the limits', async () => {
+  test('api_key_banned takes precedence over rate limits', async () => {
     await using strict = await startTestApp({ BAN_STRIKES: '1' });
     const { key } = await strict.tenant('enterprise', { perMinute: 1, perDay: 1 });
     for (let request = 0; request < 2; request++) await strict.call('GET', '/pets', { key });
@@ -62,7 +62,7 @@ describe('of two mistakes, the earlier check determines the error', () => {
     expect((await strict.call('GET', '/elsewhere', { key })).error.code).toBe('api_key_banned');
   });
 
-  test('410 of a removed operation comes after 401, 429 and 405, and before 403', async () => {
+  test('401, 429 and 405 take precedence over the 410 of a removed operation, and 410 over 403', async () => {
     await using gone = await startTestApp({ GET_PET_SUNSET: '2027-01-01' });
     const { call } = await buyerOf(gone, []);
     const none = await buyerOf(gone, [], { perMinute: 1, perDay: 1 });
@@ -81,7 +81,7 @@ describe('404 route_not_found', () => {
   test.each([
     ...['/', '', '/pet', '/Pets', '/PETS', '/pets/', '/pets/1/', '/pets/1/toys', '/pets//1', '/v1/pets'],
     ...['/pets;x=1', '/pets%2F1', '/pets%3Flimit=1', '/pets%00', '/__proto__', '/%zz', '/*', '/:petId'],
-  ])('for a path under the version that belongs to no operation: %s', async (path) => {
+  ])('is returned for a path under /v1 that belongs to no operation: %s', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const answer = await app.call(method, path);
       expect(answer.error).toMatchObject({ status: 404, code: 'route_not_found' });
@@ -97,7 +97,7 @@ describe('404 route_not_found', () => {
 });
 
 test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
-  '405 method_not_allowed for %s includes Allow and counts as a request',
+  'a 405 method_not_allowed for %s includes Allow and counts as a request',
   async (method) => {
     const { key } = await app.tenant('free');
     const answer = await app.call(method, '/pets/1', { key });
@@ -108,7 +108,7 @@ test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
 );
 
 test.each(['/', '/livez', '/readyz', '/openapi.json', '/nowhere', '/v1x', '/v2/pets'])(
-  'paths outside the version need no credential and have no account limit: %s',
+  'a path outside /v1 requires no credential and has no account limit: %s',
   async (path) => {
     const response = await fetch(app.url + path, { redirect: 'manual' });
     expect(response.status).not.toBe(401);

@@ -13,8 +13,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const rounds = 10;
 
-describe('concurrent requests', () => {
-  test('to order one animal get one 201, and pet_not_available for the others', async () => {
+describe('of concurrent requests', () => {
+  test('to order the same animal, one gets 201 and the others get pet_not_available', async () => {
     const other = await buyerOf(app);
     const petId = await buyer.addPet();
     const answers = await Promise.all(
@@ -28,7 +28,7 @@ describe('concurrent requests', () => {
     expect((await buyer.call('GET', `/orders?petId=${petId}`)).json).toHaveLength(1);
   });
 
-  test('to order and to sell one animal result in one success', async () => {
+  test('to order and to sell the same animal, only one succeeds', async () => {
     for (let round = 0; round < rounds; round++) {
       const petId = await buyer.addPet();
       const sell = buyer.call('PATCH', `/pets/${petId}`, { body: '{"status":"sold"}' });
@@ -38,7 +38,7 @@ describe('concurrent requests', () => {
     }
   });
 
-  test('to order and to delete one animal result in one success', async () => {
+  test('to order and to delete the same animal, only one succeeds', async () => {
     for (let round = 0; round < rounds; round++) {
       const petId = await buyer.addPet();
       const [order, removal] = await Promise.all([
@@ -49,7 +49,7 @@ describe('concurrent requests', () => {
     }
   });
 
-  test('to cancel and to deliver one order result in one success and the matching animal', async () => {
+  test('to cancel and to deliver the same order, only one succeeds, and the status of the animal matches', async () => {
     for (let round = 0; round < rounds; round++) {
       const { id, petId } = await buyer.order('approve');
       const [cancelled, delivered] = await Promise.all([buyer.step(id, 'cancel'), buyer.step(id, 'deliver')]);
@@ -59,14 +59,14 @@ describe('concurrent requests', () => {
   });
 });
 
-test('updatedAt never decreases, even after the date is set back', async () => {
+test('updatedAt never decreases, even if the clock is set back', async () => {
   const order = await buyer.order();
   app.clock.step(-3_600);
   expect((await buyer.step(order.id, 'approve')).json).toMatchObject({ updatedAt: order.updatedAt });
   app.clock.step(3_600);
 });
 
-test('the error of a transition lists the allowed transitions', async () => {
+test('the error for a transition that is not allowed lists the allowed transitions', async () => {
   const messageAfter = async (...steps: Parameters<typeof buyer.order>) => {
     const { id } = await buyer.order(...steps);
     const { json } = await buyer.step(id, steps.length === 0 ? 'deliver' : 'approve');
@@ -80,19 +80,19 @@ test('the error of a transition lists the allowed transitions', async () => {
 // All transitions share one schema, so one test is enough.
 describe('the optional body of a transition', () => {
   test.each([
-    ['is absent, with a media type', { headers: { 'Content-Type': 'application/json' } }],
+    ['absent, with a media type', { headers: { 'Content-Type': 'application/json' } }],
     [
-      'is absent, with the media type of curl -d ""',
+      'absent, with the media type of curl -d ""',
       { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },
     ],
-    ['is an empty text', { body: '' }],
-    ['is an empty object with whitespace', { body: ' {\n} ' }],
-  ])('%s: 200', async (_, options) => {
+    ['empty', { body: '' }],
+    ['an empty object with whitespace', { body: ' {\n} ' }],
+  ])('may be %s', async (_, options) => {
     const { id } = await buyer.order();
     expect((await buyer.step(id, 'approve', options)).status).toBe(200);
   });
 
-  test('whitespace alone is invalid_json', async () => {
+  test('is rejected with invalid_json if it contains only whitespace', async () => {
     const answer = await buyer.step((await buyer.order()).id, 'approve', { body: ' ' });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', []]);
   });

@@ -15,13 +15,13 @@ async function added(): Promise<string> {
   return `/pets/${(json as { id: bigint }).id}`;
 }
 
-test('the Location of a new animal is absolute when a public address is configured', async () => {
+test('the Location of a new animal is absolute if a public URL is configured', async () => {
   await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com/store/' });
   const answer = await known.call('POST', '/pets', { body: newPet() });
   expect(answer.header('Location')).toBe('https://animals.example.com/store/v1/pets/1');
 });
 
-test('ids beyond 2^53 are exact in every response and are not reused after a restart', async () => {
+test('ids above 2^53 are exact in every response and are not reused after a restart', async () => {
   await using fresh = await startTestApp();
   await addPets(fresh, 1);
   {
@@ -39,7 +39,7 @@ test('ids beyond 2^53 are exact in every response and are not reused after a res
 });
 
 test.each(['application/merge-patch+json', 'Application/Merge-Patch+JSON; charset=utf-8'])(
-  'updatePet accepts a body as %s',
+  'updatePet accepts a body with the media type %s',
   async (type) => {
     const answer = await app.call('PATCH', await added(), { type, body: '{"name":"Maple"}' });
     expect(answer.json).toMatchObject({ name: 'Maple' });
@@ -47,7 +47,7 @@ test.each(['application/merge-patch+json', 'Application/Merge-Patch+JSON; charse
 );
 
 describe('deletePet', () => {
-  test('succeeds for one of many concurrent requests, and the others get 404', async () => {
+  test('succeeds for only one of many concurrent requests, and the others get 404', async () => {
     const path = await added();
     const answers = await Promise.all(Array.from({ length: 10 }, () => app.call('DELETE', path)));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array<number>(9).fill(404)]);

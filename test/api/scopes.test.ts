@@ -1,6 +1,6 @@
 /**
- * The scopes of a key, for every operation of the contract. every-operation.test.ts tries each operation with only its
- * scope.
+ * The scopes of a key, for every operation of the contract. In every-operation.test.ts, each operation is called with
+ * only its scope.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ function expectRefused(answer: Answer, scope: Scope): void {
 const scoped = allOperations.filter(({ scope }) => scope !== undefined);
 
 describe.each(scoped)('$operationId', (operation) => {
-  test('is rejected with 403 for a key with all other scopes, or with none', async () => {
+  test('is rejected with 403 for a key that has all other scopes, or no scopes', async () => {
     const sample = await sampleOf(app, operation);
     for (const buyer of [allBut.get(operation.scope as Scope), none]) {
       expectRefused(await send(app, sample, { key: buyer?.key ?? null }), operation.scope as Scope);
@@ -54,7 +54,7 @@ describe.each(scoped.filter(({ method }) => method === 'GET'))('$operationId', (
   });
 });
 
-test('reading the rate limit requires no scope', async () => {
+test('getRateLimit requires no scope', async () => {
   expect((await none.call('GET', '/rate-limit')).status).toBe(200);
 });
 
@@ -80,13 +80,13 @@ describe('the scopes of a key', () => {
     expect(await may(app, key)).toEqual([...defaultScopes]);
   });
 
-  test('are all scopes for the first key of a new store', async () => {
+  test('include all scopes for the first key of a new store', async () => {
     await using fresh = await startTestApp();
     const made = fresh.app.firstKey;
     expect(await may(fresh, made?.key ?? '')).toEqual([...allScopes]);
   });
 
-  test('can be changed by any process from the next request on', async () => {
+  test('can be changed by any process, and the change applies to the next request', async () => {
     const own = await buyerOf(app, []);
     for (const given of [['orders:read'], [], allScopes, ['pets:write', 'pets:read']] as Scope[][]) {
       for (const { keys } of [app.operator, app.app.admin]) {
@@ -108,13 +108,13 @@ describe('the scopes of a key', () => {
     expect(await may(app, successor.key)).toEqual(['pets:write', 'orders:read']);
   });
 
-  test('are the default ones in a store from before scopes', async () => {
+  test('are the default scopes in a store created before scopes existed', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await writeOldStore(path, join(folder.path, 'store.limits.db'));
     await using old = await startTestApp({ DATABASE_URL: `sqlite:${path}` });
     expect(await may(old, oldKey)).toEqual([...defaultScopes]);
-    // All keys except the one created for this test.
+    // All keys except the key that was created for this test.
     const former = (await old.operator.storage.keys.list(0, 100)).filter(
       ({ lastFour }) => !old.key.endsWith(lastFour),
     );

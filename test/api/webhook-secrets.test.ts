@@ -1,10 +1,10 @@
-/** Secrets of webhooks are sealed wherever the store keeps them. */
+/** The store contains webhook secrets only in sealed form. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { tables } from '../../src/tables/tables.ts';
 import { startTestApp } from '../support/app.ts';
 
-test('a secret appears in the responses that issue it, including repeated ones, and nowhere in the store', async () => {
+test('a secret appears only in the responses that issue it, including replayed responses, and nowhere in the store', async () => {
   await using app = await startTestApp({ SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') });
   const headers = { 'Idempotency-Key': 'once' };
   const ask = () => app.call('POST', '/webhooks', { body: '{"url":"https://shop.example/"}', headers });

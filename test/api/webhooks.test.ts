@@ -41,7 +41,7 @@ function changeStore(statement: string, ...values: (string | number | bigint)[])
 }
 
 describe('a webhook of another account', () => {
-  test('gets 404 from every operation and is unchanged', async () => {
+  test('is not found by any operation and remains unchanged', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const { id } = await created(owner);
     const before = await owner.call('GET', `/webhooks/${id}`);
@@ -77,7 +77,7 @@ describe('a webhook of another account', () => {
   });
 });
 
-test(`of more than ${maxWebhooks} concurrent requests, ${maxWebhooks} create a webhook`, async () => {
+test(`of more than ${maxWebhooks} concurrent create requests, exactly ${maxWebhooks} succeed`, async () => {
   const owner = await buyerOf(app);
   const answers = await Promise.all(Array.from({ length: maxWebhooks + 4 }, () => create(owner)));
   const refused = answers.filter(({ status }) => status !== 201);
@@ -86,7 +86,7 @@ test(`of more than ${maxWebhooks} concurrent requests, ${maxWebhooks} create a w
   expect((await create(await buyerOf(app))).status).toBe(201);
 });
 
-describe('the types', () => {
+describe('the event types of a webhook', () => {
   const groups: [Scope[], string[]][] = [
     [[], ['webhook.*']],
     [['orders:read'], ['order.*', 'webhook.*']],
@@ -100,7 +100,7 @@ describe('the types', () => {
     expect((await created(owner)).types).toEqual(types);
   });
 
-  test('are rejected with 403 if the key may not read them, which names them and the missing scopes', async () => {
+  test('are rejected with a 403 that names the types and the missing scopes if the key may not read them', async () => {
     const owner = await buyerOf(app, ['webhooks:write']);
     const { id } = await created(owner);
     const members = bodyOf({ url, types: ['webhook.*', 'order.placed', 'category.*'] });
@@ -119,7 +119,7 @@ describe('the types', () => {
   });
 
   test.each([[['pet.created', 'pets.*']], [['pet.*', 'Pet.*']], [['pet.*', 7]]])(
-    'are rejected with 400 if they do not exist: %p',
+    'are rejected with 400 if one does not exist: %p',
     async (types) => {
       const answer = await create(await buyerOf(app), { types });
       expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:types.1']]);
@@ -127,7 +127,7 @@ describe('the types', () => {
   );
 });
 
-describe('the URL', () => {
+describe('the URL of a webhook', () => {
   test.each([
     ['without a scheme', 'shop.example', 'must be an https URL'],
     ['of another scheme', 'ftp://shop.example/', 'must be an https URL'],
@@ -136,13 +136,13 @@ describe('the URL', () => {
     ['of 2,049 characters', 'https://shop.example/'.padEnd(2_049, 'x'), 'at most 2048 characters'],
     ['with a password', 'https://anna:secret@shop.example/', 'user name or password'],
     ['with a fragment', 'https://shop.example/#top', 'fragment'],
-  ])('%s is rejected with 400', async (_what, wrong, message) => {
+  ])('%s is rejected with a 400', async (_what, wrong, message) => {
     const answer = await create(await buyerOf(app), { url: wrong });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
     expect(answer.error.message).toContain(message);
   });
 
-  test('is rejected with 400 if it leads to a private address, but a repeated request gets its first response', async () => {
+  test('is rejected with 400 if it resolves to a private address, but a repeated request gets its first response', async () => {
     const owner = await buyerOf(app);
     const options = { ...bodyOf({ url }), ...under(freshKey()) };
     const first = await owner.call('POST', '/webhooks', options);
@@ -154,10 +154,10 @@ describe('the URL', () => {
         await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ url })),
       ]) {
         expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
-        expect(answer.error.message).toContain('shop.example resolves to one that is private');
+        expect(answer.error.message).toContain('shop.example resolves to an address that is private');
         expect(answer.text).not.toContain('10.0.0.1');
       }
-      const notice = 'refused the URL of a webhook: shop.example leads to 10.0.0.1, which is private';
+      const notice = 'rejected a webhook URL: shop.example resolves to 10.0.0.1, which is private';
       expect(logged.map((line) => JSON.parse(line).msg)).toEqual([notice, notice]);
       expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: false }))).status).toBe(200);
       expect((await owner.call('POST', '/webhooks', options)).text).toBe(first.text);
@@ -180,8 +180,8 @@ describe('a disabled webhook', () => {
   });
 });
 
-describe('the secret', () => {
-  test('has 32 random bytes, and appears only in the response to its creation', async () => {
+describe('the secret of a webhook', () => {
+  test('has 32 random bytes, and appears only in the response that creates it', async () => {
     const owner = await buyerOf(app);
     const first = await create(owner);
     const { id, secret } = first.json as Shown;
@@ -206,7 +206,7 @@ describe('the secret', () => {
     expect((await owner.call('DELETE', target, { headers })).status).toBe(204);
   });
 
-  test('changes when it is rotated, and the old one stays valid for 24 hours', async () => {
+  test('changes when it is rotated, and the old secret stays valid for 24 hours', async () => {
     const owner = await buyerOf(app);
     const { id, secret: former } = await created(owner);
     const { secret } = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
@@ -220,15 +220,15 @@ describe('the secret', () => {
   });
 });
 
-test('a webhook begins with the first event after its creation', async () => {
+test('a webhook starts with the first event after its creation', async () => {
   const owner = await buyerOf(app);
   await owner.addPet();
   const { id } = await created(owner);
   expect((await storage.webhooks.find(id))?.position).toBe((await storage.events.bounds()).last);
 });
 
-describe('a change', () => {
-  test('that sets the description to null removes it, and an empty change has no effect', async () => {
+describe('updating a webhook', () => {
+  test('removes the description if it is null, and has no effect with an empty body', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner, { description: 'Stock' });
     const read = await owner.call('GET', `/webhooks/${id}`);
@@ -238,7 +238,7 @@ describe('a change', () => {
     expect(patched).not.toHaveProperty('description');
   });
 
-  test('that enables a disabled webhook removes the reason, and skips the events until then', async () => {
+  test('to enable it removes the reason and skips all events since it was disabled', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner);
     changeStore(`UPDATE webhooks SET enabled = 0, disabled_reason = 'gone' WHERE id = ?`, id);

@@ -21,13 +21,13 @@ type Row = (typeof allOperations)[number];
 const changes = allOperations.filter((operation) => !isRead(operation) && operation.needs === undefined);
 
 const secret = 'Confidential';
-/** Transitions that an order needs before the operation. */
+/** Transitions that an order must have completed before the operation. */
 const before: Readonly<Record<string, readonly OrderStep[]>> = {
   deliverOrder: ['approve'],
   returnOrder: ['approve', 'deliver'],
 };
 
-/** A change of resources that contain a secret text of their owner. */
+/** A change to resources that contain secret text of their owner. */
 async function changeOf(row: Row) {
   const { path, operationId } = row;
   const { id: petId } = (await owner.call('POST', '/pets', { body: newPet(secret) })).json as { id: bigint };
@@ -64,7 +64,7 @@ test.each(shown)('$operationId returns the result to a key that may read it', as
   expect(answer.text).toContain(secret);
 });
 
-test('a repeated response also has no body', async () => {
+test('a replayed response has no body either', async () => {
   const approve = changes.find(({ operationId }) => operationId === 'approveOrder') as Row;
   const [target] = await changeOf(approve);
   const once = { headers: { 'Idempotency-Key': 'once' } };

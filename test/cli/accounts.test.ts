@@ -13,7 +13,7 @@ interface Account {
   readonly closedAt: string | null;
 }
 
-test('accounts create --json prints the account with its id, quota and creation time', async () => {
+test('accounts create --json prints the id, quota and creation time of the account', async () => {
   const before = Date.now();
   const account = await place.json<Account>('accounts', 'create', '--name', 'Søren & Co', '--plan', 'pro');
   expect(Object.keys(account)).toEqual([
@@ -31,7 +31,7 @@ test('accounts create --json prints the account with its id, quota and creation 
   expect(Date.parse(account.createdAt)).toBeGreaterThanOrEqual(before - 1_000);
 });
 
-test('an enterprise account is created with custom limits, and set-plan changes them', async () => {
+test('an enterprise account is created with custom limits, which set-plan can change', async () => {
   const quota = ['--per-minute', '5000', '--per-day', '1000000'];
   const made = await place.json<Account>(
     'accounts',
@@ -65,7 +65,7 @@ test('accounts show prints the limits of an account', async () => {
   expect(stdout).toMatch(/^Account \d+ \(Told\), plan free: 60 requests per minute, 1,000 per day\.\n$/);
 });
 
-test('changing an unknown account fails', async () => {
+test('set-plan fails for an unknown account', async () => {
   const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
@@ -75,20 +75,24 @@ test('changing an unknown account fails', async () => {
 
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   [
-    'enterprise without limits',
+    'an enterprise plan without limits',
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise'],
     /requires a limit per minute and a limit per day/,
   ],
   [
-    'more per minute than per day',
+    'a higher limit per minute than per day',
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise', '--per-minute', '100', '--per-day', '10'],
     /per minute \(100\) must not exceed the limit per day \(10\)/,
   ],
-  ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /are fixed/],
-  ['an argument too many', ['accounts', 'list', 'all'], /too many arguments/],
+  [
+    'custom limits for the pro plan',
+    ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'],
+    /are fixed/,
+  ],
+  ['an extra argument', ['accounts', 'list', 'all'], /too many arguments/],
 ];
 test.concurrent.each(wrongUses)(
-  '%s is a usage error that the message names',
+  'a command with %s fails with a usage error that states the mistake',
   async (_mistake, args, message) => {
     const stderr = await place.failure(2, ...args);
     expect(stderr).toMatch(/^animal-store: /);

@@ -25,7 +25,7 @@ import { testWith } from '../support/requirements.ts';
 
 const testLimited = testWith(...fileSizeLimits);
 const testSmallDisk = testWith(
-  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  { name: 'permission to create mounts (user namespaces)', package: 'util-linux', optional: true },
   onSmallDisk(tmpdir(), 'rw', ['true']),
 );
 
@@ -60,8 +60,8 @@ function runIn({ folder, path }: Workplace, command: readonly string[]): Promise
   );
 }
 
-describe('backup', () => {
-  test('prints the contents and time of the backup, and is recorded in the audit log', async () => {
+describe('the backup command', () => {
+  test('prints the time and contents of the backup, and is recorded in the audit log', async () => {
     await using place = await newShop();
     await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
     await place.output('import', 'pets.csv');
@@ -75,7 +75,7 @@ describe('backup', () => {
     ]);
   });
 
-  test('overwrites only backups, and only with --replace', async () => {
+  test('overwrites only existing backups, and only with --replace', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('made.backup'));
     expect(await place.failure(1, 'backup', 'made.backup')).toContain('Use --replace');
@@ -91,7 +91,7 @@ describe('backup', () => {
     await place.output('backup', 'verify', 'latest');
   });
 
-  test('reports a missing folder, a missing store and a store that is a folder', async () => {
+  test('fails with an error if the folder or the store is missing, or if the store is a folder', async () => {
     await using place = await newShop();
     expect(await place.failure(1, 'backup', 'missing/made.backup')).toContain('There is no folder');
     const folder = await place.run(['status'], { environment: { DATABASE_URL: 'sqlite:.' } });
@@ -116,7 +116,7 @@ describe('backup', () => {
     expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
-  testLimited('on a full disk leaves no file and prints the reason', async () => {
+  testLimited('leaves no file on a full disk, and prints the reason', async () => {
     await using place = await newShop();
     for (const bytes of [0, 5_000, 100_000]) {
       const command = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'made.backup'];
@@ -126,7 +126,7 @@ describe('backup', () => {
     }
   });
 
-  testSmallDisk('prints the required space at the start if there is less', async () => {
+  testSmallDisk('prints the required disk space before it starts if there is not enough', async () => {
     await using place = await newShop();
     // The limit state makes the store larger than the disk.
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
@@ -135,29 +135,29 @@ describe('backup', () => {
     const { exitCode, stderr } = await runIn(place, command);
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringMatching(/Not enough space .*: it takes about \d+ MiB, 4 MiB are free/),
+      expect.stringMatching(/Not enough space .*: about \d+ MiB needed, 4 MiB free/),
     ]);
   });
 
-  test('creates a file that the service refuses to use as its store', async () => {
+  test('creates a file that the service does not accept as a store', async () => {
     await using place = await backedUpShop();
     const { exitCode, stderr } = await place.run(['pets', 'list'], {
       environment: { DATABASE_URL: 'sqlite:made.backup' },
     });
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringContaining('made.backup is a backup. To serve what is in it'),
+      expect.stringContaining('made.backup is a backup. To serve its data'),
     ]);
   });
 });
 
 describe('backup verify', () => {
-  test('prints the time and contents of an intact backup, as text and as JSON', async () => {
+  test('prints the time and contents of a valid backup, as text and as JSON', async () => {
     await using place = await newShop();
     const made = await place.json<{ createdAt: string; bytes: number }>('backup', 'made.backup');
     const said = await place.output('backup', 'verify', 'made.backup');
     expect(said).toContain('\npets ');
-    expect(said).toContain('made.backup is sound.\n');
+    expect(said).toContain('made.backup is intact.\n');
     expect(await place.json('backup', 'verify', 'made.backup')).toMatchObject({
       file: 'made.backup',
       sound: true,
@@ -168,7 +168,7 @@ describe('backup verify', () => {
     });
   });
 
-  test('fails for a damaged backup, with text and with JSON', async () => {
+  test('fails for a damaged backup, with text and JSON output', async () => {
     await using place = await backedUpShop();
     change(place.path('made.backup'), "UPDATE accounts SET name = 'x'");
     expect(await place.failure(1, 'backup', 'verify', 'made.backup')).toContain('is damaged');
@@ -176,7 +176,7 @@ describe('backup verify', () => {
     expect(error).toMatchObject({ error: { message: expect.stringContaining('is damaged') } });
   });
 
-  test('verifies the store if no file is given, whether or not it is being served', async () => {
+  test('verifies the store if no file is given, even while a service uses the store', async () => {
     await using place = await newShop();
     expect(await place.output('backup', 'verify')).toContain('Read all of the store');
     await using _service = await place.serve();
@@ -184,7 +184,7 @@ describe('backup verify', () => {
   });
 });
 
-describe('restore', () => {
+describe('the restore command', () => {
   test('creates a store at another path, in a new folder', async () => {
     await using place = await backedUpShop();
     expect(await place.output('restore', 'made.backup', '--to', 'drill/copy.db')).toContain('To serve it: ');
@@ -195,7 +195,7 @@ describe('restore', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('overwrites only stores, and only with --replace', async () => {
+  test('overwrites only existing stores, and only with --replace', async () => {
     await using place = await backedUpShop();
     expect(await place.failure(1, 'restore', 'made.backup')).toContain('Use --replace');
     await place.write('letter', 'Dear animals');
@@ -212,7 +212,7 @@ describe('restore', () => {
     await place.output('restore', 'made.backup', '--replace');
   });
 
-  test('changes nothing if the file is damaged, newer, foreign or missing', async () => {
+  test('changes nothing if the backup is damaged, missing, from a newer version or not a backup', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('store.db'));
     copyFileSync(place.path('made.backup'), place.path('damaged.backup'));
@@ -222,7 +222,7 @@ describe('restore', () => {
     change(place.path('newer/store.db'), 'PRAGMA user_version = 9999');
     backUp(place.path('newer'), place.path('newer.backup'));
     for (const [name, reason] of [
-      ['missing', 'There is no file'],
+      ['missing', 'File not found'],
       ['store.db', 'is not a backup'],
       ['damaged.backup', 'damaged.backup is damaged'],
       ['newer.backup', 'Restore it with that version'],

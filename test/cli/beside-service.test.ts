@@ -28,20 +28,20 @@ const call = (key: string, method = 'GET', target = '/pets', options: CallOption
   answerOf(service.url, method, target, { key, ...options });
 const statusOf = async (key: string) => (await call(key)).status;
 
-test('a new key is accepted and a revoked key is rejected from the next request on', async () => {
+test('a new key is accepted, and a revoked key is rejected, starting with the next request', async () => {
   const { id, key } = await newKey('--plan', 'pro');
   expect(await statusOf(key)).toBe(200);
   await place.json('keys', 'revoke', String(id));
   expect(await statusOf(key)).toBe(401);
 });
 
-test('a ban is listed with its key, account, end and level, and a lift applies to the next request', async () => {
-  // Limits the day as well, because a minute may pass on a slow machine.
+test('a ban is listed with its key, account, expiry and level, and lifting it takes effect on the next request', async () => {
+  // Also limits requests per day, because the minute may end during the test on a slow machine.
   const quota = ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '1'];
   const { id, accountId, key } = await newKey(...quota);
   expect(await statusOf(key)).toBe(200);
   expect((await call(key)).error.code).toBe('daily_quota_exceeded');
-  // Requests within a second of the first 429 count as in flight. After that, one strike is sufficient here.
+  // Requests within a second after the first 429 count as in flight. After that, one strike causes a ban here.
   let banned = await call(key);
   await until(async () => {
     banned = await call(key);
@@ -72,7 +72,7 @@ test('a ban is listed with its key, account, end and level, and a lift applies t
   expect((await place.run(['bans', 'list'])).stdout).toBe('No keys are banned.\n');
 });
 
-test('int64 values stay exact from an import through the API to an export', async () => {
+test('int64 values stay exact from import through the API to export', async () => {
   const { key } = await newKey(...ample);
   const edges = ['9223372036854775807', '-9223372036854775808', '9007199254740993'];
   await Bun.write(
@@ -92,7 +92,7 @@ test('int64 values stay exact from an import through the API to an export', asyn
   for (const edge of edges) expect(stdout).toContain(`Edge,${edge},available\n`);
 });
 
-test('the service answers every create request during an import, and no animal is lost', async () => {
+test('the service responds to every create request during an import, and no animal is lost', async () => {
   const { key } = await newKey(...ample);
   const count = 6_000;
   const rows = Array.from({ length: count }, (_, row) => `imported ${row},1,pending\n`);
@@ -111,7 +111,7 @@ test('the service answers every create request during an import, and no animal i
   });
   importing.stdin.write(`name,categoryId,status\n${rows.slice(0, count / 2).join('')}`);
   await importing.stdin.flush();
-  // The command is in progress, because it waits for the rest of its input.
+  // The import is in progress, because it waits for the rest of its input.
   await until(async () => (await call(key, 'GET', '/pets?limit=1&status=pending')).text !== '[]');
   await create();
   importing.stdin.write(rows.slice(count / 2).join(''));

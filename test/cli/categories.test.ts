@@ -5,7 +5,7 @@ const place = await sharedWorkplace();
 
 const [lowest, highest] = ['-9223372036854775808', '9223372036854775807'];
 
-test('categories have any int64 as their id, exactly, and are listed by ascending id', async () => {
+test('a category can have any int64 id, which stays exact, and categories are listed by ascending id', async () => {
   expect((await place.run(['categories', 'list'])).stdout).toBe('No categories.\n');
   for (const [id, name] of [
     [highest, 'Last'],
@@ -23,7 +23,7 @@ test('categories have any int64 as their id, exactly, and are listed by ascendin
   );
 });
 
-test('set renames a category, show prints it, and remove leaves the animals in it', async () => {
+test('categories set renames a category, show prints it, and remove keeps its animals', async () => {
   await place.write('pets.csv', 'name,categoryId\nOzzy,7\n');
   await place.json('import', 'pets.csv');
   await place.json('categories', 'set', '7', 'Dogs');

@@ -9,10 +9,10 @@ import { NdjsonReader } from '../../src/operations/files/ndjson.ts';
 import type { InputRecord, RecordReader } from '../../src/operations/files/records.ts';
 import { always as alwaysFor, anyInt64 } from '../support/property.ts';
 
-/** Uses few cases, because each is read several times. */
+/** Uses fewer cases than the default, because each case is parsed several times. */
 const always: typeof alwaysFor = (cases, property) => alwaysFor(cases, property, 300);
 
-/** Records and their results, read in chunks of any size. */
+/** Reads the bytes in chunks of this size. Returns the records with their results. */
 function read(reader: RecordReader, bytes: Buffer, chunkBytes: number) {
   const splitter = new LineSplitter();
   const records: InputRecord[] = [];
@@ -35,7 +35,7 @@ const anyPets = fc.array(anyPet, { maxLength: 20 });
 const anyChunk = fc.integer({ min: 1, max: 64 });
 
 describe('a file written by export', () => {
-  test('is read by import in chunks of any size without a difference', () => {
+  test('is parsed by import without a difference, in chunks of any size', () => {
     always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
@@ -44,7 +44,7 @@ describe('a file written by export', () => {
     });
   });
 
-  test('is read in the same way by another CSV reader', () => {
+  test('is parsed identically by another CSV parser', () => {
     always(anyPets, (pets) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const expected = pets.map(({ name, categoryId, status }) => ({
@@ -62,7 +62,7 @@ const anyField = fc.string({
   maxLength: 8,
 });
 
-test('CSV quoted in any valid way is read as by another CSV reader', () => {
+test('CSV with any valid quoting is parsed as by another CSV parser', () => {
   const quoted = fc.tuple(anyField, fc.boolean()).map(([text, isQuoted]) => ({
     text,
     csv: isQuoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,
@@ -77,7 +77,7 @@ test('CSV quoted in any valid way is read as by another CSV reader', () => {
         relax_column_count: true,
         record_delimiter: '\n',
       }) as string[][];
-      // Rows are checked through reasons and animals. This checks that every row is one record with its lines.
+      // Each row must become exactly one record, which contains all of the row's lines.
       expect(records.map(({ bytes }) => bytes.toString())).toEqual(
         rows.map(([name, id]) => `${name.csv},${id.csv}`),
       );
@@ -89,7 +89,7 @@ test('CSV quoted in any valid way is read as by another CSV reader', () => {
   );
 });
 
-describe('for any bytes', () => {
+describe('with arbitrary bytes', () => {
   const anyBytes = fc
     .array(
       fc.oneof(
@@ -104,7 +104,7 @@ describe('for any bytes', () => {
     ['CSV', 'name,categoryId\n', () => new CsvReader()],
     ['NDJSON', '', () => new NdjsonReader()],
   ] as const) {
-    test(`${name}: every line that is not blank belongs to exactly one row, which is either an animal or rejected with a reason`, () => {
+    test(`every ${name} line that is not blank belongs to exactly one row, which is an animal or is rejected with a reason`, () => {
       always(fc.tuple(anyBytes, anyChunk), ([bytes, chunk]) => {
         const content = Buffer.concat([Buffer.from(head), bytes]);
         const records = read(newReader(), content, chunk);

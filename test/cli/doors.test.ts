@@ -16,7 +16,7 @@ import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
-/** Commands of operations whose rows do not define one, or the reason why there is no command. */
+/** Commands of operations whose rows define no command, or the reason why an operation has no command. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
   createSession: 'Users who can open the store need no session.',
   getSession: 'Users who can open the store need no session.',
@@ -63,7 +63,7 @@ const doors: readonly (readonly [AdminOperationId, string])[] = [
   ),
 ];
 
-/** Every command that performs an action, with its words. */
+/** The names of all commands that have an action, including those of subcommands. */
 function commandsOf(command: Command, words: readonly string[] = []): string[] {
   return command.commands.flatMap((child) => {
     const path = [...words, child.name()];
@@ -71,20 +71,20 @@ function commandsOf(command: Command, words: readonly string[] = []): string[] {
   });
 }
 
-test('every operation of the admin API has a command, or a stated reason for having none', async () => {
+test('every operation of the admin API has a command or a stated reason for having no command', async () => {
   const ids = new Set([...derived.map(([id]) => id), ...Object.keys(otherDoors)]);
   expect([...ids].sort()).toEqual(Object.keys(adminOperations).sort());
   const commands = commandsOf(await programOf({}));
   expect(doors.filter(([, command]) => !commands.includes(command))).toEqual([]);
 });
 
-test('an operation has either derived commands or handwritten ones', () => {
+test('no operation has both derived and handwritten commands', () => {
   expect(derived.filter(([id]) => Object.hasOwn(otherDoors, id))).toEqual([]);
 });
 
 type Change = readonly [command: string, args: readonly string[], recorded: readonly string[]];
 
-/** Changes in order, each with its command and its operations in the audit log. */
+/** Changes in execution order, each with its command, its arguments and its operations in the audit log. */
 const writtenChanges: readonly Change[] = [
   [
     'accounts create',
@@ -127,7 +127,7 @@ const place = await sharedWorkplace();
 
 const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
 
-/** Commands that are not listed above, with the first example of their help. */
+/** The other commands that make changes, each with the first example of its help. */
 const otherChanges = await Promise.all(
   derived
     .filter(
@@ -145,14 +145,14 @@ const changes = [...writtenChanges, ...otherChanges];
 /** The result of each change, with its entries in the audit log. */
 const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
 
-/** A webhook with a delivery. Its address is not allowed. */
+/** Adds a webhook with a delivery and a URL that is not allowed. */
 async function addBlockedWebhook(): Promise<void> {
   const { databaseUrl } = readConfig(settingsIn(place.folder));
   await addWebhook(databaseUrl, { accountId: 1, url: 'https://127.0.0.1/' });
   await addDeliveries(databaseUrl, [failedDelivery(1n, 1n, Date.now())]);
 }
 
-/** The result of a command that fails because the address of that webhook is not allowed. */
+/** The output of a command that fails because the URL of the webhook is not allowed. */
 async function blocked(words: readonly string[]): Promise<unknown> {
   const { exitCode, stdout } = await place.run([...words, '--json']);
   expect(exitCode).toBe(1);
@@ -175,14 +175,14 @@ beforeAll(async () => {
   }
 });
 
-test('every command that makes changes is tested here', () => {
+test('this file tests every command that makes changes', () => {
   const expected = doors.flatMap(([id, command]) => (isChange(adminOperations[id]) ? [command] : []));
   const tried = new Set<string>(changes.map(([command]) => command));
   expect([...tried].sort()).toEqual([...new Set(expected)].sort());
 });
 
 test.each(changes.map(([command, , recorded], index) => [command, recorded, index] as const))(
-  '%s is recorded with the user who runs it',
+  '%s is recorded in the audit log with the user who runs it',
   (_command, recorded, index) => {
     const { entries } = done[index] ?? { entries: [] };
     expect(entries.map(({ operation }) => operation)).toEqual([...recorded]);
@@ -193,7 +193,7 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
   },
 );
 
-test('the log contains no key, no token and no fingerprint of either', async () => {
+test('the audit log contains no keys, no tokens and no fingerprints of them', async () => {
   const secrets = done
     .map(({ answer }) => answer as { readonly key?: string; readonly token?: string })
     .flatMap(({ key, token }) => [key, token])
@@ -226,7 +226,7 @@ const idle = [
   ],
 ];
 
-test('a command that fails or changes nothing writes no entry and exits', async () => {
+test('a command that fails or changes nothing writes no audit entry, and its process exits', async () => {
   await using operator = await operatorOf(place.folder);
   const before = await operator.audit.list(undefined, 1, {});
   const words = [...failing, ...idle].map((command) => command.split(' '));

@@ -1,4 +1,4 @@
-/** Events on the command line, while a service records them. */
+/** The events commands, while a service records events. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { commandLine, newWorkplace } from '../support/cli.ts';
 import { start } from '../support/process.ts';
@@ -46,7 +46,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     await using all = follow('--after', '0', '--json');
     await using orders = follow('--type', 'order.*');
     await all.said('pets.imported');
-    // The command without --after begins with the next event, so events are added until it has begun.
+    // Without --after, the command starts with the next event, so events are added until the first one is printed.
     await run('categories', 'set', '7', 'Dogs');
     for (let pet = 1; orders.stdout() === '' && pet < 1_000; pet++) {
       const { id } = JSON.parse(await run('orders', 'place', '1', '--json')) as { id: number };
@@ -73,7 +73,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
   });
 });
 
-test('events list shows the newest events first, or the oldest ones after an id', async () => {
+test('events list shows the newest events first, or the oldest events after a given id', async () => {
   await using place = await newWorkplace();
   expect(await place.output('events', 'list')).toBe('No events.\n');
   expect(await place.json<unknown[]>('events', 'list')).toEqual([]);

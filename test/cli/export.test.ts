@@ -12,7 +12,7 @@ import { lockOutReaders } from '../support/lock.ts';
 import { dataFileIn, operatorOf, settingsIn } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** Names that some formats cannot represent. */
+/** Names that need quoting or escaping in some formats. */
 const names = [
   'Ólafur',
   '\\',
@@ -45,7 +45,7 @@ const ndjson = rows
   )
   .join('');
 
-/** A store of these animals. */
+/** A workplace with these animals in its store. */
 async function filledWorkplace(): Promise<Workplace> {
   const place = await newWorkplace();
   await using admin = await operatorOf(place.folder);
@@ -55,7 +55,7 @@ async function filledWorkplace(): Promise<Workplace> {
 
 const textAt = (place: Workplace, name: string) => readFile(place.path(name), 'utf8');
 
-test('export → import → export is byte-identical, within and between both formats', async () => {
+test('exporting, importing and exporting again gives identical bytes, even if the formats differ', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('names.ndjson'), ndjson);
   expect(await place.json<ImportReport>('import', 'names.ndjson')).toMatchObject({
@@ -74,7 +74,7 @@ test('export → import → export is byte-identical, within and between both fo
   expect(await textAt(other, 'two.ndjson')).toBe(ndjson);
 });
 
-test('the report shows the count, and only a complete file gets its final name', async () => {
+test('export prints the number of animals, and only a complete file gets its final name', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr, exitCode } = await place.run(['export', 'count.csv']);
   expect({ stdout, stderr, exitCode }).toEqual({
@@ -88,7 +88,7 @@ test('the report shows the count, and only a complete file gets its final name',
   expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
 });
 
-test('an existing file is overwritten only with --force, and a link stays a link', async () => {
+test('export overwrites an existing file only with --force, and preserves symbolic links', async () => {
   await using place = await filledWorkplace();
   await Bun.write(place.path('there.csv'), 'precious');
   expect(await place.failure(1, 'export', 'there.csv')).toBe(
@@ -107,19 +107,19 @@ test('an existing file is overwritten only with --force, and a link stays a link
   expect(device).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is not a regular file') });
 });
 
-test('a missing folder is reported', async () => {
+test('export to a missing folder fails with an error', async () => {
   await using place = await filledWorkplace();
   const { exitCode, stderr } = await place.run(['export', 'nowhere/pets.csv']);
   expect(exitCode).toBe(1);
   expect(stderr).toBe('animal-store: Cannot write nowhere/pets.csv: ENOENT: no such file or directory.\n');
 });
 
-test('--escape-formulas prevents spreadsheets from running names, and without it names are exact', async () => {
+test('--escape-formulas keeps spreadsheets from evaluating names, and without the option names are exact', async () => {
   await using other = await newWorkplace();
   const dangerous = ['=cmd|calc', '+1', '-1', '@SUM(A1)', '\t=1'];
   const harmless = ['Ozzy', "'=1", 'a=b'];
   const rows = [...dangerous, ...harmless].map((name) => `{"name":${JSON.stringify(name)},"categoryId":1}\n`);
-  // A tab is a control character, which names cannot contain.
+  // The name with a tab is rejected, because names must not contain control characters.
   await other.write('names.ndjson', rows.join(''));
   expect(await other.json<ImportReport>('import', 'names.ndjson')).toMatchObject({ added: 7, rejected: 1 });
   await other.json('export', 'escaped.csv', '--escape-formulas');
@@ -136,14 +136,14 @@ test('--escape-formulas prevents spreadsheets from running names, and without it
   expect(json).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('applies to CSV only') });
 });
 
-test('only animals are written to standard output, and the report goes to standard error', async () => {
+test('export writes only animals to standard output, and its report to standard error', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr } = await place.run(['export', '-', '--format', 'ndjson', '--json']);
   expect(stdout).toBe(ndjson);
   expect(JSON.parse(stderr)).toEqual({ file: '-', exported: names.length });
 });
 
-test('an export exits without an error when its reader closes the pipe', async () => {
+test('export exits without an error when the reader closes the pipe', async () => {
   await using place = await newWorkplace();
   const many = Array.from({ length: 10_000 }, (_, row) => `many ${row},1,sold\n`);
   await Bun.write(place.path('many.csv'), `name,categoryId,status\n${many.join('')}`);
@@ -163,7 +163,7 @@ test('an interrupted export leaves no file', async () => {
   await using place = await filledWorkplace();
   let child: Child;
   {
-    // The command has begun its file and waits for the store until it is interrupted.
+    // The command creates its temporary file, then waits for the locked store until it is interrupted.
     using _held = lockOutReaders(dataFileIn(place.folder));
     child = place.start(['export', 'broken.csv']);
     await until(async () => (await place.files()).some((name) => name.includes('partial')));

@@ -1,4 +1,4 @@
-/** Import and export of selected animals, and with their ids. */
+/** Import and export of selected animals, with and without their ids. */
 import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
@@ -16,7 +16,7 @@ async function filledWorkplace(): Promise<Workplace> {
   return place;
 }
 
-test('export --ids writes exact ids in both formats', async () => {
+test('export --ids writes exact ids as CSV and NDJSON', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   expect(await textAt(place, 'ids.csv')).toBe(
@@ -30,7 +30,7 @@ test('export --ids writes exact ids in both formats', async () => {
   expect(formulas.stdout).toBe(await textAt(place, 'ids.csv'));
 });
 
-test('export supports the filters of the API, alone and combined', async () => {
+test("export supports the API's filters, separately and combined", async () => {
   await using place = await filledWorkplace();
   const exported = async (...args: string[]) => {
     const { stdout } = await place.run(['export', '-', '--format', 'csv', ...args]);
@@ -45,7 +45,7 @@ test('export supports the filters of the API, alone and combined', async () => {
   expect(report).toEqual({ file: 'some.csv', exported: 1 });
 });
 
-test('a file with ids is imported only with --new-ids, as the error says', async () => {
+test('import rejects a file with ids unless --new-ids is set, and the error names the option', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   await place.json('export', 'ids.ndjson', '--ids');
@@ -65,7 +65,7 @@ test('a file with ids is imported only with --new-ids, as the error says', async
   expect(lines).toEqual(Array.from({ length: 12 }, (_, n) => `${n + 1},${rows[n % 4]}`));
 });
 
-test('import adds only matching rows and counts the others as skipped', async () => {
+test('import with filters adds only matching rows, and counts the other rows as skipped', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', `${csv},3,sold\n`);
   const filters = ['--status', 'available', '--category', '3'];
@@ -79,7 +79,7 @@ test('import adds only matching rows and counts the others as skipped', async ()
   expect(again).toMatchObject({ status: 'already-complete', added: 0 });
 });
 
-test('imports of overlapping parts of a file are rejected, and those of separate parts are not', async () => {
+test('import rejects a part of a file that overlaps an imported part, but accepts a separate part', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', csv);
   await place.json('import', 'pets.csv', '--status', 'sold');
@@ -103,7 +103,7 @@ test('imports of overlapping parts of a file are rejected, and those of separate
 });
 
 test.each(['3', '5'])(
-  'import rejects --from-line %s after --from-line 4, because they share rows',
+  'import rejects --from-line %s after --from-line 4, because the two parts share rows',
   async (line) => {
     await using place = await newWorkplace();
     await place.write('pets.csv', csv);

@@ -7,7 +7,7 @@ import { newWorkplace, sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace({ store: false });
 
-/** All commands with their words. */
+/** All commands, each with its full name as words. */
 function commandsOf(
   command: Command,
   words: readonly string[] = [],
@@ -27,7 +27,7 @@ const leaves = commands.filter(({ command }) => !isGroup(command));
 describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
   '%s --help',
   (name, { command, words }) => {
-    test('has a description, every option, valid examples, and a reference to the settings', async () => {
+    test('shows every option with a description, examples of the command, and a reference to the settings', async () => {
       const { exitCode, stdout, stderr } = await place.run([...words, '--help']);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
       expect(stdout).toStartWith(`Usage: animal-store ${name}`);
@@ -50,7 +50,7 @@ describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
 );
 
 test.each(commands.filter(({ command }) => isGroup(command)).map(({ words }) => [words.join(' '), words]))(
-  '%s alone shows its help and is wrong use',
+  '%s without a subcommand shows its help and is a usage error',
   async (_name, words) => {
     const { exitCode, stdout, stderr } = await place.run(words as string[]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -80,7 +80,7 @@ test('help accepts a command at any depth', async () => {
   );
 });
 
-test('with --json a failure is one line of JSON on standard error, with the same exit code', async () => {
+test('with --json, a failure is one line of JSON on standard error, with the same exit code', async () => {
   await using other = await newWorkplace();
   for (const [args, exitCode, message] of [
     [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
@@ -95,7 +95,7 @@ test('with --json a failure is one line of JSON on standard error, with the same
   }
 });
 
-test('copy reads addresses from the environment, and errors about them show no password', async () => {
+test('copy reads the database URLs from the environment, and its errors show no password', async () => {
   const secret = 'postgres+ssl://u:Sesame@h/d';
   const given = { environment: { FROM_DATABASE_URL: secret, TO_DATABASE_URL: secret } };
   const runs = await Promise.all([
@@ -117,7 +117,7 @@ test('copy reads addresses from the environment, and errors about them show no p
   }
 });
 
-test('a command with invalid settings lists all mistakes, exits with 2 and creates no store', async () => {
+test('a command with invalid settings lists all errors, exits with 2 and creates no store', async () => {
   const environment = { PORT: 'many', DATABASE_URL: 'mysql://x' };
   for (const args of [['serve'], ['keys', 'list'], ['openapi']]) {
     const { exitCode, stdout, stderr } = await place.run(args, { environment });
@@ -134,7 +134,7 @@ test('serve --help lists every setting with its default and meaning', async () =
   }
 });
 
-test('openapi prints the published document with the configured servers', async () => {
+test('openapi prints the published document with the configured server URL', async () => {
   const environment = { PUBLIC_URL: 'https://animals.example.com' };
   const { exitCode, stdout, stderr } = await place.run(['openapi'], { environment });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

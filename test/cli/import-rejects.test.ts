@@ -4,7 +4,7 @@ import { type ImportReport as Report, sharedWorkplace } from '../support/cli.ts'
 
 const place = await sharedWorkplace();
 
-test('rejected CSV rows are written unchanged, and can be imported after they are corrected', async () => {
+test('rejected CSV rows are written unchanged, and can be imported after corrections', async () => {
   const name = await place.write('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
   const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
   expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
@@ -26,14 +26,14 @@ test('rejected CSV rows are written unchanged, and can be imported after they ar
   ]);
 });
 
-test('the audit log records the file of an import and its number of rows', async () => {
+test('the audit log records the file name and the number of rows of an import', async () => {
   const name = await place.write('logged.csv', 'name,categoryId\nA,1\n,1\n');
   await place.json<Report>('import', name);
   const { stdout } = await place.run(['audit', 'list', '--limit', '1']);
   expect(stdout).toMatch(/ importPets +import:\w+ +logged\.csv: 1 added, 1 rejected\n$/);
 });
 
-test('rejected NDJSON rows are written unchanged, each with one line and reason', async () => {
+test('rejected NDJSON rows are written unchanged, each with its line number and reason', async () => {
   const name = await place.write('first.ndjson', '{"name":"","categoryId":1}\n{}\nno json\n');
   await place.json<Report>('import', name, '--rejects', 'rejects.ndjson');
   const rejects = await readFile(place.path('rejects.ndjson'), 'utf8');
@@ -56,7 +56,7 @@ test('rejected NDJSON rows are written unchanged, each with one line and reason'
   expect(third.split('\n')[0]).toBe('{"line":2,"reason":"name is required; categoryId is required"}');
 });
 
-test('an existing file is overwritten only on request, and the imported file never', async () => {
+test('--rejects overwrites an existing file only with --force, and never the imported file', async () => {
   const name = await place.write('mine.csv', 'name,categoryId\n,1\n');
   expect(
     await place.failure(1, 'import', name, '--rejects', await place.write('other.csv', 'precious')),
@@ -71,7 +71,7 @@ test('an existing file is overwritten only on request, and the imported file nev
   );
 });
 
-test('an unwritable file for rejected rows stops the import before any row is added', async () => {
+test('import adds no row if the file for rejected rows cannot be written', async () => {
   const name = await place.write('nowhere.csv', 'name,categoryId\nNowhere,1\n');
   expect(await place.failure(1, 'import', name, '--rejects', 'nowhere/rejects.csv')).toBe(
     'animal-store: Cannot write nowhere/rejects.csv: ENOENT: no such file or directory.\n',

@@ -36,12 +36,12 @@ async function expectAllOnce(place: Workplace): Promise<void> {
   expect(exported === header + rows.filter((row) => !row.startsWith(',')).join('')).toBe(true);
 }
 
-test('a killed import resumes after its last committed line', async () => {
+test('a killed import resumes after the last committed line', async () => {
   await using place = await filledWorkplace();
   const data = dataFileIn(place.folder);
   const args = ['import', 'pets.csv', '--rejects', 'rejects.csv', '--force'];
   for (const row of [3_750, 8_750]) {
-    // The group with this row never ends, because the sum runs over a huge join.
+    // The group with this row never finishes, because the sum runs over a huge join.
     const endless = 'SELECT sum(a.id * b.id * c.id * d.id) FROM pets a, pets b, pets c, pets d';
     change(data, `CREATE TRIGGER hold AFTER INSERT ON pets WHEN NEW.name = 'n${row}' BEGIN ${endless}; END`);
     const child = place.start(args);
@@ -70,10 +70,10 @@ test('a killed import resumes after its last committed line', async () => {
   });
 });
 
-test('SIGINT lets the current group finish, and the message explains how to resume', async () => {
+test('SIGINT stops an import after the current group, and the message explains how to resume', async () => {
   await using place = await filledWorkplace();
   const importing = place.run(['import', 'pets.csv', '--json']);
-  // The import runs in this process. Each of its groups needs an event-loop tick, in which this runs first.
+  // The import runs in this process and commits one group per event-loop tick, so this sees the first group.
   await committed(place, 1);
   process.emit('SIGINT');
   const broken = await importing;
@@ -97,7 +97,7 @@ test('SIGINT lets the current group finish, and the message explains how to resu
   await expectAllOnce(place);
 });
 
-test('an interrupted import of standard input names the line for --from-line', async () => {
+test('an interrupted import from standard input prints the line number for --from-line', async () => {
   await using place = await newWorkplace();
   // The input stays open before its end, so the import is running when the signal arrives.
   const child = place.start(['import', '-', '--format', 'csv']);

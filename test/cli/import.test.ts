@@ -4,7 +4,7 @@ import { newWorkplace, type ImportReport as Report, sharedWorkplace } from '../s
 const place = await sharedWorkplace();
 
 describe('CSV', () => {
-  test('adds the valid rows in order, and reports the others with line and reason', async () => {
+  test('adds the valid rows in order, and reports the rejected rows with line and reason', async () => {
     const name = await place.write(
       'mixed.csv',
       'status,name,categoryId\nsold,Ólafur,1\n,"Georgia ""George""",2\n,,3\nlost,\\,4\npending,Rex,x\n,Rex\n,  Rex ,-5\n',
@@ -27,7 +27,7 @@ describe('CSV', () => {
     ]);
   });
 
-  test('--json prints one line with the ids, the lines and the counts', async () => {
+  test('--json prints one line with ids, line numbers and counts', async () => {
     const name = await place.write('shape.csv', 'name,categoryId\nA,1\n,1\nB,1\n');
     const report = await place.json<Report>('import', name);
     expect(report).toEqual({
@@ -83,7 +83,7 @@ describe('CSV', () => {
     expect(stdout).toContain('imported 4, rejected 5 (of lines 2–11)');
   });
 
-  test('control characters of a row do not reach the terminal', async () => {
+  test('control characters in a row are not printed to the terminal', async () => {
     const { stderr } = await place.run([
       'import',
       await place.write('escape.csv', 'name,categoryId\nA,\x1b[31m1\n'),
@@ -92,7 +92,7 @@ describe('CSV', () => {
     expect(stderr).toContain('not \\u001b[31m1');
   });
 
-  test('integers are int64 in plain digits, exactly', async () => {
+  test('accepts only exact int64 values in plain decimal digits', async () => {
     const rows = [
       '9223372036854775807',
       '-9223372036854775808',
@@ -115,15 +115,15 @@ describe('CSV', () => {
 
   test.each([
     [
-      'an unknown and a missing column',
+      'an unknown and a missing column in the header',
       'name,category\nA,1\n',
       ['missing column "categoryId"', 'unknown column "category"'],
     ],
-    ['a column twice', 'name,name,categoryId\nA,B,1\n', ['"name" is repeated']],
-    ['no header at all', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
-    ['nothing at all', '', ['is empty', 'name,categoryId,status']],
+    ['a repeated column', 'name,name,categoryId\nA,B,1\n', ['"name" is repeated']],
+    ['no header', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
+    ['no content', '', ['is empty', 'name,categoryId,status']],
   ])(
-    'a header row with %s is rejected with an error that names it, and nothing is added',
+    'a file with %s is rejected with an error that names the mistake, and nothing is added',
     async (what, content, messages) => {
       // Uses a new store, because another test may have imported the same bytes.
       await using place = await newWorkplace();
@@ -136,7 +136,7 @@ describe('CSV', () => {
     },
   );
 
-  test('the first 20 rejected rows are shown with the number of the others', async () => {
+  test('shows the first 20 rejected rows, and the number of all others', async () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(21);
@@ -146,7 +146,7 @@ describe('CSV', () => {
 });
 
 describe('NDJSON', () => {
-  test('is read as the API reads JSON, with exact int64, and rejected where the API rejects it', async () => {
+  test('is parsed like JSON in the API: int64 values are exact, and what the API rejects is rejected', async () => {
     const name = await place.write(
       'pets.ndjson',
       [
@@ -189,14 +189,14 @@ describe('NDJSON', () => {
     expect(stdout).toContain('imported 1, rejected 1');
   });
 
-  test('an empty file is no error', async () => {
+  test('an empty file is not an error', async () => {
     const { exitCode, stdout } = await place.run(['import', await place.write('empty.ndjson', '')]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no rows imported.\n' });
   });
 });
 
 describe('repeated imports', () => {
-  test('importing a complete file again adds nothing, even under another name, unless --again is set', async () => {
+  test('importing the same file again adds nothing, even under another name, unless --again is set', async () => {
     const content = 'name,categoryId\nOnce,1\n,1\n';
     await place.json('import', await place.write('once.csv', content));
     const second = await place.json<Report>('import', await place.write('renamed.csv', content));
@@ -218,13 +218,13 @@ describe('repeated imports', () => {
     const { exitCode, stdout } = await other.run(['import', 'dry.csv', '--dry-run', '--rejects', 'r.csv']);
     expect(exitCode).toBe(0);
     expect(stdout).toStartWith(
-      'Dry run, nothing was imported. dry.csv: 1 valid, 1 invalid (of lines 2–3).\n',
+      'Dry run: nothing was imported. dry.csv: 1 valid, 1 invalid (of lines 2–3).\n',
     );
     expect((await other.files()).sort()).toEqual(['dry.csv', 'r.csv']);
     expect(await other.json<Report>('import', 'dry.csv')).toMatchObject({ added: 1, dryRun: false });
   });
 
-  test('--from-line skips the lines before it, except the header', async () => {
+  test('--from-line skips all earlier lines except the header', async () => {
     const name = await place.write('from.csv', 'categoryId,name\n1,A\n1,B\n1,C\n');
     expect(await place.json<Report>('import', name, '--from-line', '3')).toMatchObject({
       added: 2,
@@ -233,7 +233,7 @@ describe('repeated imports', () => {
     });
   });
 
-  test('--from-line beyond the end reports the end of the file and does not affect later imports', async () => {
+  test('--from-line beyond the end of the file reports the last line and does not affect later imports', async () => {
     for (const [name, content] of [
       ['end.csv', 'name,categoryId\nA,1\nB,1\n'],
       ['end.ndjson', '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}\n{"name":"C","categoryId":1}'],
@@ -246,7 +246,7 @@ describe('repeated imports', () => {
     }
   });
 
-  test('importing a part does not count as importing the whole file, and adds no row twice', async () => {
+  test('importing part of a file does not count as importing all of it, and no row is added twice', async () => {
     const name = await place.write('part.csv', 'name,categoryId\nPartA,1\nPartB,1\nPartC,1\n');
     const part = ['import', name, '--from-line', '4'];
     expect(await place.json<Report>(...part)).toMatchObject({ status: 'complete', added: 1, firstLine: 4 });
@@ -269,7 +269,7 @@ describe('repeated imports', () => {
   });
 });
 
-test('standard input is imported as it arrives, in the given format', async () => {
+test('standard input is imported while it arrives, in the given format', async () => {
   const run = await place.run(['import', '-', '--format', 'ndjson', '--json'], {
     stdin: '{"name":"Piped","categoryId":1}\n{"name":"Piped","categoryId":1}\n',
   });
@@ -279,16 +279,16 @@ test('standard input is imported as it arrives, in the given format', async () =
 });
 
 const mistakes: [mistake: string, args: string[], exitCode: 1 | 2, message: RegExp][] = [
-  ['no file named', ['import'], 2, /missing required argument 'file'/],
+  ['a missing file argument', ['import'], 2, /missing required argument 'file'/],
   ['standard input without a format', ['import', '-'], 2, /--format csv or --format ndjson/],
-  ['a name without a format', ['import', 'pets.txt'], 2, /does not end in \.csv or \.ndjson.*--format/],
-  ['another format', ['import', 'pets.csv', '--format', 'xml'], 2, /Allowed choices are csv, ndjson/],
+  ['a name without format', ['import', 'pets.txt'], 2, /does not end in \.csv or \.ndjson.*--format/],
+  ['an unsupported format', ['import', 'pets.csv', '--format', 'xml'], 2, /Allowed choices are csv, ndjson/],
   ['an unknown option', ['import', 'pets.csv', '--dryrun'], 2, /--dryrun.*\n\(Did you mean --dry-run\?\)/],
-  ['a line that is none', ['import', 'pets.csv', '--from-line', '0'], 2, /positive whole number/],
-  ['a file that is not there', ['import', 'nowhere.csv'], 1, /File not found: nowhere\.csv/],
-  ['a folder', ['import', '.', '--format', 'csv'], 1, /is not a regular file/],
+  ['an invalid line number', ['import', 'pets.csv', '--from-line', '0'], 2, /positive whole number/],
+  ['a missing file', ['import', 'nowhere.csv'], 1, /File not found: nowhere\.csv/],
+  ['a folder instead of a file', ['import', '.', '--format', 'csv'], 1, /is not a regular file/],
 ];
-test.concurrent.each(mistakes)('%s is reported with a remedy', async (_mistake, args, exitCode, message) => {
+test.concurrent.each(mistakes)('import rejects %s with advice', async (_mistake, args, exitCode, message) => {
   const run = await place.run(args);
   expect(run).toMatchObject({ exitCode, stdout: '' });
   expect(run.stderr).toMatch(message);

@@ -26,7 +26,7 @@ interface Listed {
 const listed = async (id: number) =>
   (await place.json<Listed[]>('keys', 'list')).find((key) => key.id === id);
 
-test('keys create --plan creates an account for the key, and --account uses an existing one', async () => {
+test('keys create --plan creates an account for the key, and --account uses an existing account', async () => {
   const first = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'website');
   expect(Object.keys(first)).toEqual(['id', 'accountId', 'plan', 'key', 'scopes', 'expiresAt']);
   expect(first.plan).toBe('pro');
@@ -44,7 +44,7 @@ test('keys create warns that the key of a closed account is inactive until the a
   expect(stdout).toContain(`Account ${accountId} is closed. The key will work when the account is reopened.`);
 });
 
-test('the key is printed once with an explanation, and the list shows only its last four characters', async () => {
+test('a new key is printed once with an explanation, and keys list shows only its last four characters', async () => {
   const { stdout, exitCode } = await place.run(['keys', 'create', '--plan', 'free', '--name', 'seen once']);
   expect(exitCode).toBe(0);
   const [, id = '', key = ''] =
@@ -77,7 +77,7 @@ test('--expires-in accepts seconds, minutes, hours and days', async () => {
   expect(lifetimes).toEqual(Object.values(durations).map((seconds) => seconds * 1_000));
 });
 
-test('keys rotate prints the new key, and the old one stays active for the grace period', async () => {
+test('keys rotate prints the new key, and the old key stays active for the grace period', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'rotated');
   const from = Date.now();
   const successor = await place.json<Issued>('keys', 'rotate', String(old.id), '--grace', '15m');
@@ -100,7 +100,7 @@ test.each(['0', '0s'])('keys rotate --grace %s revokes the old key immediately',
   expect((await listed(old.id))?.state).toBe('expired');
 });
 
-test('without --grace the old key stays active for 24 hours', async () => {
+test('keys rotate without --grace keeps the old key active for 24 hours', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'free');
   const from = Date.now();
   await place.json('keys', 'rotate', String(old.id), '--expires-in', '90d');
@@ -110,7 +110,7 @@ test('without --grace the old key stays active for 24 hours', async () => {
   expect(rotatedAt).toBeLessThanOrEqual(to);
 });
 
-test('keys rotate prints the lifetime of the new key, which defaults to that of the old one', async () => {
+test('keys rotate prints the lifetime of the new key, which defaults to the lifetime of the old key', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', '1h');
   const kept = await place.run(['keys', 'rotate', String(old.id)]);
   const [, at = '', of] = /^It expires (\S+Z) \(same lifetime as key (\d+)\)\.$/m.exec(kept.stdout) ?? [];
@@ -125,7 +125,7 @@ test('keys rotate prints the lifetime of the new key, which defaults to that of 
   expect(again.stderr).toContain(`Key ${old.id} cannot be rotated: it was already rotated.`);
 });
 
-test('a revoked key is listed as revoked, cannot be rotated, and revoking it again has no effect', async () => {
+test('a revoked key is listed as revoked, cannot be rotated, and stays revoked if it is revoked again', async () => {
   const { id, accountId } = await place.json<Issued>('keys', 'create', '--plan', 'free');
   expect(await place.json<object>('keys', 'revoke', String(id))).toEqual({ id, state: 'revoked' });
   const first = await listed(id);
@@ -141,8 +141,8 @@ test('a revoked key is listed as revoked, cannot be rotated, and revoking it aga
 const impossible: [what: string, args: string[]][] = [
   ['revoking an unknown key', ['keys', 'revoke', '999']],
   ['rotating an unknown key', ['keys', 'rotate', '999']],
-  ['a key of an unknown account', ['keys', 'create', '--account', '999']],
-  ['lifting a ban there is not', ['bans', 'lift', '999']],
+  ['creating a key for an unknown account', ['keys', 'create', '--account', '999']],
+  ['lifting a nonexistent ban', ['bans', 'lift', '999']],
 ];
 test.concurrent.each(impossible)('%s fails without a stack trace', async (_what, args) => {
   expect(await place.failure(1, ...args)).toMatch(
@@ -159,23 +159,27 @@ test('only LOG_LEVEL=debug shows the stack trace of an error', async () => {
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['neither account nor plan', ['keys', 'create'], /--account ACCOUNT-ID, or --plan PLAN/],
   ['both account and plan', ['keys', 'create', '--account', '1', '--plan', 'pro'], /--account .*, or --plan/],
-  ['limits of an account', ['keys', 'create', '--account', '1', '--per-day', '9'], /accounts set-plan/],
   [
-    'a duration without unit',
+    'limits for an existing account',
+    ['keys', 'create', '--account', '1', '--per-day', '9'],
+    /accounts set-plan/,
+  ],
+  [
+    'a duration without a unit',
     ['keys', 'create', '--plan', 'free', '--expires-in', '90'],
     /30s, 15m, 24h or 90d/,
   ],
   [
-    'a duration of another unit',
+    'a duration with an unsupported unit',
     ['keys', 'create', '--plan', 'free', '--expires-in', '1y'],
     /30s, 15m, 24h or 90d/,
   ],
-  ['no time at all', ['keys', 'create', '--plan', 'free', '--expires-in', '0s'], /greater than 0/],
-  ['more than ten years', ['keys', 'rotate', '1', '--grace', '3651d'], /at most 3650d/],
-  ['a negative grace', ['keys', 'rotate', '1', '--grace=-1s'], /30s, 15m, 24h or 90d/],
+  ['a lifetime of 0', ['keys', 'create', '--plan', 'free', '--expires-in', '0s'], /greater than 0/],
+  ['a grace period of more than ten years', ['keys', 'rotate', '1', '--grace', '3651d'], /at most 3650d/],
+  ['a negative grace period', ['keys', 'rotate', '1', '--grace=-1s'], /30s, 15m, 24h or 90d/],
 ];
 test.concurrent.each(wrongUses)(
-  '%s is a usage error, and the message shows the correct form',
+  'a command with %s fails with a usage error that shows the correct form',
   async (_mistake, args, message) => {
     expect(await place.failure(2, ...args)).toMatch(message);
   },
@@ -200,7 +204,7 @@ describe('--scopes', () => {
     );
   });
 
-  test('accepts scopes in any order, and all for every scope, and the list shows them', async () => {
+  test('accepts scopes in any order, or "all" for every scope, and keys list shows them', async () => {
     const { id, scopes } = await create('--scopes', 'orders:write,pets:read');
     expect(scopes).toEqual(['pets:read', 'orders:write']);
     expect((await create('--scopes', 'all')).scopes).toEqual(all);
@@ -212,7 +216,7 @@ describe('--scopes', () => {
   });
 
   test.each(['', 'pets', 'pets:read,', 'pets:read orders:read', 'ALL', 'all,pets:read'])(
-    'cannot be "%s", and the message lists the valid scopes',
+    'rejects "%s" with a message that lists the valid scopes',
     async (scopes) => {
       const stderr = await place.failure(2, 'keys', 'create', '--plan', 'free', '--scopes', scopes);
       expect(stderr).toContain(`Scopes: ${all.join(', ')}.`);

@@ -12,7 +12,7 @@ interface Order {
   readonly updatedAt: string;
 }
 
-/** A new animal's id. */
+/** Adds an animal, and returns its id. */
 async function newPet(): Promise<string> {
   await place.write('pet.csv', 'name,categoryId\nOzzy,1\n');
   return String((await place.json<{ lastId: number }>('import', 'pet.csv', '--again')).lastId);
@@ -23,7 +23,7 @@ const statusOf = async (petId: string) =>
 
 const orders = (...args: string[]) => place.json<Order>('orders', ...args);
 
-test('a cancelled order releases its animal', async () => {
+test('cancelling an order makes its animal available again', async () => {
   const petId = await newPet();
   const { id } = await orders('place', petId);
   const { exitCode, stdout } = await place.run(['orders', 'cancel', String(id)]);
@@ -33,13 +33,13 @@ test('a cancelled order releases its animal', async () => {
   expect(await orders('place', petId)).toMatchObject({ status: 'placed' });
 });
 
-test("a violation of the rules fails with the API's message and exit code 1, and changes nothing", async () => {
+test("a rule violation fails with the API's error message and exit code 1, and changes nothing", async () => {
   const petId = await newPet();
   const { id } = await orders('place', petId);
   const refusals: [args: string[], message: string][] = [
     [['place', petId], 'The animal is "pending". Only an available animal can be ordered.'],
     [['return', String(id)], 'The order is placed and cannot be returned. Allowed: approve, cancel.'],
-    [['place', '999999'], 'petId is the id of no animal.'],
+    [['place', '999999'], 'petId is not the id of an animal.'],
     [['show', '999999'], 'There is no order with this id. For a list, run "animal-store orders list".'],
   ];
   for (const [args, message] of refusals) {
@@ -56,7 +56,7 @@ test("a violation of the rules fails with the API's message and exit code 1, and
   expect(JSON.parse(twice.stderr)).toMatchObject({ error: { code: 'order_transition_not_allowed' } });
 });
 
-test('orders list filters by status and animal, and shows a table', async () => {
+test('orders list prints a table, and filters by status and animal', async () => {
   await using other = await newWorkplace();
   await other.write('pets.csv', 'name,categoryId\nA,1\nB,1\nC,1\n');
   await other.json('import', 'pets.csv');

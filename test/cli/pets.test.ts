@@ -34,14 +34,14 @@ test('pets list shows a table by ascending id, and explains how to list more', a
   expect((await place.run(['pets', 'list', '--after', '9'])).stdout).toBe('No animals.\n');
 });
 
-test('pets list --json is one line with exact integers', async () => {
+test('pets list --json prints one line with exact integers', async () => {
   expect(await text('pets', 'list', '--id', '2,1')).toBe(
     `[{"id":1,"name":"Ólafur","categoryId":-2,"status":"sold"},{"id":2,"name":"Ozzy","categoryId":${int64Max},"status":"available"}]\n`,
   );
   expect(await text('pets', 'list', '--category', '77')).toBe('[]\n');
 });
 
-test('pets list has the filters of the API, which can be combined', async () => {
+test("pets list supports the API's filters, which can be combined", async () => {
   expect(await idsIn('--status', 'available')).toEqual([2, 3]);
   expect(await idsIn('--category', '3')).toEqual([3, 4]);
   expect(await idsIn('--category', '3', '--status', 'pending')).toEqual([4]);
@@ -50,7 +50,7 @@ test('pets list has the filters of the API, which can be combined', async () => 
   expect(await idsIn('--category', '3', '--after', '3')).toEqual([4]);
 });
 
-test('a list of several pages shows each animal once, in order', async () => {
+test('pets list prints each animal once and in order, even if it takes several pages', async () => {
   await using other = await newWorkplace();
   const rows = Array.from({ length: 205 }, (_, n) => `Ozzy ${n},${n % 2},\n`);
   await other.write('pets.csv', `name,categoryId,status\n${rows.join('')}`);
@@ -64,7 +64,7 @@ test('a list of several pages shows each animal once, in order', async () => {
   expect(table.stdout.split('\n')).toHaveLength(207);
 });
 
-test('inventory counts by status, of all or of one category, and agrees with the lists', async () => {
+test('inventory counts animals by status, in all categories or one category, and matches pets list', async () => {
   await using other = await newWorkplace();
   await other.write('pets.csv', 'name,categoryId,status\nA,1,\nB,1,sold\nC,2,pending\n');
   await other.json('import', 'pets.csv');
@@ -80,8 +80,8 @@ test('inventory counts by status, of all or of one category, and agrees with the
 });
 
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
-  ['a list behind a negative id', ['pets', 'list', '--after', '-1'], /must not be negative/],
-  ['no limit', ['pets', 'list', '--limit', '0'], /positive whole number/],
+  ['a negative id for --after', ['pets', 'list', '--after', '-1'], /must not be negative/],
+  ['a limit of 0', ['pets', 'list', '--limit', '0'], /positive whole number/],
 ];
 test.each(wrongUses)('%s is a usage error', async (_mistake, args, message) => {
   expect(await place.failure(2, ...args)).toMatch(message);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { Progress } from '../../src/cli/progress.ts';
 
-/** The output since the last call, and a clock controlled by the test. */
+/** Captured output (`shown` returns what was written since the last call), and a clock controlled by the test. */
 function stage(): {
   terminal: { write(text: string): void };
   now: () => number;
@@ -21,7 +21,7 @@ function stage(): {
 const eraseLine = '\r\x1b[2K';
 const bar = (full: number) => '█'.repeat(full) + '░'.repeat(24 - full);
 
-test('progress is shown immediately, then ten times a second with rate and time left, and is cleared at the end', () => {
+test('progress is shown immediately and ten times per second, with rate and time left, and is cleared at the end', () => {
   const { shown, clock, ...place } = stage();
   {
     using progress = new Progress('rows', 4_000, { visible: true, ...place });
@@ -57,7 +57,7 @@ test.each([
   expect(shown()).toBe(`${eraseLine}${line}`);
 });
 
-test('the rate excludes the progress of earlier runs', () => {
+test('the rate excludes progress made by earlier runs', () => {
   const { shown, clock, ...place } = stage();
   using progress = new Progress('rows', 10_000, { visible: true, ...place });
   clock.ms += 1_000;
@@ -67,7 +67,7 @@ test('the rate excludes the progress of earlier runs', () => {
   expect(shown()).toEndWith('110 rows  100/s  9 s left');
 });
 
-test('without a known total, a count and a rate are shown, and no bar', () => {
+test('without a known total, the count and the rate are shown, but no progress bar', () => {
   const { shown, clock, ...place } = stage();
   using progress = new Progress('rows', undefined, { visible: true, ...place });
   progress.update(1, 1);
@@ -76,7 +76,7 @@ test('without a known total, a count and a rate are shown, and no bar', () => {
   expect(shown()).toBe(`${eraseLine}0 rows${eraseLine}1,501 rows  1,500/s`);
 });
 
-test('without a terminal no progress is written', () => {
+test('no progress is written without a terminal', () => {
   const { shown, clock, ...place } = stage();
   {
     using progress = new Progress('rows', 10, { visible: false, ...place });

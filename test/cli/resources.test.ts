@@ -50,12 +50,12 @@ test.each([
   ['audit list', 'since', '--since <time>'],
   ['accounts create', 'perMinute', '--per-minute <number>'],
   ['pets list', 'id', '--id <ids>'],
-])('%s has %s as %s', (command, name, flags) => {
+])('%s takes %s as %s', (command, name, flags) => {
   const { word, placeholder } = memberOf(command, name);
   expect(`--${word} <${placeholder}>`).toBe(flags);
 });
 
-test('descriptions come from the schemas, without the rules that error messages explain', () => {
+test('option descriptions come from the schemas, without the rules that error messages explain', () => {
   expect(memberOf('orders list', 'petId').description).toBe('only orders for this animal');
   expect(memberOf('orders place', 'petId').description).toBe('id of the ordered animal');
   expect(memberOf('accounts create', 'name').description).toBe('name of the account');
@@ -64,7 +64,7 @@ test('descriptions come from the schemas, without the rules that error messages 
   );
 });
 
-describe('a member is parsed by its schema', () => {
+describe('options and arguments are parsed by their schemas', () => {
   test.each([
     ['pets list', 'categoryId', '-9223372036854775808', -(2n ** 63n)],
     ['pets show', 'petId', '9223372036854775807', 2n ** 63n - 1n],
@@ -75,7 +75,7 @@ describe('a member is parsed by its schema', () => {
     ['audit list', 'since', '2026-11-22', Date.parse('2026-11-22T00:00:00Z')],
     ['keys set-scopes', 'scopes', 'pets:write,pets:read', ['pets:read', 'pets:write']],
     ['categories set', 'name', ' Good dogs', ' Good dogs'],
-  ] as const)('%s reads %s %p', (command, name, text, value) => {
+  ] as const)('%s parses %s %p', (command, name, text, value) => {
     expect(memberOf(command, name).read(text)).toEqual(value as never);
   });
 
@@ -95,12 +95,12 @@ describe('a member is parsed by its schema', () => {
     ['operators create', 'name', '--json', 'The value is missing'],
     ['operators rotate', 'operatorId', '', 'It must not be empty.'],
     ['keys set-scopes', 'scopes', 'all,pets:read', 'Scopes: pets:read, pets:create,'],
-  ])('%s refuses %s %p', (command, name, text, message) => {
+  ])('%s rejects %s %p', (command, name, text, message) => {
     expect(() => memberOf(command, name).read(text)).toThrow(message);
   });
 });
 
-test('required members of a row are required', async () => {
+test('a command without a required option or argument is a usage error', async () => {
   for (const args of [
     ['accounts', 'create', '--name', 'N'],
     ['accounts', 'set-plan', '1'],
@@ -112,13 +112,13 @@ test('required members of a row are required', async () => {
   }
 });
 
-test('the error for a change without members lists those that can be changed', async () => {
+test('the error for an update without changes lists the options that can be set', async () => {
   expect(await place.failure(2, 'pets', 'update', '1')).toBe(
     'animal-store: Nothing to change: specify --name, --category or --status.\n',
   );
 });
 
-test('every example can be parsed', async () => {
+test('the examples in the help of every command can be parsed', async () => {
   const program = await programOf({});
   let understood = 0;
   const quiet = (command: Command): void => {
@@ -147,7 +147,7 @@ test('every example can be parsed', async () => {
   expect(examples.length).toBeGreaterThan(commands.length);
 });
 
-test('the commands of other resources are not loaded', async () => {
+test('a command loads the subcommands of its own resource only', async () => {
   const program = await programOf({}, ['pets']);
   const below = (name: string) => program.commands.find((one) => one.name() === name)?.commands.length;
   expect(below('pets')).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Commands on PostgreSQL and Redis: copies of a served store, and incomplete servers. */
+/** Commands on PostgreSQL and Redis: copying a store in use, and servers that are missing or incomplete. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
@@ -9,7 +9,7 @@ import { newReport } from '../support/usage.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-test("copy names its options in errors, not the service's setting", async () => {
+test("copy names its options in errors, not the service's settings", async () => {
   await using place = await newWorkplace();
   const from = await place.failure(1, 'copy', '--from', 'sqlite:./none.db', '--to', 'sqlite:./copy.db');
   expect(from).toContain(`No store found at ${place.path('none.db')}. Check --from (`);
@@ -26,7 +26,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
   });
   const makeSchema = () => servers?.makeSchema() ?? expect.unreachable();
 
-  test('copy warns while instances serve the source', async () => {
+  test('copy prints a warning while instances serve the source', async () => {
     await using place = await newWorkplace({ store: false });
     await using schema = await makeSchema();
     const environment = settingsOf(schema.url);
@@ -48,7 +48,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
     expect((await copy('second.db')).stderr).not.toContain('served');
   });
 
-  test('the error for a missing database or role has the command that creates it', async () => {
+  test('the error for a missing database or role includes the command that creates it', async () => {
     await using place = await newWorkplace({ store: false });
     await using schema = await makeSchema();
     const url = new URL(schema.url);
@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
       expect(role.stderr).toContain(`createuser ${server} --pwprompt absent_role\n`);
   });
 
-  test('a command without Redis prints a plain line instead of a warning of the runtime', async () => {
+  test('a command that cannot reach Redis prints one plain line instead of a runtime warning', async () => {
     await using place = await newWorkplace({ store: false });
     await using schema = await makeSchema();
     const environment = settingsOf(schema.url);

@@ -1,4 +1,4 @@
-/** Concerns in the output of the command `status`. */
+/** Concerns in the output of `animal-store status`. */
 import { expect, test } from 'bun:test';
 import type { Concern } from '../../src/contract/admin/system.ts';
 import { sealSecret } from '../../src/webhooks/secrets.ts';
@@ -9,7 +9,7 @@ import { addWebhook } from '../support/webhooks.ts';
 
 const keyOf = (byte: number) => Buffer.alloc(32, byte);
 
-test('status begins with the concerns, the worst first, and exits with 0', async () => {
+test('status lists concerns first, most severe at the top, and exits with 0', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const secret = sealSecret('whsec_AAAA', [keyOf(1)], (count) => new Uint8Array(count));
@@ -33,10 +33,10 @@ test('status begins with the concerns, the worst first, and exits with 0', async
   expect(stdout).toContain(lost);
   const whats = async (key: Buffer) => {
     const { concerns } = JSON.parse((await status(key, '--json')).stdout) as { concerns: Concern[] };
-    // Ignores other concerns, which depend on the machine, such as its free space.
+    // Ignores machine-specific concerns, such as free disk space.
     return concerns.map(({ what }) => what).filter((what) => /SECRETS_KEY|Instance/.test(what));
   };
   expect(await whats(keyOf(2))).toEqual([expect.stringContaining('SECRETS_KEY'), lost]);
-  // The command changes nothing; otherwise, another command with the wrong key would report it.
+  // The earlier command with the wrong key changed nothing, so the right key has no concern about secrets.
   expect(await whats(keyOf(1))).toEqual([lost]);
 });

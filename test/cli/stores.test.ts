@@ -1,4 +1,4 @@
-/** The store that a command uses. Commands never create or overwrite a store by mistake. */
+/** Selection of the store. Commands never create or overwrite a store by mistake. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const commands = [
   ['export', 'pets.csv'],
 ];
 
-test('without a store, management commands report it and create none', async () => {
+test('management commands report a missing store and do not create one', async () => {
   const ended = await Promise.all(
     commands.map((args) => place.run(args, { environment: { DATABASE_URL: 'sqlite:./shop/store.db' } })),
   );
@@ -47,7 +47,7 @@ test('without a store, management commands report it and create none', async () 
   expect(await place.files()).toEqual([]);
 });
 
-test('import creates a missing store and reports it', async () => {
+test('import creates a missing store and prints its path', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n');
   const first = await place.run(['import', name, '--json']);
   expect(first.stderr).toBe(`Created a new store: sqlite:${place.path('store.db')}\n`);
@@ -56,7 +56,7 @@ test('import creates a missing store and reports it', async () => {
   expect([second.exitCode, second.stderr]).toEqual([0, '']);
 });
 
-test('serve creates a missing store and logs it', async () => {
+test('serve creates a missing store and logs its path', async () => {
   await using service = await place.serve();
   service.signal('SIGTERM');
   await service.exited;
@@ -65,14 +65,14 @@ test('serve creates a missing store and logs it', async () => {
   expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
 });
 
-/** The first bytes, which identify SQLite's log and its shared-memory file. */
+/** The first four bytes, which identify SQLite's WAL and shared-memory files. */
 const beginningOf = (path: string) => readFileSync(path).toString('hex', 0, 4);
 
-test('rejected rows and exports never overwrite a file of a store, not even with --force', async () => {
+test('rejected rows and exports never overwrite the files of a store, even with --force', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   await using service = await place.serve();
   const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits'];
-  // The service still stores its counts in the log and in the limit file.
+  // Excludes the rest of the files, which the service still changes.
   const state = () => ({
     ...digests(place.folder),
     'store.db-wal': beginningOf(place.path('store.db-wal')),
@@ -95,7 +95,7 @@ test('rejected rows and exports never overwrite a file of a store, not even with
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
 });
 
-test('rejected rows do not overwrite the store that the import creates', async () => {
+test('rejected rows do not overwrite a store that the same import creates', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   const { exitCode, stderr } = await place.run(['import', name, '--rejects', 'store.db', '--force']);
   expect(exitCode).toBe(1);
@@ -103,7 +103,7 @@ test('rejected rows do not overwrite the store that the import creates', async (
   expect((await place.run(['accounts', 'list'])).exitCode).toBe(0);
 });
 
-test('a file that an export replaces keeps its mode', async () => {
+test('export keeps the permissions of a file that it replaces', async () => {
   await place.json('import', await place.write('pets.csv', 'name,categoryId\nOzzy,1\n'));
   const modeOf = async (name: string) => ((await stat(place.path(name))).mode & 0o777).toString(8);
   for (const mode of [0o600, 0o666]) {

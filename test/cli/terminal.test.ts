@@ -21,7 +21,7 @@ async function onTerminal(place: Workplace, args: readonly string[]): Promise<st
 
 const eraseLine = '\r\x1b[2K';
 
-test('a terminal shows progress from the start, and clears it when the command has ended', async () => {
+test('progress is shown on a terminal from the start, and cleared when the command ends', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('pets.csv'), 'name,categoryId,status\nOzzy,1,sold\nPepper,2,sold\n');
   for (const [noun, args, told] of [
@@ -40,7 +40,7 @@ test('a terminal shows progress from the start, and clears it when the command h
 const hostile = 'Oz\u009b31m\u202ezy';
 const shownHostile = 'Oz\\u009b31m\\u202ezy';
 
-test('stored text is printed to a terminal with control characters escaped, and to a file or pipe verbatim', async () => {
+test('control characters in stored text are escaped on a terminal, and unchanged in a file or pipe', async () => {
   await using place = await newWorkplace();
   await place.write('pets.ndjson', `{"name":${JSON.stringify(hostile)},"categoryId":1}\n`);
   await place.json('import', 'pets.ndjson');
@@ -58,7 +58,7 @@ test('stored text is printed to a terminal with control characters escaped, and 
   );
 });
 
-test('arguments are printed with control characters escaped', async () => {
+test('control characters in arguments are escaped when they are printed', async () => {
   await using place = await newWorkplace();
   for (const args of [
     [hostile],
@@ -77,7 +77,7 @@ test('arguments are printed with control characters escaped', async () => {
   }
 });
 
-test('columns are aligned for characters of any width', async () => {
+test('columns are aligned even if characters differ in width', async () => {
   await using place = await newWorkplace();
   await using operator = await operatorOf(place.folder);
   for (const name of ['猫', 'Zoë 👩‍🔬', 'Zoe']) await operator.accounts.create(name, 'pro');
@@ -87,7 +87,7 @@ test('columns are aligned for characters of any width', async () => {
   expect(new Set(columns).size).toBe(1);
 });
 
-test('colours are used on terminals only', async () => {
+test('colors are used only on terminals', async () => {
   await using place = await newWorkplace();
   expect(await onTerminal(place, ['keys', 'create', '--plan', 'free'])).toContain('\x1b[1mask_');
   expect(await onTerminal(place, ['keys', '--help'])).toContain('\x1b[1mUsage:\x1b[22m');

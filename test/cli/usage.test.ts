@@ -39,7 +39,7 @@ test('usage lists the keys with the most requests, and the callers of deprecated
   expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +OK +4XX +429 +5XX +DEPRECATED +LAST USED\n/);
 });
 
-test('usage shows the requests of an account, of a key and of operations over time', async () => {
+test('usage shows the requests of an account, a key or operations over time', async () => {
   expect(await place.json<object[]>('usage', '--account', '1')).toMatchObject([counts]);
   expect(await place.json<object[]>('usage', '--key', '1', '--by', 'day')).toMatchObject([counts]);
   const codes = { ok: 5, invalid_parameter: 4 };
@@ -59,7 +59,7 @@ test('keys show prints when a key was last used and how many requests it sent to
   expect(await place.json<object>('keys', 'show', '1')).toMatchObject({ state: 'live', requestsToday: 14 });
 });
 
-test('limits show prints the counts of the running service', async () => {
+test('limits show prints the current counts of a running service', async () => {
   const { key, accountId } = await place.json<{ key: string; accountId: number }>(
     'keys',
     'create',
@@ -82,14 +82,14 @@ test('status shows the store and its instances', async () => {
 });
 
 test.each([
-  ['two of those that exclude each other', ['usage', '--account', '1', '--key', '1'], /only one of/],
-  ['a time that is none', ['usage', '--since', 'yesterday'], /such as 24h/],
+  ['options that exclude each other', ['usage', '--account', '1', '--key', '1'], /only one of/],
+  ['an invalid time', ['usage', '--since', 'yesterday'], /such as 24h/],
   [
-    'an end before the beginning',
+    'an end before the start',
     ['usage', '--history', '--since', '1h', '--until', '2h'],
     /--until must not be/,
   ],
-  ['more than a page', ['usage', '--limit', '101'], /at most 100/],
-])('%s is a usage error', async (_mistake, args, message) => {
+  ['a limit above the page size', ['usage', '--limit', '101'], /at most 100/],
+])('the usage command with %s fails with a usage error', async (_mistake, args, message) => {
   expect(await place.failure(2, ...args)).toMatch(message);
 });

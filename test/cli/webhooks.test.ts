@@ -6,7 +6,7 @@ import { newWorkplace } from '../support/cli.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 import { response, startReceiver } from '../webhooks/receiver.ts';
 
-test('webhooks test sends a request and prints the result without the response', async () => {
+test('webhooks test sends a request and prints the result, but not the response body', async () => {
   await using place = await newWorkplace();
   let status = '503 Busy';
   await using receiver = await startReceiver((socket) => socket.write(response(status, 'private')));
@@ -27,10 +27,10 @@ test('webhooks test sends a request and prints the result without the response',
   expect((await place.run(['webhooks', 'test', '1'], { environment })).exitCode).toBe(0);
   expect(receiver.requests).toHaveLength(3);
   const blocked = await place.run(['webhooks', 'test', '1']);
-  expect(blocked.stdout).toMatch(/^The URL .* for the networks in WEBHOOK_ALLOWED_NETWORKS \(\d+ ms\)\.\n$/);
+  expect(blocked.stdout).toMatch(/^The URL .* for networks in WEBHOOK_ALLOWED_NETWORKS \(\d+ ms\)\.\n$/);
 });
 
-test('webhooks redeliver prints the number of events to send, and rejects a disabled webhook', async () => {
+test('webhooks redeliver prints the number of events to be sent, and fails for a disabled webhook', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const url = `sqlite:${place.path('store.db')}`;
@@ -46,7 +46,7 @@ test('webhooks redeliver prints the number of events to send, and rejects a disa
   expect(refused.stderr).toContain('The webhook is disabled. Enable it first.');
 });
 
-test('status names the deliveries that wait for the right SECRETS_KEY, with the remedy', async () => {
+test('status reports deliveries that wait for the right SECRETS_KEY, with a remedy', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const bytes = (count: number) => Buffer.alloc(count, 7);

@@ -1,4 +1,4 @@
-/** Prints, as JSON, what tools that judge packages say of a tarball: `judge.ts TARBALL`. */
+/** Prints the reports of package linters on a tarball as JSON: `judge.js TARBALL`. */
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 
@@ -6,7 +6,7 @@ const [tarball = ''] = process.argv.slice(2);
 const file = Bun.file(tarball);
 const { messages } = await publint({ pack: { tarball: await file.arrayBuffer() }, strict: true });
 const checked = await checkPackage(createPackageFromTarballData(await file.bytes()));
-// TypeScript's old resolution knows no exports, so it finds only the main entry.
+// TypeScript's old module resolution ignores `exports`, so it finds only the main entry.
 const problems = 'problems' in checked ? checked.problems : [];
 console.log(
   JSON.stringify({

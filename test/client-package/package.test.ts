@@ -1,4 +1,4 @@
-/** The packed client: its files, and the reports of tools that check packages. */
+/** The packed client: its files, and the reports of package linters. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -10,10 +10,10 @@ afterAll(() => project[Symbol.asyncDispose]());
 
 const modules = [...new Bun.Glob('*.ts').scanSync(join(root, 'client/src'))].map((file) => file.slice(0, -3));
 
-/** Minified and compressed, in bytes. */
+/** Maximum size when minified and compressed. */
 const mostBytes = 9_000;
 
-test('contains only the compiled modules with their types, README and licence', () => {
+test('contains only the compiled modules with their types, the README and the license', () => {
   const compiled = modules.flatMap((name) =>
     ['dist', 'cjs/dist'].flatMap((folder) => [`${folder}/${name}.js`, `${folder}/${name}.d.ts`]),
   );
@@ -21,7 +21,7 @@ test('contains only the compiled modules with their types, README and licence', 
   expect(project.files).toEqual([...others, ...compiled].sort());
 });
 
-test("has no dependencies or install scripts, and has the project's name and licence", async () => {
+test('has no dependencies or install scripts, and has the name and license of the project', async () => {
   const packageJson = await Bun.file(
     join(project.folder, 'node_modules/@animal-store/client/package.json'),
   ).json();
@@ -40,14 +40,14 @@ test("has no dependencies or install scripts, and has the project's name and lic
   ]);
 });
 
-test(`has fewer than ${mostBytes} bytes bundled, minified and compressed`, async () => {
+test(`has fewer than ${mostBytes} bytes when bundled, minified and compressed`, async () => {
   const bundled = await project.bundle('whole.ts');
   const { length } = gzipSync(bundled);
   expect(length).toBeGreaterThan(1_000);
   expect(length).toBeLessThan(mostBytes);
 });
 
-test('imports no other modules, not even those of Node.js', async () => {
+test('imports no other modules, not even modules of Node.js', async () => {
   const bundled = await project.bundle('whole.ts');
   expect(bundled).not.toMatch(/\bimport\b\s*[({*"'\w]|\brequire\s*\(/);
   expect(bundled).not.toContain('node:');
@@ -61,7 +61,7 @@ test('is tree-shakeable: importing an error class does not include the client', 
 });
 
 test.skipIf(!(await toolsInstalled()))(
-  'passes publint and arethetypeswrong for every kind of resolution',
+  'passes publint and arethetypeswrong for every kind of module resolution',
   async () => {
     const { output } = await run([process.execPath, join(tests, 'judge.js'), project.tarball], tests);
     const { messages, types, problems } = JSON.parse(output);

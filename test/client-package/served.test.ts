@@ -1,4 +1,4 @@
-/** The client package, downloaded from the service and used with only its URL and a key. */
+/** The client package, downloaded from a service and used with only the service's URL and a key. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-test('equals the output of npm pack for client/ (npm run client updates it)', async () => {
+test('equals the output of npm pack in client/ (to update it, run npm run client)', async () => {
   await using project = await newProject();
   const served = await (await fetch(`${app.url}/client.tgz`)).bytes();
   const packed = await Bun.file(project.tarball).bytes();
@@ -31,7 +31,7 @@ store.pets
   .then((pet) => console.log(pet?.name, pet?.categoryId === 7n));
 `;
 
-test('can be installed from its URL into an empty project, and runs in Node.js as an ES module and as CommonJS', async () => {
+test('can be installed from its URL in an empty project, and loads in Node.js as an ES module and as CommonJS', async () => {
   await Bun.write(join(folder.path, 'package.json'), '{ "name": "project", "private": true }');
   const install = ['npm', 'install', '--no-audit', '--no-fund', `${app.url}/client.tgz`];
   expect(await run(install, folder.path)).toMatchObject({ exitCode: 0 });

@@ -1,4 +1,4 @@
-/** Protection of keys from bans: pacing, and caution if several programs share a key. With the real service, in virtual time. */
+/** Protection of keys from bans, even if several programs share a key. Uses the real service, in virtual time. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { freeClientOf } from '../support/free-client.ts';
@@ -7,8 +7,8 @@ import { rejectionOf } from '../support/rejection.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe('pace', () => {
-  test('avoids 429 even if another program has used part of the limit, and with many concurrent calls', async () => {
+describe('pacing', () => {
+  test('avoids 429 with many concurrent calls, even if another program has used part of the limit', async () => {
     const { time, answers, store, othersSend } = await freeClientOf(app, { pace: true, maxWaitSeconds: 600 });
     await othersSend(25);
     await time.until(Promise.all(Array.from({ length: 200 }, () => store.inventory.get())));
@@ -17,7 +17,7 @@ describe('pace', () => {
     expect(time.now()).toBeLessThanOrEqual(4 * 60_000);
   });
 
-  test('prevents a ban of a program that is restarted repeatedly while the quota is exhausted', async () => {
+  test('keeps a program from being banned when it is restarted repeatedly while the quota is exhausted', async () => {
     const { time, answers, client, othersSend } = await freeClientOf(app, { pace: true, maxWaitSeconds: 0 });
     await othersSend(60);
     for (let start = 0; start < 150; start++) {
@@ -28,7 +28,7 @@ describe('pace', () => {
     expect(new Set(answers.map((answer) => answer.split(' ')[0]))).toEqual(new Set(['asked']));
   });
 
-  test("spreads the second half of the minute's requests over the rest of the minute", async () => {
+  test("spreads the second half of a minute's requests over the rest of the minute", async () => {
     const { time, answers, store } = await freeClientOf(app, { pace: true });
     await time.until(Promise.all(Array.from({ length: 60 }, () => store.inventory.get())));
     const seconds = answers
@@ -47,7 +47,7 @@ describe('64 programs with one Free key and separate clients', () => {
     ['eight calls at a time', {}, 8],
     ['pacing', { pace: true }, 1],
   ] as const) {
-    test(`are never banned, ${how}`, async () => {
+    test(`are never banned with ${how}`, async () => {
       const { time, answers, client } = await freeClientOf(app, { maxWaitSeconds: Infinity, ...options });
       const codes = new Set<string>();
       const program = async () => {
@@ -61,7 +61,7 @@ describe('64 programs with one Free key and separate clients', () => {
       await time.until(Promise.all(Array.from({ length: 64 }, program)));
       expect(codes).not.toContain('api_key_banned');
       expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThanOrEqual(64 * 8);
-      // They reached the limit many times.
+      // The programs reached the limit many times.
       expect(time.now()).toBeGreaterThan(8 * 60_000);
     });
   }

@@ -18,7 +18,7 @@ const store = new AnimalStore({ key: app.key, url: app.url });
 const ozzy: NewPet = { name: 'Ozzy', categoryId: 7 };
 
 describe('a call', () => {
-  test('sends and returns 64-bit integers digit for digit', async () => {
+  test('sends and returns exact 64-bit integers', async () => {
     for (const categoryId of [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
       const pet = await store.pets.create({ name: '"categoryId":1', categoryId });
       expect(pet).toEqual({ id: pet.id, name: '"categoryId":1', categoryId, status: 'available' });
@@ -32,7 +32,7 @@ describe('a call', () => {
     }
   });
 
-  test('returns the whole response with the remaining quota on request', async () => {
+  test('returns the full response, including the remaining quota, on request', async () => {
     const { key } = await app.tenant('free');
     const answer = await new AnimalStore({ key, url: app.url }).pets.create(ozzy).withResponse();
     expect(answer).toMatchObject({ data: { name: 'Ozzy' }, status: 201 });
@@ -44,7 +44,7 @@ describe('a call', () => {
     });
   });
 
-  test('changes only the version with the given entity tag', async () => {
+  test('changes only the version with the given ETag', async () => {
     const { data, etag } = await store.pets.create(ozzy).withResponse();
     await store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag });
     const code = { code: 'precondition_failed', status: 412 };
@@ -59,7 +59,7 @@ describe('a call', () => {
     expect(await store.pets.delete(data.id)).toBeUndefined();
   });
 
-  test('is performed once with an idempotency key, and every time without one', async () => {
+  test('is applied once if repeated with the same idempotency key, and every time without an idempotency key', async () => {
     const create = (idempotencyKey?: string) => store.pets.create(ozzy, { idempotencyKey }).withResponse();
     const [first, again] = [await create('cart-7'), await create('cart-7')];
     expect(again.data).toEqual(first.data);
@@ -67,7 +67,7 @@ describe('a call', () => {
     expect((await create()).data.id).not.toBe((await create()).data.id);
   });
 
-  test('rejects with all mistakes of a request', async () => {
+  test('rejects with all validation errors of a request', async () => {
     const error = await rejectionOf(store.pets.create({ name: '', categoryId: 1, status: 'old' as 'sold' }));
     expect(error).toMatchObject({
       code: 'invalid_body',
@@ -80,7 +80,7 @@ describe('a call', () => {
     expect(String(error)).toContain('name must not be empty');
   });
 
-  test('rejects with the specific members of its kind of error', async () => {
+  test('rejects with an error that has the members specific to its kind', async () => {
     const reader = await app.operator.keys.create((await app.tenant('pro')).account.id, 'reader', undefined, [
       'pets:read',
     ]);
@@ -92,7 +92,7 @@ describe('a call', () => {
     expect(stranger).toBeInstanceOf(AnimalStoreError);
   });
 
-  test('to a removed operation rejects with an error that names its successor', async () => {
+  test('to a removed operation rejects with an error that names the replacement', async () => {
     await using later = await startTestApp();
     later.clock.set('2030-12-05T00:00:00Z');
     const error = await rejectionOf(new AnimalStore({ key: later.key, url: later.url }).pets.get(1));
@@ -100,14 +100,14 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'operation_removed', successor: '/v1/pets' });
   });
 
-  test('includes its caller in the stack trace of an error', async () => {
+  test('rejects with an error whose stack trace includes the calling code', async () => {
     async function theCaller() {
       return await store.orders.get(404);
     }
     expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
   });
 
-  test('rejects only once if its response is read', async () => {
+  test('causes only one rejection if its full response is awaited', async () => {
     const rejected: unknown[] = [];
     const count = (error: unknown) => rejected.push(error);
     process.on('unhandledRejection', count);
@@ -118,8 +118,8 @@ describe('a call', () => {
   });
 });
 
-describe('an option', () => {
-  test('url is accepted with and without /v1, and below a path', async () => {
+describe('a client option', () => {
+  test('url can end in /v1 or not, and can include a path', async () => {
     for (const url of [app.url, `${app.url}/`, `${app.url}/v1`, new URL(`${app.url}/v1/`)]) {
       expect(await new AnimalStore({ key: app.key, url }).rateLimit.get()).toMatchObject({
         plan: 'enterprise',
@@ -138,7 +138,7 @@ describe('an option', () => {
     expect(urls).toEqual(['https://example.com/animals/v1/rate-limit']);
   });
 
-  test('is rejected immediately if it is invalid, without the key in the message', () => {
+  test('is rejected immediately if invalid, and the message does not contain the key', () => {
     const wrong = [
       { url: undefined },
       { url: '127.0.0.1:3000' },
@@ -161,13 +161,13 @@ describe('an option', () => {
     }
   });
 
-  test('object is required', () => {
+  test('object must be given', () => {
     const make = AnimalStore as unknown as new (options?: unknown) => unknown;
     expect(() => new make()).toThrow(ArgumentError);
     expect(() => new make(null)).toThrow(ArgumentError);
   });
 
-  test('can set headers of all requests or of one, but none that the client itself sets', async () => {
+  test('can set headers for all requests or one request, but not headers that the client sets', async () => {
     const seen: Headers[] = [];
     const own = { authorization: 'Basic x', 'content-type': 'text/plain' };
     const store = new AnimalStore({
@@ -192,7 +192,7 @@ describe('an option', () => {
     });
   });
 
-  test('rejects the call before a request is sent if it is invalid', async () => {
+  test('that is invalid for a call rejects the call before a request is sent', async () => {
     const sent: unknown[] = [];
     const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
     const calls = [
@@ -213,7 +213,7 @@ describe('an option', () => {
   });
 });
 
-test('the key is never printed, serialized or passed to hooks', async () => {
+test('the API key is never printed, serialized or passed to hooks', async () => {
   const seen: unknown[] = [];
   const note = (what: unknown) => seen.push(what);
   const loud = new AnimalStore({
@@ -237,7 +237,7 @@ test('the key is never printed, serialized or passed to hooks', async () => {
   }
 });
 
-test('hooks receive each attempt with its response', async () => {
+test('hooks receive every attempt with its response', async () => {
   const seen: unknown[] = [];
   const loud = new AnimalStore({
     key: app.key,
@@ -250,7 +250,7 @@ test('hooks receive each attempt with its response', async () => {
   expect(seen).toEqual(['GET 1', [200, `${app.url}/v1/inventory`, 'string', 'number']]);
 });
 
-test('changes with a key without read access resolve with undefined', async () => {
+test('with a key that has no read access, updates resolve with undefined', async () => {
   const { id } = await store.pets.create({ name: 'Unseen', categoryId: 1 });
   const { account } = await app.tenant('free');
   const { key } = await app.operator.keys.create(account.id, 'writer', undefined, [

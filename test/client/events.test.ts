@@ -1,4 +1,4 @@
-/** Listing and following events, with the real service. Long waits are in virtual time. */
+/** Listing and following events with the real service. Long waits run in virtual time. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
@@ -38,13 +38,13 @@ async function take(count: number, options: FollowOptions, of = store): Promise<
 const idsBehind = (after: bigint, count: number) =>
   Array.from({ length: count }, (_, at) => after + BigInt(at + 1));
 
-/** Resolves when a request is in flight that the service delays. */
+/** Resolves when the service has received a request with `wait`. */
 function nextWait(): Promise<unknown> {
   const before = waits;
   return until(() => waits > before);
 }
 
-test('a page contains typed events and the position after them, in both orders', async () => {
+test('a page of events contains typed events and the next position, in both orders', async () => {
   const after = await end();
   const [pet] = await add(1);
   await store.categories.put(7n, { name: 'Dogs' });
@@ -62,8 +62,8 @@ test('a page contains typed events and the position after them, in both orders',
   expect((await store.events.list({ after: 0, limit: 1 }).withResponse()).data).toMatchObject({ next: 1n });
 });
 
-describe('following', () => {
-  test('starts after `after`, and yields each event of all pages once and in order', async () => {
+describe('events.follow', () => {
+  test('starts after the event `after`, and yields every event of all pages once and in order', async () => {
     const after = await end();
     await add(250);
     expect(await take(250, { after })).toEqual(idsBehind(after, 250));
@@ -79,7 +79,7 @@ describe('following', () => {
     expect(await first).toEqual([after + 1n]);
   });
 
-  test('reports its position after the events of a page have been handled, including skipped types', async () => {
+  test('reports its position after the events of a page have been handled, and counts events of skipped types', async () => {
     const after = await end();
     await add(2);
     const ending = new AbortController();
@@ -92,7 +92,7 @@ describe('following', () => {
     const isWaiting = nextWait();
     const error = rejectionOf(take(1, { after, types, onPosition, signal: ending.signal }));
     await isWaiting;
-    // The wait ends after its seconds, at the service as well.
+    // Ends the wait at the service, which sends an empty page after these seconds.
     await until(() => {
       app.clock.advance(30);
       return positions.length > 0;
@@ -101,7 +101,7 @@ describe('following', () => {
     expect(positions).toEqual([after + 2n]);
   });
 
-  test('resumes without a gap after cut connections and a restart of the service', async () => {
+  test('resumes without a gap after broken connections and a restart of the service', async () => {
     await using own = await startTestApp();
     let proxy = await tcpProxy(own.url);
     const address = 'http://service.example';
@@ -120,7 +120,7 @@ describe('following', () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  test('ends a waiting request when the signal aborts, with its reason, and when the iterator is closed', async () => {
+  test('ends a pending request when the iterator is closed, or when the signal aborts, with the reason of the signal', async () => {
     const ending = new AbortController();
     const isWaiting = nextWait();
     const aborted = rejectionOf(take(1, { signal: ending.signal }));
@@ -136,17 +136,17 @@ describe('following', () => {
     expect(await next).toEqual({ done: true, value: undefined });
   });
 
-  test('throws EventsExpiredError for missing events, and the errors of an invalid key', async () => {
+  test('throws EventsExpiredError if events are missing, and AuthenticationError if the key is invalid', async () => {
     const error = await rejectionOf(take(1, { after: 1_000_000n }));
     expect(error).toBeInstanceOf(EventsExpiredError);
     expect(error).toMatchObject({ code: 'events_expired', status: 410 });
-    expect((error as Error).message).toContain('Read the resources again');
+    expect((error as Error).message).toContain('read the resources again');
     const stranger = new AnimalStore({ key: 'ask_unknown', url: app.url });
     expect(await rejectionOf(take(1, {}, stranger))).toBeInstanceOf(AuthenticationError);
   });
 });
 
-/** Follows events of a server that sends these responses, then one event. Returns the times of its requests in seconds. */
+/** Follows events of a server that sends these responses, then one event. Returns the times of requests in seconds. */
 async function timesOf(responses: readonly Response[], options = {}): Promise<number[]> {
   const time = new VirtualTime(app.clock);
   const times: number[] = [];
@@ -168,22 +168,22 @@ function page(body: string, after: number): Response {
 const refusal = (status: number, retryAfter: string) =>
   new Response('', { status, headers: { 'Retry-After': retryAfter } });
 
-describe('following waits', () => {
-  test('for Retry-After, even beyond maxWaitSeconds', async () => {
+describe('while following, the client', () => {
+  test('respects Retry-After, even if it is longer than maxWaitSeconds', async () => {
     const asked = await timesOf([refusal(503, '20'), refusal(429, '7200')], { maxWaitSeconds: 1 });
     expect(asked.filter((at, index) => index === 0 || at !== asked[index - 1]).slice(0, 2)).toEqual([0, 20]);
     expect(asked[2]).toBeGreaterThanOrEqual(7_220);
   });
 
-  test('a second after an immediate empty response, as from a service that shuts down', async () => {
+  test('waits a second after an immediate empty response, which a service sends when it shuts down', async () => {
     expect(await timesOf([page('[]', 7), page('[]', 7), page('[]', 7)])).toEqual([0, 1, 2, 3]);
   });
 
-  test('not at all after a page that only advances the position', async () => {
+  test('does not wait after a page that only advances the position', async () => {
     expect(await timesOf([page('[]', 7), page('[]', 9)])).toEqual([0, 1, 1]);
   });
 
-  test('and ignores the limits in a delayed response', async () => {
+  test('ignores the rate limits in a delayed response', async () => {
     const time = new VirtualTime(app.clock);
     const late = page('[]', 9);
     late.headers.set('RateLimit', '"minute";r=0;t=60, "day";r=9;t=9999');
@@ -199,7 +199,7 @@ describe('following waits', () => {
     expect(time.now()).toBe(25_000);
   });
 
-  test('without blocking other calls of the client', async () => {
+  test('does not block other calls', async () => {
     const time = new VirtualTime(app.clock);
     const fetch = (url: string, init: RequestInit) =>
       url.includes('/events') ? new Promise<never>(() => {}) : time.fetch(url, init);
@@ -213,7 +213,7 @@ describe('following waits', () => {
   });
 });
 
-// Compiles only if `type` narrows `data`.
+// Compiles only if checking `type` narrows `data`.
 export function nameOf(event: Event): string | undefined {
   return event.type === 'pet.updated' || event.type === 'category.deleted' ? event.data.name : undefined;
 }

@@ -1,4 +1,4 @@
-/** The programs in examples/ that use the client. */
+/** Runs the programs in examples/ that use the client. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -18,12 +18,12 @@ async function run(app: TestApp, ...command: string[]) {
   };
 }
 
-test('a file of animals that is imported repeatedly is added once, and all animals are listed', async () => {
+test('add-animals adds each animal once even if it is run repeatedly, and list-animals lists all animals', async () => {
   await using app = await startTestApp();
   const file = join(folder.path, 'today’s arrivals.tsv');
   await Bun.write(file, 'Ozzy\t9223372036854775807\nMaple\t7\n');
   const first = await run(app, 'examples/add-animals.ts', file);
-  // The order of concurrent lines is undefined.
+  // Concurrent requests finish in any order.
   expect({ ...first, lines: first.lines.map((line) => line.replace(/\d/, 'N')) }).toEqual({
     exitCode: 0,
     lines: ['Added Ozzy with the id N.', 'Added Maple with the id N.'],
@@ -38,7 +38,7 @@ test('a file of animals that is imported repeatedly is added once, and all anima
   ]);
 });
 
-test('an invalid line is reported, and the others are added', async () => {
+test('add-animals reports an invalid line, and adds the animals of all other lines', async () => {
   await using app = await startTestApp();
   const file = join(folder.path, 'mistakes.tsv');
   await Bun.write(file, 'Rex\t7\n\t7\nKim\tcats\n');

@@ -5,7 +5,7 @@ import { ArgumentError } from '../../client/src/errors.ts';
 import { parseJson, stringifyJson } from '../../client/src/json.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
-/** Texts that resemble the patterns the reader searches for. */
+/** Strings that resemble the patterns that the parser searches for. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.constantFrom(
@@ -34,7 +34,7 @@ const { value: anyJson } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-/** A simple reference writer of JSON. Some strings consist entirely of escapes. */
+/** A simple reference serializer for JSON. `quoted` writes strings. */
 function written(value: unknown, quoted: (text: string) => string): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'string') return quoted(value);
@@ -47,7 +47,7 @@ function written(value: unknown, quoted: (text: string) => string): string {
 const escaped = (text: string) =>
   `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
 
-/** Expected result of the reader: exact integers where the contract specifies int64, and doubles elsewhere. */
+/** Expected result of parsing: exact integers where the contract specifies int64, and doubles elsewhere. */
 function read(value: unknown, name = ''): unknown {
   const isExact = int64Members.includes(name);
   if (typeof value === 'bigint') return isExact ? value : Number(value);
@@ -58,17 +58,17 @@ function read(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, read(each, member)]));
 }
 
-describe('reading', () => {
+describe('the JSON parser', () => {
   for (const [how, quoted] of [
     ['plainly', JSON.stringify],
     ['in escapes', escaped],
   ] as const) {
-    test(`int64 members are exact and other values unchanged, with strings written ${how}`, () => {
+    test(`keeps int64 members exact and other values unchanged when strings are written ${how}`, () => {
       always(anyJson, (value) => expect(parseJson(written(value, quoted))).toEqual(read(value)));
     });
   }
 
-  test('an animal has exact integers', () => {
+  test('returns an animal with exact integers', () => {
     const text =
       '{"id":9007199254740993,"name":"\\"id\\":1","categoryId":-9223372036854775808,"status":"sold"}';
     expect(parseJson(text)).toEqual({
@@ -79,7 +79,7 @@ describe('reading', () => {
     });
   });
 
-  test('invalid JSON is rejected', () => {
+  test('rejects invalid JSON', () => {
     for (const text of [
       '',
       '{"id":01}',
@@ -95,19 +95,19 @@ describe('reading', () => {
   });
 });
 
-describe('writing', () => {
-  test('a body survives a round trip', () => {
+describe('the JSON serializer', () => {
+  test('writes a body that can be parsed without loss', () => {
     const body = fc.record({ name: hostile, categoryId: anyInt64, petId: fc.maxSafeInteger() });
     always(body, (sent) => {
       expect(parseJson(stringifyJson(sent))).toEqual({ ...sent, petId: BigInt(sent.petId) });
     });
   });
 
-  test('undefined members are omitted', () => {
+  test('omits undefined members', () => {
     expect(stringifyJson({ name: 'Ozzy', categoryId: undefined, status: undefined })).toBe('{"name":"Ozzy"}');
   });
 
-  test('an unsafe number is rejected with its name', () => {
+  test('rejects an unsafe number with an error that names the member', () => {
     for (const categoryId of [2 ** 53, 1.5, Number.NaN, Infinity]) {
       expect(() => stringifyJson({ categoryId })).toThrow(
         new ArgumentError(`categoryId must be a bigint or a safe integer, not ${categoryId}.`),

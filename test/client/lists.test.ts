@@ -4,14 +4,14 @@ import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
-// Links contain a different address than the one that clients use.
+// Clients use a different URL than the one in pagination links.
 const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
 afterAll(() => app[Symbol.asyncDispose]());
 const urls: string[] = [];
 const store = new AnimalStore({ key: app.key, url: app.url, onRequest: ({ url }) => urls.push(url) });
 const pets = await addPets(app, 205, 'available', 'sold');
 
-test('a walk reads all pages, of a hundred items by default', async () => {
+test('iterating over a list reads all pages, with 100 items per page by default', async () => {
   urls.length = 0;
   const walked: Pet[] = [];
   for await (const pet of store.pets.list()) walked.push(pet);
@@ -21,7 +21,7 @@ test('a walk reads all pages, of a hundred items by default', async () => {
   expect(await store.pets.list({ limit: 90 }).toArray()).toEqual(pets);
 });
 
-test('the key is sent only to the configured url, whatever the link', async () => {
+test('the API key is sent only to the configured URL, even if a link points elsewhere', async () => {
   const links: (string | null)[] = [];
   const hosts = new Set<string>();
   for await (const { headers } of store.pets.list({ limit: 100 }).pages()) links.push(headers.get('link'));
@@ -30,20 +30,20 @@ test('the key is sent only to the configured url, whatever the link', async () =
   expect([...hosts]).toEqual([app.url]);
 });
 
-test('filters apply to every page', async () => {
+test('the filters of a list apply to every page', async () => {
   const sold = pets.filter(({ status }) => status === 'sold');
   expect(await store.pets.list({ status: 'sold', limit: 10 }).toArray()).toEqual(sold);
   const three = pets.slice(0, 3);
   expect(await store.pets.list({ ids: three.map(({ id }) => id), limit: 2 }).toArray()).toEqual(three);
 });
 
-test('an empty list of ids has no animals and sends no request', async () => {
+test('listing an empty array of ids returns no animals and sends no request', async () => {
   urls.length = 0;
   expect(await store.pets.list({ ids: [] }).toArray()).toEqual([]);
   expect(urls).toEqual([]);
 });
 
-test('a filter with a typo is rejected', async () => {
+test('a misspelled filter is rejected', async () => {
   const typo = { stauts: 'sold' } as object;
   const one = { id: pets[7]?.id } as object;
   expect(await store.pets.list(one).toArray()).toEqual([pets[7] as Pet]);
@@ -53,7 +53,7 @@ test('a filter with a typo is rejected', async () => {
   expect(await rejectionOf(store.inventory.get(typo))).toMatchObject({ code: 'invalid_parameter' });
 });
 
-test('pages have their headers, and the last one no next cursor', async () => {
+test('every page includes its headers, and the last page has no next cursor', async () => {
   const seen: [number, boolean, number | undefined][] = [];
   for await (const { data, nextCursor, rateLimit } of store.pets.list({ limit: 100 }).pages()) {
     seen.push([data.length, nextCursor === undefined, rateLimit?.minute.limit]);
@@ -65,7 +65,7 @@ test('pages have their headers, and the last one no next cursor', async () => {
   ]);
 });
 
-test('a walk can continue at the cursor of another one', async () => {
+test('iteration can continue from the cursor of another iteration', async () => {
   const filter = { status: 'available', limit: 40 } as const;
   const first: Pet[] = [];
   let cursor: string | undefined;
@@ -78,7 +78,7 @@ test('a walk can continue at the cursor of another one', async () => {
   expect([...first, ...rest]).toEqual(pets.filter(({ status }) => status === 'available'));
 });
 
-test('a list can be walked twice and requests pages lazily', async () => {
+test('a list can be iterated twice, and requests pages lazily', async () => {
   const list = store.pets.list({ limit: 100 });
   urls.length = 0;
   for await (const pet of list) if (pet.id === pets[0]?.id) break;
@@ -86,7 +86,7 @@ test('a list can be walked twice and requests pages lazily', async () => {
   expect(await list.toArray()).toHaveLength(205);
 });
 
-test('a malformed link to the next page is an error and does not cause an endless walk', async () => {
+test('a malformed link to the next page causes an error instead of an endless loop', async () => {
   const linkedTo = (link: string) =>
     new AnimalStore({
       key: app.key,

@@ -1,4 +1,4 @@
-/** Outages and restarts of the service, in virtual time. `npm run stress -- --only once` has real ones. */
+/** Outages and restarts of the service in virtual time. `npm run stress -- --only once` tests real outages. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
@@ -21,7 +21,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const json = { 'content-type': 'application/json' };
 
-/** The failures of a restart. A lost response belongs to a request that was performed. */
+/** Failures that clients see during a restart. With a lost response, the request was applied. */
 const failures = {
   'refused connections': () => failed('ECONNREFUSED'),
   'unknown hosts': () => failed('ENOTFOUND'),
@@ -30,9 +30,9 @@ const failures = {
     await perform();
     return failed('ECONNRESET');
   },
-  'the 502 of a proxy': () => page(502),
-  'the 503 of a proxy': () => page(503),
-  'the 504 of a proxy': () => page(504),
+  "a proxy's 502": () => page(502),
+  "a proxy's 503": () => page(503),
+  "a proxy's 504": () => page(504),
   'a 503 with Retry-After': () =>
     errorOf(503, 'service_unavailable', 'Nothing was changed.', { 'retry-after': '5' }),
 } as const satisfies Record<string, Failure>;
@@ -54,7 +54,7 @@ function errorOf(status: number, code: string, message: string, headers: Record<
   });
 }
 
-/** A client whose requests fail for this many seconds, starting with `begin`. */
+/** A client whose requests fail for this number of seconds after `begin` is called. */
 function clientIn(failure: Failure, seconds: number, options: Partial<AnimalStoreOptions> = {}) {
   const time = new VirtualTime(app.clock);
   const sentAt: number[] = [];
@@ -76,7 +76,7 @@ function clientIn(failure: Failure, seconds: number, options: Partial<AnimalStor
   return { time, store, sentAt, begin };
 }
 
-/** Like `clientIn`, after the client has reached the service once. */
+/** Like `clientIn`, but the client has reached the service once before the outage. */
 async function reachedClient(failure: Failure, seconds: number, options?: Partial<AnimalStoreOptions>) {
   const client = clientIn(failure, seconds, options);
   await client.time.until(client.store.rateLimit.get());
@@ -84,17 +84,17 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
   return client;
 }
 
-/** Above the categories of the other tests. */
+/** Higher than the categories of other tests. */
 let nextCategory = 1_000n;
 
 describe('a restart of 10 s', () => {
-  /** 16 workers for the most difficult failure, and few for the others, to save time. */
+  /** Uses 16 workers for the most difficult failure, and 4 for other failures to save time. */
   const counts = Object.entries(failures).map(
     ([name, failure]) => [name, name === 'lost responses' ? 16 : 4, failure] as const,
   );
 
   test.each(counts)(
-    'with %s fails none of %i workers and duplicates no change',
+    'with %s does not fail any of %i workers or duplicate any change',
     async (_, workers, failure) => {
       const { time, store } = await reachedClient(failure, 10);
       const categoryId = nextCategory++;
@@ -117,9 +117,9 @@ describe('a restart of 10 s', () => {
   );
 });
 
-describe('an endless outage', () => {
+describe('a call during a permanent outage', () => {
   test.each(Object.entries(failures))(
-    'with %s rejects when maxWaitSeconds are over, after growing delays',
+    'with %s is retried with growing delays, and rejects after maxWaitSeconds',
     async (_, failure) => {
       const { time, store, sentAt } = await reachedClient(failure, 3_600);
       const from = time.now();
@@ -130,7 +130,7 @@ describe('an endless outage', () => {
     },
   );
 
-  test('ends retries after 10 s for a client that has never reached the service, and the error names the url', async () => {
+  test('rejects after 10 s if the client has never reached the service, with an error that suggests checking the URL', async () => {
     for (const failure of [failures['refused connections'], failures['unknown hosts']]) {
       const { time, store, begin } = clientIn(failure, 3_600);
       begin();
@@ -143,8 +143,8 @@ describe('an endless outage', () => {
     }
   });
 
-  test('has no retryAfterSeconds if no server sent one', async () => {
-    const { time, store } = await reachedClient(failures['the 503 of a proxy'], 3_600, { maxWaitSeconds: 1 });
+  test('rejects with an error without retryAfterSeconds if no server sent Retry-After', async () => {
+    const { time, store } = await reachedClient(failures["a proxy's 503"], 3_600, { maxWaitSeconds: 1 });
     const calls = Array.from({ length: 64 }, async (_, index) => {
       await time.sleep(index * 20);
       return rejectionOf(store.inventory.get());
@@ -153,7 +153,7 @@ describe('an endless outage', () => {
     expect(new Set(errors.map(({ retryAfterSeconds }) => retryAfterSeconds))).toEqual(new Set([undefined]));
   });
 
-  test('includes attempts that time out in the waiting time', async () => {
+  test('counts the duration of slow attempts toward maxWaitSeconds', async () => {
     let late: Failure = () => failed('ECONNRESET');
     const { time, store, sentAt } = await reachedClient((perform) => late(perform), 3_600);
     late = async () => {
@@ -164,9 +164,9 @@ describe('an endless outage', () => {
     expect(sentAt).toHaveLength(3);
   });
 
-  test('causes no wait if maxWaitSeconds or maxRetries is 0', async () => {
+  test('rejects immediately if maxWaitSeconds or maxRetries is 0', async () => {
     for (const options of [{ maxWaitSeconds: 0 }, { maxRetries: 0 }]) {
-      const { time, store } = await reachedClient(failures['the 502 of a proxy'], 3_600, options);
+      const { time, store } = await reachedClient(failures["a proxy's 502"], 3_600, options);
       const error = await time.until(rejectionOf(store.inventory.get()));
       expect(error).toMatchObject({ status: 502, attempts: 1 });
     }
@@ -179,9 +179,9 @@ describe('PATCH', () => {
     'unknown hosts': true,
     'broken connections': false,
     'lost responses': false,
-    'the 502 of a proxy': false,
-    'the 503 of a proxy': false,
-    'the 504 of a proxy': false,
+    "a proxy's 502": false,
+    "a proxy's 503": false,
+    "a proxy's 504": false,
     'a 503 with Retry-After': true,
   };
 
@@ -198,7 +198,7 @@ describe('PATCH', () => {
     expect(outcome).toBe(isRetried);
   });
 
-  test('without If-Match is not retried after a 503 of unknown outcome', async () => {
+  test('without If-Match is not retried after a 503 with an unknown outcome', async () => {
     const unknown = 'It is unknown whether this request was applied.';
     const { time, store } = await reachedClient(() => errorOf(503, 'service_unavailable', unknown), 1);
     const error = await time.until(rejectionOf(store.pets.update(1, { name: 'Anna' })));
@@ -209,22 +209,22 @@ describe('PATCH', () => {
 describe('DELETE', () => {
   const missing = 1_000_000;
 
-  test('of an animal that never existed is a NotFoundError after a 503 that changed nothing', async () => {
+  test('of an animal that never existed rejects with a NotFoundError after a 503 that changed nothing', async () => {
     const { time, store } = await reachedClient(failures['a 503 with Retry-After'], 1);
     const error = await time.until(rejectionOf(store.pets.delete(missing)));
     expect(error).toBeInstanceOf(NotFoundError);
     expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
   });
 
-  test('with a refused connection counts as not sent, except in Bun, which may have sent it before', () => {
+  test('with a refused connection has an unknown outcome, because Bun may have sent the request before', () => {
     const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
     const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
     expect(isUncertain(error, 'DELETE')).toBe(true);
     expect(isUncertain(error, 'PATCH')).toBe(false);
   });
 
-  test('resolves when an attempt of unknown outcome is followed by the 404 of the resource', async () => {
-    for (const name of ['lost responses', 'the 502 of a proxy', 'the 504 of a proxy'] as const) {
+  test('resolves when an attempt with an unknown outcome is followed by a 404 for the resource', async () => {
+    for (const name of ['lost responses', "a proxy's 502", "a proxy's 504"] as const) {
       for (const resource of ['pets', 'categories', 'webhooks'] as const) {
         const { time, store } = await reachedClient(failures[name], 1);
         expect(await time.until(store[resource].delete(missing))).toBeUndefined();
@@ -232,7 +232,7 @@ describe('DELETE', () => {
     }
   });
 
-  test('rejects when an attempt of unknown outcome is followed by any other 404', async () => {
+  test('rejects when an attempt with an unknown outcome is followed by any other 404', async () => {
     const others = [
       page(404),
       errorOf(404, 'route_not_found', 'Unknown path.'),
@@ -255,7 +255,7 @@ describe('DELETE', () => {
   });
 });
 
-test('a custom fetch that ignores its signal still times out, and can be aborted', async () => {
+test('a call with a custom fetch that ignores its signal still times out and can be aborted', async () => {
   const store = new AnimalStore({
     key: app.key,
     url: app.url,

@@ -1,4 +1,4 @@
-/** Methods that send several requests or read part of a resource. */
+/** Convenience methods: `pets.find` and `pets.updateWith`. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { AnimalStore, type Pet, PreconditionError, ServerError } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -24,13 +24,13 @@ describe('pets.find', () => {
 });
 
 describe('pets.updateWith', () => {
-  test('loses no change when 20 callers run it concurrently', async () => {
+  test('loses no updates when 20 callers use it concurrently', async () => {
     const { id } = await create('Ozzy');
     await Promise.all(Array.from({ length: 20 }, () => store.pets.updateWith(id, extended)));
     expect(await store.pets.find(id)).toMatchObject({ name: `Ozzy${'+'.repeat(20)}` });
   });
 
-  test('returns the changed animal with its ETag, and stores nothing without a patch', async () => {
+  test('returns the changed animal with its ETag, and changes nothing if the callback returns no patch', async () => {
     const { id } = await create('Ozzy');
     const { data, etag } = await store.pets.updateWith(id, async (pet) => extended(pet)).withResponse();
     expect(data).toMatchObject({ id, name: 'Ozzy+' });
@@ -38,7 +38,7 @@ describe('pets.updateWith', () => {
     expect(await store.pets.updateWith(id, () => undefined)).toMatchObject({ name: 'Rex' });
   });
 
-  test('rejects with the error that the change throws', async () => {
+  test('rejects with the error that the callback throws', async () => {
     const { id } = await create('Ozzy');
     const mistake = new Error('not this one');
     const change = () => {
@@ -50,7 +50,7 @@ describe('pets.updateWith', () => {
     });
   });
 
-  test('does not repeat a change whose response was lost', async () => {
+  test('does not repeat an update whose response was lost', async () => {
     const { id } = await create('Ozzy');
     let isLost = false;
     const losing = new AnimalStore({
@@ -68,7 +68,7 @@ describe('pets.updateWith', () => {
     expect(await store.pets.find(id)).toMatchObject({ name: 'Ozzy+' });
   });
 
-  test('gives up when another client is always faster, and when a proxy removes the ETag', async () => {
+  test('gives up if another client is always faster, or if a proxy removes the ETag', async () => {
     const { id } = await create('Ozzy');
     const always = store.pets.updateWith(id, async (pet) => {
       await store.pets.update(id, extended(pet));

@@ -6,18 +6,18 @@ const limits = (remaining: number, resetSeconds = 50) => ({
   day: { limit: 1_000, remaining: 900, resetSeconds: 40_000 },
 });
 
-test('if responses arrive out of order, the one with less remaining applies', () => {
+test('if responses arrive out of order, the lower remaining quota wins', () => {
   const quota = new Quota();
   quota.update(limits(10), 0, 100);
   quota.update(limits(7), 200, 300);
-  // Sent before the last response arrived, and answered after it.
+  // The response to a request that was sent before the previous response arrived.
   quota.update(limits(8), 200, 310);
   expect(quota.left(400)).toBe(7);
   quota.update(limits(9), 320, 400);
   expect(quota.left(400)).toBe(9);
 });
 
-test('the first reported reset time of a window applies, because seconds are rounded up', () => {
+test('the first reset time reported for a window is kept, because seconds are rounded up', () => {
   const quota = new Quota();
   quota.update(limits(0, 50), 0, 100);
   quota.update(limits(0, 50), 0, 900);
@@ -25,7 +25,7 @@ test('the first reported reset time of a window applies, because seconds are rou
   expect(quota.exhausted(50_100)).toBeUndefined();
 });
 
-test('a response without limits keeps known limits, and otherwise means that there are none', () => {
+test('a response without limits keeps the known quota, and without a known quota means that there are no limits', () => {
   const known = new Quota();
   known.update(limits(3), 0, 100);
   known.update(undefined, 200, 300);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (const [name, text] of samples) await Bun.write(fileOf(name), text);
 });
 
-/** The output of a sample on a new store with Ozzy and Rex in category 7. */
+/** The output of a sample that runs with a new store, which has Ozzy and Rex in category 7. */
 async function outputOf(name: string): Promise<string[]> {
   await using app = await startTestApp();
   for (const pet of ['Ozzy', 'Rex', 'Kim']) {
@@ -51,12 +51,12 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [name, output] of Object.entries(outputs)) {
-  test(`the sample ${name} works as documented`, async () => {
+  test(`the sample ${name} prints the documented output`, async () => {
     expect(await outputOf(name)).toEqual([...output]);
   });
 }
 
-test('the sample for browsers runs in a browser bundle', async () => {
+test('the browser sample runs as a browser bundle', async () => {
   await using app = await startTestApp();
   const { outputs, success } = await Bun.build({
     entrypoints: [fileOf('browser')],
@@ -70,7 +70,7 @@ test('the sample for browsers runs in a browser bundle', async () => {
   expect(await showInventory(app.url, app.key)).toBe('0 animals are looking for a home.');
 });
 
-test('every sample is tested and compiles in strict mode', async () => {
+test('every sample in the README is tested and compiles in strict mode', async () => {
   expect([...samples.keys()]).toEqual([...Object.keys(outputs), 'browser']);
   const strict = [
     '--strict',

@@ -1,4 +1,4 @@
-/** Broken connections, between the client and the real service. */
+/** Broken connections between the client and the real service. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../client/src/clock.ts';
 import {
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 beforeEach(() => proxy.heal());
 
-/** Retries without delay, which full jitter permits. */
+/** A clock for retries without delay: with full jitter, a random number of 0 means no delay. */
 const clock = { ...systemClock, random: () => 0 };
 
 function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
@@ -33,7 +33,7 @@ function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const ozzy = { name: 'Ozzy', categoryId: 7n };
 
-/** The service performs the request, and the connection breaks before its answer arrives. */
+/** Makes a call whose request the service applies, but whose connection breaks before the response arrives. */
 async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise<Result> {
   const store = clientOf({ onRetry: () => void proxy.heal() });
   await store.rateLimit.get();
@@ -47,7 +47,7 @@ async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise
 }
 
 describe('a request whose response is lost', () => {
-  test('is performed once if it is a POST, and resolves with the first response', async () => {
+  test('is applied once if it is a POST, and resolves with the first response', async () => {
     const category = 1001n;
     const pet = await lost((store) => store.pets.create({ name: 'Ozzy', categoryId: category }));
     expect(await direct.pets.list({ categoryId: category }).toArray()).toEqual([pet]);
@@ -70,7 +70,7 @@ describe('a request whose response is lost', () => {
     expect(await rejectionOf(direct.pets.delete(pet.id))).toBeInstanceOf(NotFoundError);
   });
 
-  test('is not retried if it is a PATCH, which could undo later changes by others', async () => {
+  test('is not retried if it is a PATCH, which could undo later changes by other clients', async () => {
     const pet = await direct.pets.create(ozzy);
     const error = await rejectionOf(lost((store) => store.pets.update(pet.id, { name: 'Anna' })));
     expect(error).toBeInstanceOf(ConnectionError);
@@ -85,8 +85,8 @@ describe('a request whose response is lost', () => {
   });
 });
 
-describe('without a response', () => {
-  test('a request is retried as often as maxRetries allows, and the error states the reason', async () => {
+describe('if no response arrives', () => {
+  test('a request is retried up to maxRetries times, and the error states the reason', async () => {
     const attempts: number[] = [];
     await proxy.cut();
     const store = clientOf({ onRequest: ({ attempt }) => attempts.push(attempt), maxRetries: 3 });
@@ -98,7 +98,7 @@ describe('without a response', () => {
     expect(await rejectionOf(clientOf({ maxWaitSeconds: 0 }).inventory.get())).toMatchObject({ attempts: 1 });
   });
 
-  test('a request is retried after its timeout', async () => {
+  test('a request is retried after a timeout', async () => {
     const attempts: number[] = [];
     proxy.hold();
     const store = clientOf({
@@ -112,7 +112,7 @@ describe('without a response', () => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  test('an aborted request ends immediately with the reason', async () => {
+  test('an aborted request rejects immediately with the abort reason', async () => {
     const ending = new AbortController();
     const reason = new Error('The page was closed.');
     const store = clientOf();
@@ -126,7 +126,7 @@ describe('without a response', () => {
   });
 });
 
-/** A client behind a proxy that sends other responses first. */
+/** A client behind a proxy that first sends these responses. */
 function behind(...answers: Response[]) {
   const keys: (string | null)[] = [];
   const store = clientOf({
@@ -150,7 +150,7 @@ const failure = (
     headers: { 'content-type': 'application/json', ...headers },
   });
 
-test('a call aborted at any time ends with the reason', async () => {
+test('a call that is aborted at any time rejects with the abort reason', async () => {
   const reason = new Error('The page was closed.');
   const abortIn: Record<string, (ending: AbortController) => Partial<AnimalStoreOptions>> = {
     call: () => ({}),
@@ -167,7 +167,7 @@ test('a call aborted at any time ends with the reason', async () => {
   }
 });
 
-test('one signal ends any number of calls, in flight and waiting, and has one listener', async () => {
+test('one signal aborts any number of calls, in flight and waiting, with a single listener', async () => {
   const { signal, abort } = listenedTo(new AbortController());
   const store = clientOf({ fetch: (_, { signal }) => rejectedBy(signal as AbortSignal) });
   const rejections = Array.from({ length: 50 }, () => rejectionOf(store.inventory.get({}, { signal })));
@@ -197,7 +197,7 @@ function rejectedBy(signal: AbortSignal): Promise<Response> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
-test('a call without a response does not block others', async () => {
+test('a call without a response does not block other calls', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<Response>();
   const store = clientOf({
     fetch: (url, init) => (url.endsWith('/orders/1') ? held : fetch(url, init)),
@@ -208,8 +208,8 @@ test('a call without a response does not block others', async () => {
   expect(await slow).toBeInstanceOf(NotFoundError);
 });
 
-describe('a response', () => {
-  test('500 is retried twice with the same idempotency key', async () => {
+describe('a call', () => {
+  test('is retried twice with the same idempotency key after a 500', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));
     await store.pets.create(ozzy);
     expect(keys).toHaveLength(3);
@@ -222,26 +222,26 @@ describe('a response', () => {
     });
   });
 
-  test('500 is not retried for a PATCH', async () => {
+  test('is not retried after a 500 if it is a PATCH', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'));
     expect(await rejectionOf(store.pets.update(1, { name: 'Anna' }))).toBeInstanceOf(ServerError);
     expect(keys).toHaveLength(1);
   });
 
-  test('idempotency_key_in_use is retried after a wait', async () => {
+  test('is retried after a delay if the error is idempotency_key_in_use', async () => {
     const { store, keys } = behind(failure(409, 'idempotency_key_in_use', { 'retry-after': '0' }));
     await store.pets.create(ozzy);
     expect(keys).toHaveLength(2);
   });
 
-  test('is retried if it is incomplete', async () => {
+  test('is retried if the response is incomplete', async () => {
     const headers = { 'content-type': 'application/json' };
     const { store, keys } = behind(new Response('{"available":1,"pen', { headers }));
     expect(await store.inventory.get()).toHaveProperty('sold');
     expect(keys).toHaveLength(2);
   });
 
-  test('is reported as such if it comes from another server', async () => {
+  test('rejects with unexpected_response if another server responds', async () => {
     const html = { headers: { 'content-type': 'text/html' } };
     const signIn = await rejectionOf(behind(new Response('<h1>Sign in</h1>', html)).store.inventory.get());
     expect(signIn).toMatchObject({ code: 'unexpected_response', status: 200, name: 'ServerError' });
@@ -256,7 +256,7 @@ describe('a response', () => {
     expect(String(gateway)).toContain('got a 502 from a proxy');
   });
 
-  test('is not a success if it has the wrong shape', async () => {
+  test('does not succeed if the response has the wrong shape', async () => {
     const json = (text: string) =>
       behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
     const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };
@@ -269,7 +269,7 @@ describe('a response', () => {
     expect(await json('[]').pets.list().toArray()).toEqual([]);
   });
 
-  test('with unexpected data in details results in an error without details', async () => {
+  test('rejects with an error without details if the details of the response are malformed', async () => {
     const error = await rejectionOf(
       behind(
         Response.json({ code: 'invalid_body', message: 'no', status: 400, details: 'none' }, { status: 400 }),
@@ -278,7 +278,7 @@ describe('a response', () => {
     expect(error).toMatchObject({ code: 'invalid_body', details: [] });
   });
 
-  test('is an error if it redirects, and the key is not sent to the target', async () => {
+  test('rejects if the response is a redirect, and the key is not sent to the target', async () => {
     const seen: string[] = [];
     const elsewhere = Bun.serve({ port: 0, fetch: ({ url }) => new Response(String(seen.push(url))) });
     const old = Bun.serve({ port: 0, fetch: () => Response.redirect(elsewhere.url.href, 308) });

@@ -1,4 +1,4 @@
-/** Limits, waiting and bans, with the real service in virtual time. */
+/** Rate limits, waiting and bans, with the real service in virtual time. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   type AnimalStoreOptions,
@@ -16,7 +16,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const freeClient = (options?: Partial<AnimalStoreOptions>) => freeClientOf(app, options);
 
-describe('429', () => {
+describe('a 429', () => {
   test('is retried after Retry-After', async () => {
     const { time, answers, store, othersSend } = await freeClient();
     await othersSend(60);
@@ -24,14 +24,14 @@ describe('429', () => {
     expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
   });
 
-  test('delays all calls of the client, and none is sent during the wait', async () => {
+  test('delays all calls of the client, and no request is sent during the wait', async () => {
     const { time, answers, store, othersSend } = await freeClient();
     await othersSend(60);
     await time.until(Promise.all(Array.from({ length: 50 }, () => store.inventory.get())));
     expect(answers).toEqual(['429 at 0', 'asked at 60', ...Array(50).fill('200 at 60')]);
   });
 
-  test('is avoided by a client that is the only user of its key, whatever the number of concurrent calls', async () => {
+  test('is avoided by a client that is the only user of its key, with any number of concurrent calls', async () => {
     const { time, answers, store } = await freeClient({ maxWaitSeconds: 600 });
     await time.until(Promise.all(Array.from({ length: 150 }, () => store.inventory.get())));
     const times = (count: number, what: string) => Array(count).fill(what);
@@ -42,7 +42,7 @@ describe('429', () => {
     ]);
   });
 
-  test('is waited out for a whole minute by default, even after slow responses', async () => {
+  test('is avoided by waiting up to a minute by default, even after slow responses', async () => {
     const { time, answers, client } = await freeClient();
     const slow = async (url: string, init: RequestInit) => {
       await time.sleep(100);
@@ -55,7 +55,7 @@ describe('429', () => {
     expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
   });
 
-  test('is thrown immediately if the wait is longer than maxWaitSeconds, and later calls are not sent', async () => {
+  test('rejects the call immediately if the wait is longer than maxWaitSeconds, and later calls send no request', async () => {
     const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
     await othersSend(60);
     const error = (await time.until(rejectionOf(store.inventory.get()))) as RateLimitError;
@@ -74,7 +74,7 @@ describe('429', () => {
     expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
   });
 
-  test('is thrown immediately with the remaining time if the daily quota is exhausted', async () => {
+  test('rejects the call immediately with the remaining time if the daily quota is exhausted', async () => {
     const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 60 });
     for (let minute = 0; minute < 17; minute++) {
       await othersSend(59);
@@ -85,7 +85,7 @@ describe('429', () => {
     expect(time.now()).toBe(17 * 60_000);
   });
 
-  test('is a BannedError if the key is banned, and no request is sent until the ban ends', async () => {
+  test('becomes a BannedError if the key is banned, and no request is sent until the ban ends', async () => {
     const { time, answers, store, othersSend } = await freeClient();
     await othersSend(61);
     await time.until(time.sleep(1_000));
@@ -99,7 +99,7 @@ describe('429', () => {
     expect(answers).toEqual(['429 at 1', 'asked at 121', '200 at 121']);
   });
 
-  test('does not prevent requests for the rate limit', async () => {
+  test('does not prevent rateLimit.get', async () => {
     const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 0 });
     await othersSend(60);
     await time.until(rejectionOf(store.inventory.get()));
@@ -111,7 +111,7 @@ describe('429', () => {
   });
 });
 
-test('a request for the rate limit ends the wait if the operator raised the limit', async () => {
+test('rateLimit.get ends the wait if the operator has raised the limit', async () => {
   const { account, key } = await app.tenant('enterprise', { perMinute: 5, perDay: 5 });
   const time = new VirtualTime(app.clock);
   const store = time.client({ key, url: app.url });
@@ -129,7 +129,7 @@ test('a request for the rate limit ends the wait if the operator raised the limi
 });
 
 describe('waiting', () => {
-  test('ends when a call is aborted, with the reason, and continues for others', async () => {
+  test('ends for an aborted call, which rejects with the abort reason, and continues for other calls', async () => {
     const { time, store, othersSend } = await freeClient();
     await othersSend(60);
     const reason = new Error('The page was closed.');
@@ -144,7 +144,7 @@ describe('waiting', () => {
     expect(await rejectionOf(store.inventory.get({}, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
-  test('continues for others when a rejected call is aborted', async () => {
+  test('continues for other calls when a delayed call is aborted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
     const time = new VirtualTime(app.clock);
     const ending = new AbortController();
@@ -156,7 +156,7 @@ describe('waiting', () => {
     await time.until(store.inventory.get());
     const second = store.inventory.get();
     const third = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
-    // The third request would have to wait another minute. The last one, sent together with the second, need not wait.
+    // The aborted third call frees the next minute's only request for the last call.
     void second.then(() => ending.abort());
     await time.until(third);
     expect(await time.until(last ?? third)).toHaveProperty('available');
@@ -173,7 +173,7 @@ describe('waiting', () => {
     expect(waits).toEqual([[1, 60_000, 'rate_limit_exceeded']]);
   });
 
-  /** A proxy in front of the service that sends these responses first. */
+  /** A client behind a proxy that first sends these responses, then forwards requests to the service. */
   const proxied = async (answers: readonly ResponseInit[], options: Partial<AnimalStoreOptions> = {}) => {
     const waits: number[] = [];
     const time = new VirtualTime(app.clock);
@@ -191,14 +191,14 @@ describe('waiting', () => {
     return { time, waits, store };
   };
 
-  test('accepts a Retry-After with a date', async () => {
+  test('respects a Retry-After with a date', async () => {
     const headers = { date: 'Fri, 15 Jan 2027 10:00:00 GMT', 'retry-after': 'Fri, 15 Jan 2027 10:00:07 GMT' };
     const { time, waits, store } = await proxied([{ status: 503, headers }]);
     await time.until(store.inventory.get());
     expect(waits).toEqual([7_000]);
   });
 
-  test('doubles with full jitter without a Retry-After, and is never shorter than one', async () => {
+  test('has full jitter and doubling bounds without Retry-After, and is never shorter than a Retry-After', async () => {
     const without = { status: 503 };
     const { time, waits, store } = await proxied([without, without, without, without]);
     await time.until(store.inventory.get());
@@ -211,7 +211,7 @@ describe('waiting', () => {
     expect(new Set(told.waits).size).toBe(4);
   });
 
-  test('accepts the longest Retry-After', async () => {
+  test('lasts as long as the longest Retry-After', async () => {
     const told = (seconds: number) =>
       new Response('', { status: 503, headers: { 'retry-after': `${seconds}` } });
     const time = new VirtualTime(app.clock);
@@ -227,7 +227,7 @@ describe('waiting', () => {
     expect(sentAt).toEqual([0, 0, 0, 9_000, 9_000]);
   });
 
-  test('is bounded over all retries', async () => {
+  test('has an upper bound over all retries', async () => {
     const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
     const error = await time.until(rejectionOf(store.inventory.get()));
     expect(error).toBeInstanceOf(UnavailableError);

@@ -1,4 +1,4 @@
-/** The console in deployments: behind a TLS proxy, with workers, and with the stores of several instances. */
+/** The console in different deployments: behind a TLS proxy, with workers, and with PostgreSQL and Redis. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { AdminServices } from '../../src/app/app.ts';
@@ -14,7 +14,7 @@ import { startTlsProxy } from '../support/tls-proxy.ts';
 import { until } from '../support/wait.ts';
 import { testInBrowser } from './given.ts';
 
-/** Requires both a browser and OpenSSL, and reports which one is missing. */
+/** A test that requires a browser and OpenSSL, and reports which of the two is missing. */
 const testBehindTls = testInBrowser === test ? testWith(...openssl) : testInBrowser;
 
 const browser = new TestBrowser(['admin.test']);
@@ -24,11 +24,11 @@ interface Place {
   readonly page: Page;
   readonly pages: TestPages;
   readonly token: string;
-  /** Address for clients. */
+  /** URL of the client API. */
   readonly apiUrl: string;
 }
 
-/** Typical steps of an operator. The store, the workers or the proxy could break any of them. */
+/** Typical tasks of an operator, any of which the store, the workers or the proxy could break. */
 async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByLabel('Token').press('Enter');
@@ -86,8 +86,8 @@ async function placeOf(service: Running & { readonly url: string }, operator: Ad
 
 const settings = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
 
-describe('a day of work on the console goes well', () => {
-  testInBrowser('with workers, which only the supervisor speaks for', async () => {
+describe("the console supports a day of an operator's work", () => {
+  testInBrowser('with workers, where only the supervisor serves the console', async () => {
     await using folder = await temporaryFolder();
     await makeStore(folder.path);
     await using service = await startService(folder.path, { ...settings, WORKERS: '2' });
@@ -101,7 +101,7 @@ describe('a day of work on the console goes well', () => {
     if (cluster && service) await workADay(await placeOf(service, cluster.operator));
   });
 
-  testBehindTls('behind a proxy with TLS; the cookie goes nowhere but there', async () => {
+  testBehindTls('behind a TLS proxy, with a secure session cookie that is bound to the host', async () => {
     await using folder = await temporaryFolder();
     await using proxy = await startTlsProxy(await makeCertificate(folder.path, 'admin.test'));
     const origin = `https://admin.test:${proxy.port}`;

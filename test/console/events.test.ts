@@ -5,7 +5,7 @@ import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-/** A page of events for a viewer, and a client of a new account. */
+/** Opens the events page for a viewer, and returns it with a function that sends requests from a new account. */
 async function opened(name: string, place = '/events') {
   const { apiUrl, signedIn, addOperator, addAccount } = await given();
   const { key } = await addAccount(name, 'business');
@@ -18,11 +18,11 @@ async function opened(name: string, place = '/events') {
   return { page: await signedIn(await addOperator(name, 'viewer'), place), send };
 }
 
-/** The titles of the rows, from the top. */
+/** The first cell of each row, from top to bottom. */
 const rowsOf = (page: Page) => page.locator('tbody tr td:first-child').allInnerTexts();
 const live = (page: Page) => page.locator('h1 .live').waitFor();
 
-testInBrowser('new events appear at the top, and those of a pause after it', async () => {
+testInBrowser('new events appear at the top, and events during a pause appear when it ends', async () => {
   const { page, send } = await opened('ann');
   await live(page);
   const first = await send('POST', '/pets', { name: 'Ozzy', categoryId: 1 });
@@ -41,7 +41,7 @@ testInBrowser('new events appear at the top, and those of a pause after it', asy
   expect(await rowsOf(page)).toEqual(['Category 7\nDogs', ...before]);
 });
 
-testInBrowser('a filter by type is in the address, and applies to new events', async () => {
+testInBrowser('a type filter is part of the URL, and applies to new events', async () => {
   const { page, send } = await opened('ben');
   await live(page);
   await page.getByRole('combobox', { name: 'Type' }).selectOption('order.*');
@@ -54,7 +54,7 @@ testInBrowser('a filter by type is in the address, and applies to new events', a
   expect(types.filter((type) => !type.startsWith('order.'))).toEqual([]);
 });
 
-testInBrowser('an event shows its JSON digit for digit, and leads to its animal, by keyboard', async () => {
+testInBrowser('the keyboard can open the exact JSON of an event, and its animal', async () => {
   const { page, send } = await opened('cleo', '/events?type=pet.created');
   await live(page);
   const { id } = await send('POST', '/pets', { name: 'Maple', categoryId: 1 });
@@ -73,21 +73,24 @@ testInBrowser('an event shows its JSON digit for digit, and leads to its animal,
   await page.getByText('Maple').waitFor();
 });
 
-testInBrowser('an outage is reported and passes by itself; leaving the page ends its request', async () => {
-  const { page, send } = await opened('dora');
-  await live(page);
-  const failing = (url: URL) => url.pathname === '/admin/v1/events';
-  const body = JSON.stringify({ code: 'service_unavailable', message: 'The store is away.' });
-  await page.route(failing, (route) =>
-    route.fulfill({ status: 503, body, headers: { 'Retry-After': '1' }, contentType: 'application/json' }),
-  );
-  await send('POST', '/pets', { name: 'Bo', categoryId: 1 });
-  await page.getByText('The store is away.').waitFor();
-  await page.unroute(failing);
-  await live(page);
-  const ended = page.waitForEvent('requestfailed', (request) => failing(new URL(request.url())));
-  await page.getByRole('link', { name: 'Overview' }).click();
-  await ended;
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  expect(await page.getByText('The service is unreachable.').count()).toBe(0);
-});
+testInBrowser(
+  'the events page reports an outage, recovers automatically, and ends its request when it is left',
+  async () => {
+    const { page, send } = await opened('dora');
+    await live(page);
+    const failing = (url: URL) => url.pathname === '/admin/v1/events';
+    const body = JSON.stringify({ code: 'service_unavailable', message: 'The store is away.' });
+    await page.route(failing, (route) =>
+      route.fulfill({ status: 503, body, headers: { 'Retry-After': '1' }, contentType: 'application/json' }),
+    );
+    await send('POST', '/pets', { name: 'Bo', categoryId: 1 });
+    await page.getByText('The store is away.').waitFor();
+    await page.unroute(failing);
+    await live(page);
+    const ended = page.waitForEvent('requestfailed', (request) => failing(new URL(request.url())));
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await ended;
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(await page.getByText('The service is unreachable.').count()).toBe(0);
+  },
+);

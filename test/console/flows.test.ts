@@ -1,49 +1,49 @@
-/** An operator's tasks, from the first visit to signing out, with an active client. */
+/** Tasks of an operator, from signing in to signing out, while a client sends requests. */
 import { describe, expect } from 'bun:test';
 import { until } from '../support/wait.ts';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
-/** Few strikes, so that a test can cause a ban quickly. */
+/** A low number of strikes, so that tests can cause bans quickly. */
 const given = consoleOfTests({ BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' });
 
-describe('coming in', () => {
-  testInBrowser('by a console link works once, and its code leaves the address at once', async () => {
-    const { app, url, openPage } = await given();
-    const link = `${url}/#code=${app.console?.makeCode()}`;
-    const page = await openPage();
-    await page.goto(link);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    expect(page.url()).not.toContain('code');
-    const other = await openPage();
-    await other.goto(link);
-    await other.getByText('Sign in with a token, or request a new link').waitFor();
-    expect(other.url()).not.toContain('code');
-  });
-
+describe('signing in', () => {
   testInBrowser(
-    'by a token leads to the page that was asked for; so it is after the session has ended',
+    'with a console link works once, and the code is removed from the URL immediately',
     async () => {
-      const { url, openPage, addOperator } = await given();
-      const token = await addOperator('carla', 'admin');
+      const { app, url, openPage } = await given();
+      const link = `${url}/#code=${app.console?.makeCode()}`;
       const page = await openPage();
-      await page.goto(`${url}/#/orders?status=placed`);
-      await page.getByLabel('Token').fill('aso_wrong');
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByText('The token or code is not valid').waitFor();
-      await page.getByLabel('Token').fill(token);
-      await page.getByLabel('Token').press('Enter');
-      await page.getByRole('heading', { name: 'Orders' }).waitFor();
-      expect(await page.getByLabel('Status').inputValue()).toBe('placed');
-
-      await page.context().clearCookies();
-      await page.getByRole('link', { name: 'Audit log' }).click();
-      await page.getByLabel('Token').fill(token);
-      await page.getByLabel('Token').press('Enter');
-      await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+      await page.goto(link);
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      expect(page.url()).not.toContain('code');
+      const other = await openPage();
+      await other.goto(link);
+      await other.getByText('Sign in with a token, or request a new link').waitFor();
+      expect(other.url()).not.toContain('code');
     },
   );
 
-  testInBrowser('a viewer sees why nothing can be changed, and changes nothing', async () => {
+  testInBrowser('with a token opens the requested page, even after the session has ended', async () => {
+    const { url, openPage, addOperator } = await given();
+    const token = await addOperator('carla', 'admin');
+    const page = await openPage();
+    await page.goto(`${url}/#/orders?status=placed`);
+    await page.getByLabel('Token').fill('aso_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('The token or code is not valid').waitFor();
+    await page.getByLabel('Token').fill(token);
+    await page.getByLabel('Token').press('Enter');
+    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    expect(await page.getByLabel('Status').inputValue()).toBe('placed');
+
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByLabel('Token').fill(token);
+    await page.getByLabel('Token').press('Enter');
+    await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+  });
+
+  testInBrowser('as a viewer does not permit changes, and the console explains why', async () => {
     const { signedIn, addOperator, addAccount } = await given();
     const { account } = await addAccount('Looked at', 'free');
     const page = await signedIn(await addOperator('vera', 'viewer'), `/accounts/${account.id}`);
@@ -52,7 +52,7 @@ describe('coming in', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  testInBrowser('signing out ends the session, here and for the cookie', async () => {
+  testInBrowser('is required after signing out, even with the former session cookie', async () => {
     const { url, signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('otto', 'admin'), '/system');
     const cookies = await page.context().cookies();
@@ -70,7 +70,7 @@ describe('coming in', () => {
 
 describe('accounts and keys', () => {
   testInBrowser(
-    'a key that is issued is shown until somebody has it, and works for a client, whose request is on the overview at once',
+    'a new key is shown until the operator has saved it, and a request with it appears on the overview immediately',
     async () => {
       const { apiUrl, signedIn, addOperator } = await given();
       const page = await signedIn(await addOperator('ines', 'admin'), '/accounts');
@@ -101,7 +101,7 @@ describe('accounts and keys', () => {
   );
 
   testInBrowser(
-    'a key that hammers is banned, which the console shows; a lifted ban lets it in again',
+    'the console shows a ban of a key that exceeds its limit, and lifting the ban lets the key send requests again',
     async () => {
       const { apiUrl, signedIn, addOperator, addAccount } = await given();
       const { key, keyId } = await addAccount('Hammering', 'enterprise', { perMinute: 1, perDay: 1_000 });
@@ -122,7 +122,7 @@ describe('accounts and keys', () => {
     },
   );
 
-  testInBrowser("a changed plan is a working client's limit from its next request on", async () => {
+  testInBrowser('a changed plan applies to the next request of a client', async () => {
     const { apiUrl, signedIn, addOperator, addAccount } = await given();
     const { account, key } = await addAccount('Growing', 'free');
     const limit = async () =>
@@ -140,7 +140,7 @@ describe('accounts and keys', () => {
   });
 
   testInBrowser(
-    'a key is rotated to an active one, and revoked only by its name; the account says so',
+    'rotating a key creates an active key, revoking a key requires typing its name, and the account page shows both',
     async () => {
       const { apiUrl, signedIn, addOperator, addAccount } = await given();
       const { account, key: old } = await addAccount('Leaving', 'free');
@@ -169,7 +169,7 @@ describe('accounts and keys', () => {
     },
   );
 
-  testInBrowser('an account is closed by keyboard alone', async () => {
+  testInBrowser('an account can be closed with the keyboard alone', async () => {
     const { signedIn, addOperator, addAccount } = await given();
     const { account } = await addAccount('Typed', 'free');
     const page = await signedIn(await addOperator('kim', 'admin'), '/accounts');
@@ -189,34 +189,37 @@ describe('accounts and keys', () => {
 });
 
 describe('the shop', () => {
-  testInBrowser('an order is walked through to the end, and its animal with it', async () => {
-    const { signedIn, addOperator } = await given();
-    const page = await signedIn(await addOperator('olga', 'admin'), '/animals');
-    await page.getByRole('button', { name: 'Add animal' }).click();
-    await page.getByLabel('Name', { exact: true }).fill('Wanda');
-    await page.getByLabel('Category', { exact: true }).last().fill('9223372036854775807');
-    await page.getByRole('dialog').getByRole('button', { name: 'Add animal' }).click();
-    const id = /animal (\d+)/.exec(await page.getByText(/^Added Wanda as animal/).innerText())?.[1] ?? '';
-    await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
-    await page.getByRole('button', { name: 'Place order' }).click();
-    await page.getByRole('dialog').getByLabel('Animal').fill(id);
-    await page.getByRole('dialog').getByRole('button', { name: 'Place order' }).click();
-    for (const [step, state] of [
-      ['Approve', 'Approved'],
-      ['Deliver', 'delivered'],
-      ['Return', 'returned'],
-    ] as const) {
-      await page.getByRole('button', { name: `${step} order` }).click();
-      await page.getByRole('dialog').getByRole('button', { name: step }).click();
-      await page.getByRole('cell', { name: state }).waitFor();
-    }
-    await page.goto(`${(await given()).url}/#/animals?categoryId=9223372036854775807`);
-    await page.getByText('Category 9223372036854775807', { exact: true }).waitFor();
-    await page.getByRole('cell', { name: 'available' }).waitFor();
-  });
+  testInBrowser(
+    'an order can be approved, delivered and returned, and then its animal is available again',
+    async () => {
+      const { signedIn, addOperator } = await given();
+      const page = await signedIn(await addOperator('olga', 'admin'), '/animals');
+      await page.getByRole('button', { name: 'Add animal' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Wanda');
+      await page.getByLabel('Category', { exact: true }).last().fill('9223372036854775807');
+      await page.getByRole('dialog').getByRole('button', { name: 'Add animal' }).click();
+      const id = /animal (\d+)/.exec(await page.getByText(/^Added Wanda as animal/).innerText())?.[1] ?? '';
+      await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
+      await page.getByRole('button', { name: 'Place order' }).click();
+      await page.getByRole('dialog').getByLabel('Animal').fill(id);
+      await page.getByRole('dialog').getByRole('button', { name: 'Place order' }).click();
+      for (const [step, state] of [
+        ['Approve', 'Approved'],
+        ['Deliver', 'delivered'],
+        ['Return', 'returned'],
+      ] as const) {
+        await page.getByRole('button', { name: `${step} order` }).click();
+        await page.getByRole('dialog').getByRole('button', { name: step }).click();
+        await page.getByRole('cell', { name: state }).waitFor();
+      }
+      await page.goto(`${(await given()).url}/#/animals?categoryId=9223372036854775807`);
+      await page.getByText('Category 9223372036854775807', { exact: true }).waitFor();
+      await page.getByRole('cell', { name: 'available' }).waitFor();
+    },
+  );
 });
 
-testInBrowser("a replaced token ends its operator's sessions, and the new token works", async () => {
+testInBrowser('rotating a token ends the sessions of its operator, and the new token works', async () => {
   const { signedIn, addOperator } = await given();
   const theirs = await signedIn(await addOperator('tom', 'viewer'), '/accounts');
   const page = await signedIn(await addOperator('ada', 'admin'), '/operators');
@@ -230,7 +233,7 @@ testInBrowser("a replaced token ends its operator's sessions, and the new token 
   await theirs.getByRole('heading', { name: 'Bans' }).waitFor();
 });
 
-testInBrowser('the export of the audit log has what the filters show', async () => {
+testInBrowser('the export of the audit log contains exactly the entries that match the filters', async () => {
   const { signedIn, addOperator, addAccount } = await given();
   const { account } = await addAccount('Audited', 'free');
   const page = await signedIn(await addOperator('aki', 'admin'), `/accounts/${account.id}`);
@@ -243,7 +246,7 @@ testInBrowser('the export of the audit log has what the filters show', async () 
   expect(operations).toEqual(['createAccount', 'createKey']);
 });
 
-testInBrowser('a backup is created with a label, verified and downloaded', async () => {
+testInBrowser('a backup can be created with a label, verified and downloaded', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('bo', 'admin'), '/system');
   await page.getByRole('button', { name: 'Create backup' }).click();

@@ -1,28 +1,31 @@
-/** Validation, defaults and preserved values of forms. */
+/** Forms: validation and results. */
 import { expect } from 'bun:test';
 import { dayMs } from '../../src/domain/clock.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-testInBrowser('a new key is named, ends when it was chosen, and its curl command works', async () => {
-  const { app, signedIn, addOperator, addAccount } = await given();
-  const { account } = await addAccount('Till shop', 'pro');
-  const page = await signedIn(await addOperator('olga', 'admin'), `/accounts/${account.id}`);
-  await page.getByRole('button', { name: 'Issue key' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Name', { exact: true }).fill('website');
-  await dialog.getByLabel('Expires').selectOption('In 30 days');
-  await dialog.getByRole('button', { name: 'Issue key' }).click();
-  await page.getByRole('heading', { name: 'New key “website” for Till shop' }).waitFor();
-  const command = await dialog.locator('pre').innerText();
-  const [, bearer = '', url = ''] = /'Authorization: (Bearer [^']+)' (\S+)$/.exec(command) ?? [];
-  expect((await fetch(url, { headers: { Authorization: bearer } })).status).toBe(200);
-  const [key] = await app.admin.storage.keys.listNewest(undefined, 1);
-  expect(Math.round(((key?.expiresAt ?? 0) - (key?.createdAt ?? 0)) / dayMs)).toBe(30);
-});
+testInBrowser(
+  'a new key has the chosen name and expiry, and the curl command shown with it works',
+  async () => {
+    const { app, signedIn, addOperator, addAccount } = await given();
+    const { account } = await addAccount('Till shop', 'pro');
+    const page = await signedIn(await addOperator('olga', 'admin'), `/accounts/${account.id}`);
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('website');
+    await dialog.getByLabel('Expires').selectOption('In 30 days');
+    await dialog.getByRole('button', { name: 'Issue key' }).click();
+    await page.getByRole('heading', { name: 'New key “website” for Till shop' }).waitFor();
+    const command = await dialog.locator('pre').innerText();
+    const [, bearer = '', url = ''] = /'Authorization: (Bearer [^']+)' (\S+)$/.exec(command) ?? [];
+    expect((await fetch(url, { headers: { Authorization: bearer } })).status).toBe(200);
+    const [key] = await app.admin.storage.keys.listNewest(undefined, 1);
+    expect(Math.round(((key?.expiresAt ?? 0) - (key?.createdAt ?? 0)) / dayMs)).toBe(30);
+  },
+);
 
-testInBrowser('limits of Enterprise are checked while they are typed', async () => {
+testInBrowser('custom limits of an Enterprise account are validated while they are typed', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('otto', 'admin'), '/accounts');
   await page.getByRole('button', { name: 'New account' }).click();
@@ -39,7 +42,7 @@ testInBrowser('limits of Enterprise are checked while they are typed', async () 
   await page.getByRole('heading', { level: 1, name: 'Partner' }).waitFor();
 });
 
-testInBrowser('several keys are revoked at once, by the name of their account', async () => {
+testInBrowser('several keys can be revoked at once by typing the name of their account', async () => {
   const { app, signedIn, addOperator, addAccount } = await given();
   const { account, keyId } = await addAccount('Bulk', 'free');
   const { id: other } = await app.admin.keys.create(account.id, 'second', undefined, ['pets:read']);
@@ -52,24 +55,27 @@ testInBrowser('several keys are revoked at once, by the name of their account', 
   for (const id of [keyId, other]) expect((await app.admin.keys.find(id)).revokedAt).not.toBeNull();
 });
 
-testInBrowser('a category in use is named in its row, and another session is ended', async () => {
-  const { apiUrl, signedIn, addOperator, addAccount } = await given();
-  const { key } = await addAccount('feed', 'pro');
-  await fetch(`${apiUrl}/v1/pets`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ name: 'Ada', categoryId: 41 }),
-  });
-  const token = await addOperator('orla', 'admin');
-  await signedIn(token, '/');
-  const page = await signedIn(token, '/categories');
-  await page.getByLabel('Name for category 41', { exact: true }).fill('Owls');
-  await page.getByRole('button', { name: 'Save name for category 41' }).click();
-  await page.getByRole('link', { name: 'Owls' }).waitFor();
-  expect(await page.getByRole('heading', { name: 'Unnamed categories in use' }).count()).toBe(0);
+testInBrowser(
+  'an unnamed category can be named in its row, and an operator can end another session',
+  async () => {
+    const { apiUrl, signedIn, addOperator, addAccount } = await given();
+    const { key } = await addAccount('feed', 'pro');
+    await fetch(`${apiUrl}/v1/pets`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'Ada', categoryId: 41 }),
+    });
+    const token = await addOperator('orla', 'admin');
+    await signedIn(token, '/');
+    const page = await signedIn(token, '/categories');
+    await page.getByLabel('Name for category 41', { exact: true }).fill('Owls');
+    await page.getByRole('button', { name: 'Save name for category 41' }).click();
+    await page.getByRole('link', { name: 'Owls' }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Unnamed categories in use' }).count()).toBe(0);
 
-  await page.getByRole('link', { name: 'Operators' }).click();
-  await page.getByRole('button', { name: /^End session/ }).click();
-  await page.getByText('Ended the session.').waitFor();
-  await page.getByRole('button', { name: /^End session/ }).waitFor({ state: 'detached' });
-});
+    await page.getByRole('link', { name: 'Operators' }).click();
+    await page.getByRole('button', { name: /^End session/ }).click();
+    await page.getByText('Ended the session.').waitFor();
+    await page.getByRole('button', { name: /^End session/ }).waitFor({ state: 'detached' });
+  },
+);

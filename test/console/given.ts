@@ -1,4 +1,4 @@
-/** Setup for tests of the console. */
+/** Setup for console tests. */
 import { afterAll, afterEach, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserCommand } from '../support/browser.ts';
@@ -11,7 +11,7 @@ export const testInBrowser = testWith({ name: 'Chromium', package: 'chromium' },
   '--version',
 ]);
 
-/** The console for the tests of a file, started on first use. After each test, checks that no page had a problem. */
+/** The console for the tests of a file, started on first use. After each test, checks that no page had an error. */
 export function consoleOfTests(settings?: Readonly<Record<string, string>>): () => Promise<TestConsole> {
   let started: Promise<TestConsole> | undefined;
   afterEach(async () => {

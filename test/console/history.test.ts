@@ -1,4 +1,4 @@
-/** Past requests in the console: on the overview, on the page of a key, and under Usage. */
+/** Past requests in the console: on the overview, on key pages, and on the Usage page. */
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { isolatedIn } from '../../console/parts/isolated.ts';
@@ -10,12 +10,12 @@ import { until } from '../support/wait.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
-/** Used by one test, so that it knows the number of all requests. */
+/** A separate console for one test, which checks the total number of requests. */
 const givenApart = consoleOfTests();
 
 const hourMs = 3_600_000;
 
-/** Records requests from three hours ago, with their latency. */
+/** Records requests from three hours ago, with their latencies. */
 async function recordPast({ app }: TestConsole): Promise<void> {
   const minute = Math.floor((Date.now() - 3 * hourMs) / hourMs) * hourMs;
   await app.admin.storage.write('recordUsage', {
@@ -51,27 +51,30 @@ testInBrowser('the overview shows requests and latency from before the service s
   await page.getByText('Last hour').waitFor();
 });
 
-testInBrowser('the plots of a page have one cursor, by keyboard as by pointer', async () => {
-  const console = await given();
-  const page = await console.signedIn(await console.addOperator('sync', 'viewer'), '/?span=day');
-  const times = async () => page.locator('.legend .at').allInnerTexts();
-  await legend(page, 'Latency').waitFor();
-  await page.getByRole('slider', { name: 'Requests, last 24 hours' }).focus();
-  await page.keyboard.press('ArrowLeft');
-  await until(async () => {
-    const [requests = '', latency] = await times();
-    return requests !== '' && requests === latency;
-  });
-  const [byKeyboard] = await times();
-  await page.locator('.u-over').nth(1).hover();
-  await until(async () => {
-    const [requests = '', latency] = await times();
-    return requests !== byKeyboard && requests !== '' && requests === latency;
-  });
-});
+testInBrowser(
+  'the plots of a page share one cursor, which the keyboard and the pointer can move',
+  async () => {
+    const console = await given();
+    const page = await console.signedIn(await console.addOperator('sync', 'viewer'), '/?span=day');
+    const times = async () => page.locator('.legend .at').allInnerTexts();
+    await legend(page, 'Latency').waitFor();
+    await page.getByRole('slider', { name: 'Requests, last 24 hours' }).focus();
+    await page.keyboard.press('ArrowLeft');
+    await until(async () => {
+      const [requests = '', latency] = await times();
+      return requests !== '' && requests === latency;
+    });
+    const [byKeyboard] = await times();
+    await page.locator('.u-over').nth(1).hover();
+    await until(async () => {
+      const [requests = '', latency] = await times();
+      return requests !== byKeyboard && requests !== '' && requests === latency;
+    });
+  },
+);
 
 testInBrowser(
-  'the page of a key shows its scopes, failed requests, and the keys before and after it',
+  'a key page shows scopes, failed requests, and links to the previous and next key of a rotation',
   async () => {
     const console = await given();
     const { app, apiUrl } = console;
@@ -111,22 +114,25 @@ testInBrowser(
   },
 );
 
-testInBrowser('Usage narrows error codes to an operation, and operations to an error code', async () => {
-  const console = await given();
-  await recordPast(console);
-  const page = await console.signedIn(await console.addOperator('ute', 'viewer'), '/usage');
-  const names = async (label: string) =>
-    page.getByRole('table', { name: label }).locator('code.name').allInnerTexts();
-  await page.getByRole('link', { name: 'placeOrder' }).click();
-  await page.getByText('placeOrder · ').waitFor();
-  expect(await names('Requests by error code')).toEqual(['pet_not_available']);
-  await page.getByRole('link', { name: 'All operations' }).click();
-  await page.getByRole('link', { name: 'pet_not_available' }).click();
-  await page.getByText('Responded with pet_not_available').waitFor();
-  expect(await names('Requests by operation')).toEqual(['placeOrder']);
-});
+testInBrowser(
+  'the Usage page can filter error codes by operation, and operations by error code',
+  async () => {
+    const console = await given();
+    await recordPast(console);
+    const page = await console.signedIn(await console.addOperator('ute', 'viewer'), '/usage');
+    const names = async (label: string) =>
+      page.getByRole('table', { name: label }).locator('code.name').allInnerTexts();
+    await page.getByRole('link', { name: 'placeOrder' }).click();
+    await page.getByText('placeOrder · ').waitFor();
+    expect(await names('Requests by error code')).toEqual(['pet_not_available']);
+    await page.getByRole('link', { name: 'All operations' }).click();
+    await page.getByRole('link', { name: 'pet_not_available' }).click();
+    await page.getByText('Responded with pet_not_available').waitFor();
+    expect(await names('Requests by operation')).toEqual(['placeOrder']);
+  },
+);
 
-testInBrowser('a service that cannot be reached is not reported as healthy', async () => {
+testInBrowser('the System page does not report an unreachable service as healthy', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('lou', 'viewer'), '/system');
   const info = page.getByRole('list', { name: 'Notes' });
@@ -139,7 +145,7 @@ testInBrowser('a service that cannot be reached is not reported as healthy', asy
   await info.waitFor();
 });
 
-test('a plot draws values without neighbors as dots, and names the day where it begins', () => {
+test('a plot draws isolated values as dots, and shows the date where a day begins', () => {
   expect(isolatedIn([3, null, 4, 5, null, undefined, 6])).toEqual([0, 6]);
   expect(isolatedIn([null, 1])).toEqual([1]);
   const noon = new Date(2026, 10, 22, 12).getTime() / 1_000;

@@ -1,4 +1,4 @@
-/** Imports of files, from the preview to the rejected lines. */
+/** File imports, from the preview to rejected lines. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { slowWriters } from '../support/lock.ts';
@@ -12,7 +12,7 @@ const choose = (page: Page, file: ReturnType<typeof fileOf>) =>
 const rowOf = (page: Page, file: string) => page.getByRole('row').filter({ hasText: file });
 const header = 'name,categoryId,status\n';
 
-testInBrowser('66,042 animals are imported, also when the import is stopped and resumed', async () => {
+testInBrowser('an import of 66,042 animals completes even if it is stopped and resumed', async () => {
   const { storePath, signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('iris', 'admin'), '/animals/import');
   const lines = Array.from({ length: 66_042 }, (_, n) => `Animal ${n + 1},${(n % 9) + 1},available`);
@@ -24,11 +24,11 @@ testInBrowser('66,042 animals are imported, also when the import is stopped and 
     await page.getByRole('button', { name: 'Import 66,042 rows' }).click();
   };
   {
-    // Slows the import down, so that it can be stopped.
+    // Slows the import down, so that it can be stopped in time.
     await using _slow = slowWriters(storePath);
     await begin();
     await page.getByRole('progressbar', { name: 'Read' }).waitFor();
-    // The import remains visible on other pages and to other operators.
+    // The import stays visible after a visit to another page, and to other operators.
     await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
     await page.getByRole('heading', { name: 'Orders' }).waitFor();
     await page.getByRole('link', { name: 'Animals' }).first().click();
@@ -48,26 +48,29 @@ testInBrowser('66,042 animals are imported, also when the import is stopped and 
   await page.getByText('Animal 66042', { exact: true }).waitFor();
 });
 
-testInBrowser('rejected lines can be corrected, also by another operator and later', async () => {
-  const { signedIn, addOperator } = await given();
-  const page = await signedIn(await addOperator('ida', 'admin'), '/animals/import');
-  await choose(page, fileOf('pets.csv', `${header}Rex,1,sold\nNobody,dog,sold\n`));
-  await page.getByRole('button', { name: 'Import 2 rows' }).click();
-  await page.getByText('pets.csv: 1 animal added and 1 line rejected.').waitFor();
-  const later = await signedIn(await addOperator('igor', 'admin'), '/animals/import');
-  await later.getByRole('button', { name: 'Rejected lines in pets.csv' }).click();
-  await later.getByRole('table', { name: 'Rejected lines' }).getByText('categoryId must be').waitFor();
-  const download = later.waitForEvent('download');
-  await later.getByRole('button', { name: 'Download' }).click();
-  const rejects = await Bun.file(await (await download).path()).text();
-  expect(rejects).toMatch(/^line,reason,name,categoryId,status\n3,.*categoryId.*,Nobody,dog,sold\n$/);
-  await choose(later, fileOf('mended.csv', rejects.replace(',dog,', ',7,')));
-  await later.getByRole('button', { name: 'Import 1 row' }).click();
-  await later.getByText('mended.csv: 1 animal added.').waitFor();
-});
+testInBrowser(
+  'rejected lines can be downloaded, corrected and imported later by another operator',
+  async () => {
+    const { signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('ida', 'admin'), '/animals/import');
+    await choose(page, fileOf('pets.csv', `${header}Rex,1,sold\nNobody,dog,sold\n`));
+    await page.getByRole('button', { name: 'Import 2 rows' }).click();
+    await page.getByText('pets.csv: 1 animal added and 1 line rejected.').waitFor();
+    const later = await signedIn(await addOperator('igor', 'admin'), '/animals/import');
+    await later.getByRole('button', { name: 'Rejected lines in pets.csv' }).click();
+    await later.getByRole('table', { name: 'Rejected lines' }).getByText('categoryId must be').waitFor();
+    const download = later.waitForEvent('download');
+    await later.getByRole('button', { name: 'Download' }).click();
+    const rejects = await Bun.file(await (await download).path()).text();
+    expect(rejects).toMatch(/^line,reason,name,categoryId,status\n3,.*categoryId.*,Nobody,dog,sold\n$/);
+    await choose(later, fileOf('mended.csv', rejects.replace(',dog,', ',7,')));
+    await later.getByRole('button', { name: 'Import 1 row' }).click();
+    await later.getByText('mended.csv: 1 animal added.').waitFor();
+  },
+);
 
 testInBrowser(
-  'a file is previewed before it is imported, and not imported when its header is wrong',
+  'a file is previewed before it is imported, and cannot be imported if its header is wrong',
   async () => {
     const { signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('pia', 'admin'), '/animals/import');

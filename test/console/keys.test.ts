@@ -1,11 +1,11 @@
-/** Keys with the same name, because one replaced the other in a rotation. */
+/** Two keys with the same name after a rotation. */
 import { expect } from 'bun:test';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
 testInBrowser(
-  'a rotated key and its successor are told apart, and a rotated one is not rotated again',
+  'labels distinguish a rotated key from its successor, and a rotated key cannot be rotated again',
   async () => {
     const { app, signedIn, addOperator, addAccount } = await given();
     const { account, key, keyId } = await addAccount('till', 'free');

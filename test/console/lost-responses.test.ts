@@ -20,7 +20,7 @@ async function loseOne(page: Page, address: string, end: 'broken' | '502'): Prom
 
 for (const end of ['broken', '502'] as const) {
   testInBrowser(
-    `a key whose response was lost (${end}) is shown by the retry, and no second key is created`,
+    `if the response with a new key is lost (${end}), a retry shows the key and creates no second key`,
     async () => {
       const { app, apiUrl, signedIn, addOperator, addAccount } = await given();
       const { account } = await addAccount(`Lossy ${end}`, 'free');
@@ -31,7 +31,7 @@ for (const end of ['broken', '502'] as const) {
       const submit = page.getByRole('dialog').getByRole('button', { name: 'Issue key' });
       await submit.click();
       await page.getByText('the outcome is unknown').waitFor();
-      // The list behind the dialog is current.
+      // The list behind the dialog already shows the new key.
       await page.getByRole('table', { name: 'Keys' }).getByText('till').waitFor();
       await submit.click();
       const key = await page.getByRole('dialog').locator('.secret code').innerText();
@@ -43,7 +43,7 @@ for (const end of ['broken', '502'] as const) {
   );
 }
 
-testInBrowser('the same request on purpose makes another key', async () => {
+testInBrowser('issuing another key with the same name creates a second key', async () => {
   const { app, signedIn, addOperator, addAccount } = await given();
   const { account } = await addAccount('Twice', 'free');
   const page = await signedIn(await addOperator('twila', 'admin'), `/accounts/${account.id}`);

@@ -1,4 +1,4 @@
-/** Every page: accessibility, both themes, small screens and harmful names. */
+/** Tests of every page: accessibility, both themes, screen sizes and harmful names. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { named } from '../../console/text.ts';
@@ -20,7 +20,7 @@ type Theme = (typeof themes)[number];
 const axe = await Bun.file(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)).text();
 
 /**
- * A name that runs a script if inserted as HTML, sends a request if inserted as a URL, and reverses the text after it.
+ * A name that runs a script and sends a request if it is inserted as HTML, and that reverses the text after it.
  */
 const harmful = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&\u202egnp.\u2066\u200b\u2028`;
 const shownHarmful = named(harmful);
@@ -28,7 +28,7 @@ const shownHarmful = named(harmful);
 interface Stocked {
   readonly console: TestConsole;
   readonly token: string;
-  /** Address of each console page with data, by heading. */
+  /** Path of each console page, by heading. */
   readonly places: ReadonlyMap<string, string>;
 }
 
@@ -90,8 +90,8 @@ async function makeStock(): Promise<Stocked> {
 }
 
 /**
- * Records that the key called a deprecated operation, and that an instance with a harmful name has disappeared, which
- * is a concern.
+ * Records that the key called a deprecated operation, and that an instance with a harmful name has disappeared (which
+ * causes a concern).
  */
 async function recordUsage({ app }: TestConsole, owner: { keyId: number; accountId: number }): Promise<void> {
   const now = Date.now();
@@ -115,9 +115,9 @@ interface AxeResults {
   }[];
 }
 
-/** Accessibility violations. The themes differ only in colors, so only colors are checked in the dark theme. */
+/** Accessibility violations. The themes differ only in colors, so in the dark theme only colors are checked. */
 async function violationsOn(page: Page, theme: Theme): Promise<string[]> {
-  // Not as an element, because the content security policy would block it.
+  // The script is not added as an element, because the content security policy would block it.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
   const rules = theme === 'dark' ? ", runOnly: ['color-contrast']" : '';
   const results = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations']${rules} })`);
@@ -126,15 +126,15 @@ async function violationsOn(page: Page, theme: Theme): Promise<string[]> {
 
 const widths = [360, 768, 1_280, 2_560];
 
-/** Observations on all pages. */
+/** Results of the checks on all pages. */
 interface Tour {
   /** Violations reported by axe, in both themes. */
   readonly violations: string[];
   /** Elements wider than the screen. */
   readonly wide: string[];
-  /** Pages that show the harmful name safely. */
+  /** Pages that show the harmful name as text. */
   readonly named: string[];
-  /** Elements created by a name, and characters that change the order or the lines of adjacent text. */
+  /** Pages on which a name created an element, or changes the order or the lines of adjacent text. */
   readonly harm: string[];
 }
 
@@ -145,7 +145,7 @@ function toured(): Promise<Tour> {
   return tour;
 }
 
-/** Opens each page, waits until it is complete, and runs all checks. */
+/** Opens each page, waits until it has loaded, and runs all checks. */
 async function makeTour(): Promise<Tour> {
   const { console, token, places } = await stock();
   const page = await console.signedIn(token);
@@ -174,8 +174,8 @@ async function makeTour(): Promise<Tour> {
   return seen;
 }
 
-describe('every page', () => {
-  testInBrowser('can be used by everybody: axe finds nothing, in neither theme', async () => {
+describe('every page of the console', () => {
+  testInBrowser('has no accessibility violations in either theme, according to axe', async () => {
     expect((await toured()).violations).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe('every page', () => {
 });
 
 describe.each(themes)('in the %s theme', (colorScheme) => {
-  testInBrowser('the sign-in, the menu and the dialogs can be used by everybody', async () => {
+  testInBrowser('the sign-in page, the menu and the dialogs have no accessibility violations', async () => {
     const { console, token } = await stock();
     const visitor = await console.openPage({ colorScheme });
     await visitor.goto(console.url);
@@ -230,7 +230,7 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
   });
 });
 
-testInBrowser('a lost connection shows, and heals by itself', async () => {
+testInBrowser('the console reports a lost connection, and reconnects automatically', async () => {
   const { console, token } = await stock();
   const page = await console.signedIn(token);
   await page.getByText('Live').waitFor();
@@ -241,7 +241,7 @@ testInBrowser('a lost connection shows, and heals by itself', async () => {
   await page.getByText('Live').waitFor();
 });
 
-test('the first view is less than 120 kB, compressed', async () => {
+test('the first view loads less than 120 kB, compressed', async () => {
   const { url } = await given();
   const html = await (await fetch(url)).text();
   const paths = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);

@@ -1,39 +1,45 @@
-/** The search on every page. */
+/** The search dialog, which every page has. */
 import { expect } from 'bun:test';
 import { consoleOfTests, focused, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-testInBrowser('finds an account by a part of its name and a key by its end, without a mouse', async () => {
-  const { signedIn, addOperator, addAccount } = await given();
-  const { account, key, keyId } = await addAccount('Seattle shop', 'pro');
-  const page = await signedIn(await addOperator('sam', 'viewer'), '/orders');
-  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
-  await page.keyboard.press('/');
-  await page.keyboard.type('TTLE');
-  await page.getByRole('link', { name: 'Seattle shop Account' }).waitFor();
-  await page.keyboard.press('ArrowDown');
-  expect(await focused(page)).toContain(`Account ${account.id}`);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { level: 1, name: 'Seattle shop' }).waitFor();
-  expect(await page.getByRole('dialog').count()).toBe(0);
+testInBrowser(
+  'search finds an account by part of its name and a key by its last characters, without a mouse',
+  async () => {
+    const { signedIn, addOperator, addAccount } = await given();
+    const { account, key, keyId } = await addAccount('Seattle shop', 'pro');
+    const page = await signedIn(await addOperator('sam', 'viewer'), '/orders');
+    await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('TTLE');
+    await page.getByRole('link', { name: 'Seattle shop Account' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    expect(await focused(page)).toContain(`Account ${account.id}`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Seattle shop' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
 
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type(key.slice(-4));
-  await page.getByRole('link', { name: `Key ${keyId}` }).waitFor();
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/#\/(keys|accounts)\/\d+$/);
-});
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(key.slice(-4));
+    await page.getByRole('link', { name: `Key ${keyId}` }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#\/(keys|accounts)\/\d+$/);
+  },
+);
 
-testInBrowser('reports that nothing was found, and is not opened by typing into a field', async () => {
-  const { signedIn, addOperator } = await given();
-  const page = await signedIn(await addOperator('pia', 'viewer'), '/accounts');
-  await page.getByLabel('Name', { exact: false }).first().fill('a');
-  await page.keyboard.type('/');
-  expect(await page.getByRole('dialog').count()).toBe(0);
-  await page.getByRole('button', { name: 'Search' }).click();
-  await page.getByRole('dialog').getByRole('textbox').fill('no such thing');
-  await page.getByText('No results.').waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-});
+testInBrowser(
+  'search reports that it found nothing, and does not open when a user types / in a field',
+  async () => {
+    const { signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('pia', 'viewer'), '/accounts');
+    await page.getByLabel('Name', { exact: false }).first().fill('a');
+    await page.keyboard.type('/');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('no such thing');
+    await page.getByText('No results.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  },
+);

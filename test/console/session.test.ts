@@ -1,11 +1,11 @@
-/** Sessions of the console: access to their secrets, and behavior when they end. */
+/** Console sessions: access to their secrets, and behavior when a session ends. */
 import { afterAll, describe, expect } from 'bun:test';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
 describe('a session', () => {
-  /** Another user's web server on this machine, with the requests of browsers. */
+  /** Cookies received by another user's web server on the same machine. */
   const received: string[] = [];
   const neighbour = Bun.serve({
     hostname: '127.0.0.1',
@@ -17,24 +17,27 @@ describe('a session', () => {
   });
   afterAll(() => neighbour.stop(true));
 
-  testInBrowser('cannot be used by a server on another port, although it receives the cookie', async () => {
-    const { url, signedIn, addOperator } = await given();
-    const page = await signedIn(await addOperator('nora', 'admin'), '/accounts');
-    await page.getByRole('heading', { name: 'Accounts' }).waitFor();
-    const lured = await page.context().newPage();
-    await lured.goto(neighbour.url.href);
-    const Cookie = received.find((cookie) => cookie.includes('animal-store-session')) ?? '';
-    expect(Cookie).not.toBe('');
-    const response = await fetch(`${url}/admin/v1/operators`, {
-      method: 'POST',
-      headers: { Cookie, Origin: url, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'mallory', role: 'admin' }),
-    });
-    expect(response.status).toBe(401);
-  });
+  testInBrowser(
+    'cannot be used by a server on another port, although that server receives the cookie',
+    async () => {
+      const { url, signedIn, addOperator } = await given();
+      const page = await signedIn(await addOperator('nora', 'admin'), '/accounts');
+      await page.getByRole('heading', { name: 'Accounts' }).waitFor();
+      const lured = await page.context().newPage();
+      await lured.goto(neighbour.url.href);
+      const Cookie = received.find((cookie) => cookie.includes('animal-store-session')) ?? '';
+      expect(Cookie).not.toBe('');
+      const response = await fetch(`${url}/admin/v1/operators`, {
+        method: 'POST',
+        headers: { Cookie, Origin: url, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ name: 'mallory', role: 'admin' }),
+      });
+      expect(response.status).toBe(401);
+    },
+  );
 
   testInBrowser(
-    'that ends in a form keeps what was entered, and says why it asks for the token',
+    'that ends while a form is open keeps the entered values, and the console explains why it requires the token',
     async () => {
       const { app, signedIn, addOperator } = await given();
       const token = await addOperator('fay', 'admin');
@@ -55,20 +58,23 @@ describe('a session', () => {
     },
   );
 
-  testInBrowser('that another operator begins in its place does not show what was entered', async () => {
-    const { signedIn, addOperator } = await given();
-    const page = await signedIn(await addOperator('gil', 'admin'), '/accounts');
-    await page.getByRole('button', { name: 'New account' }).click();
-    await page.getByLabel('Name', { exact: true }).fill('Private');
-    await page.context().clearCookies();
-    await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByLabel('Token').fill(await addOperator('hal', 'admin'));
-    await page.getByLabel('Token').press('Enter');
-    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
-    expect(await page.getByRole('dialog').count()).toBe(0);
-  });
+  testInBrowser(
+    'of another operator does not show what was entered before the previous session ended',
+    async () => {
+      const { signedIn, addOperator } = await given();
+      const page = await signedIn(await addOperator('gil', 'admin'), '/accounts');
+      await page.getByRole('button', { name: 'New account' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Private');
+      await page.context().clearCookies();
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByLabel('Token').fill(await addOperator('hal', 'admin'));
+      await page.getByLabel('Token').press('Enter');
+      await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
+      expect(await page.getByRole('dialog').count()).toBe(0);
+    },
+  );
 
-  testInBrowser('is shared by the tabs of one browser, and by no other origin', async () => {
+  testInBrowser('is shared by the tabs of one browser, but not with other origins', async () => {
     const { url, signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('tara', 'admin'), '/accounts');
     await page.getByRole('heading', { name: 'Accounts' }).waitFor();

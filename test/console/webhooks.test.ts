@@ -1,4 +1,4 @@
-/** Pages and dialogs of webhooks. */
+/** Pages and dialogs for webhooks. */
 import { expect } from 'bun:test';
 import { until } from '../support/wait.ts';
 import {
@@ -13,7 +13,7 @@ import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
 const given = consoleOfTests({ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1', WEBHOOKS: 'off' });
 
-/** A webhook of a new account with some deliveries, and its id. */
+/** Adds a webhook with some deliveries to a new account. Returns the ids of the webhook and the account. */
 async function stocked(name: string, endpoint?: string) {
   const { app, storePath, addAccount } = await given();
   const url = `sqlite:${storePath}`;
@@ -33,7 +33,7 @@ async function stocked(name: string, endpoint?: string) {
   return { id, accountId: account.id };
 }
 
-testInBrowser('an account leads to its webhooks, and each of them to its deliveries', async () => {
+testInBrowser('an account page links to its webhooks, and each webhook to its deliveries', async () => {
   const { signedIn, addOperator } = await given();
   const [{ id, accountId }, other] = [await stocked('ann'), await stocked('ben')];
   const page = await signedIn(await addOperator('viewer', 'viewer'), '/webhooks');
@@ -57,7 +57,7 @@ testInBrowser('an account leads to its webhooks, and each of them to its deliver
   await page.getByRole('status').getByText('You are signed in as a viewer').waitFor();
 });
 
-testInBrowser('the attempts of a delivery are shown by keyboard', async () => {
+testInBrowser('the keyboard can open the attempts of a delivery', async () => {
   const { signedIn, addOperator } = await given();
   const { id } = await stocked('cleo');
   const page = await signedIn(await addOperator('keyboard', 'viewer'), `/webhooks/${id}?status=failed`);
@@ -73,7 +73,7 @@ testInBrowser('the attempts of a delivery are shown by keyboard', async () => {
   expect(await focused(page)).toBe('2 attempts');
 });
 
-testInBrowser('an admin disables a webhook with a reason, and enables it again', async () => {
+testInBrowser('an admin can disable a webhook with a reason, and enable it again', async () => {
   const { app, signedIn, addOperator } = await given();
   const { id, accountId } = await stocked('dora');
   const stored = () => app.admin.storage.webhooks.find(id);
@@ -99,7 +99,7 @@ testInBrowser('an admin disables a webhook with a reason, and enables it again',
 });
 
 testInBrowser(
-  'an admin tests a webhook, and sees the outcome of each test without the response',
+  'an admin can test a webhook, and sees the outcome of each test, but not the response body',
   async () => {
     const { signedIn, addOperator } = await given();
     const statuses = ['204 No Content', '503 Unavailable'];
@@ -125,7 +125,7 @@ testInBrowser(
   },
 );
 
-testInBrowser('an admin sends one event again, and all behind an id', async () => {
+testInBrowser('an admin can redeliver one event, or all events after an id', async () => {
   const { app, signedIn, addOperator } = await given();
   const { id } = await stocked('finn');
   const page = await signedIn(await addOperator('sender', 'admin'), `/webhooks/${id}?status=failed`);
@@ -146,7 +146,7 @@ testInBrowser('an admin sends one event again, and all behind an id', async () =
   await until(async () => ((await storage.webhooks.find(id))?.position ?? 0n) < 2n ** 60n);
 });
 
-testInBrowser('a viewer learns why nothing can be sent', async () => {
+testInBrowser('a viewer cannot send test events or redeliver, and the console explains why', async () => {
   const { signedIn, addOperator } = await given();
   const { id } = await stocked('gina');
   const page = await signedIn(await addOperator('onlooker', 'viewer'), `/webhooks/${id}?status=failed`);

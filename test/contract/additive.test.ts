@@ -14,45 +14,45 @@ test.each(readdirSync(folder))('is compatible with %s', async (name) => {
   expect(breakingChanges(await documentAt(join(folder, name)), current)).toEqual([]);
 });
 
-/** Breaking changes: the expected message, the location and the new value (undefined: removed). */
+/** Breaking changes: the expected message, the location, and the new value or undefined for a removal. */
 const breaks: readonly (readonly [sentence: string, pointer: string, value?: unknown])[] = [
-  ['DELETE /pets/{petId} is gone', '/paths/~1pets~1{petId}/delete'],
-  ['GET /inventory is gone', '/paths/~1inventory'],
-  ['GET /pets is not stable any more', '/paths/~1pets/get/x-stability', 'beta'],
-  ['GET /pets has another operationId', '/paths/~1pets/get/operationId', 'list'],
-  ['GET /pets takes no query parameter limit any more', '/paths/~1pets/get/parameters/0'],
-  ['GET /pets demands query parameter status', '/paths/~1pets/get/parameters/1/required', true],
+  ['DELETE /pets/{petId} was removed', '/paths/~1pets~1{petId}/delete'],
+  ['GET /inventory was removed', '/paths/~1inventory'],
+  ['GET /pets is no longer stable', '/paths/~1pets/get/x-stability', 'beta'],
+  ['GET /pets has a different operationId', '/paths/~1pets/get/operationId', 'list'],
+  ['GET /pets no longer accepts query parameter limit', '/paths/~1pets/get/parameters/0'],
+  ['GET /pets requires query parameter status', '/paths/~1pets/get/parameters/1/required', true],
   [
     'GET /pets query parameter limit: value has the maximum 50, not 100',
     '/paths/~1pets/get/parameters/0/schema/maximum',
     50,
   ],
   [
-    'GET /pets query parameter limit: value has another default',
+    'GET /pets query parameter limit: value has a different default',
     '/paths/~1pets/get/parameters/0/schema/default',
     10,
   ],
-  ['POST /pets body: value.status lacks the word available', '/components/schemas/PetStatus/enum/0'],
-  ['POST /pets body: value demands status', '/components/schemas/NewPet/required/2', 'status'],
-  ['POST /pets body: value.status is gone', '/components/schemas/NewPet/properties/status'],
+  ['POST /pets body: value.status lacks the value available', '/components/schemas/PetStatus/enum/0'],
+  ['POST /pets body: value requires status', '/components/schemas/NewPet/required/2', 'status'],
+  ['POST /pets body: value.status was removed', '/components/schemas/NewPet/properties/status'],
   [
     'POST /pets body: value.name has the maxLength 10, not 255',
     '/components/schemas/NewPet/properties/name/maxLength',
     10,
   ],
   [
-    'POST /pets takes no application/json any more',
+    'POST /pets no longer accepts application/json',
     '/paths/~1pets/post/requestBody/content/application~1json',
   ],
   [
-    'POST /orders/{orderId}/approve demands a body',
+    'POST /orders/{orderId}/approve requires a body',
     '/paths/~1orders~1{orderId}~1approve/post/requestBody/required',
     true,
   ],
-  ['GET /pets has no response 401 any more', '/paths/~1pets/get/responses/401'],
-  ['POST /pets has a new success 202', '/paths/~1pets/post/responses/202', { description: '' }],
-  ['POST /pets response 400: is not stable any more', '/paths/~1pets/post/responses/400/x-stability', 'beta'],
-  ['GET /pets response 200: has no header Link any more', '/paths/~1pets/get/responses/200/headers/Link'],
+  ['GET /pets no longer has response 401', '/paths/~1pets/get/responses/401'],
+  ['POST /pets has the new success status 202', '/paths/~1pets/post/responses/202', { description: '' }],
+  ['POST /pets response 400: is no longer stable', '/paths/~1pets/post/responses/400/x-stability', 'beta'],
+  ['GET /pets response 200: no longer has the header Link', '/paths/~1pets/get/responses/200/headers/Link'],
   [
     'GET /pets response 200: may lack the header X-RateLimit-Limit',
     '/components/headers/X-RateLimit-Limit/required',
@@ -64,12 +64,12 @@ const breaks: readonly (readonly [sentence: string, pointer: string, value?: unk
     {},
   ],
   [
-    'GET /pets response 200: value.items.status has the new word lost',
+    'GET /pets response 200: value.items.status has the new value lost',
     '/components/schemas/PetStatus/enum/3',
     'lost',
   ],
   ['GET /inventory response 200: value may lack sold', '/components/schemas/Inventory/required/2'],
-  ['GET /inventory response 200: value.sold is gone', '/components/schemas/Inventory/properties/sold'],
+  ['GET /inventory response 200: value.sold was removed', '/components/schemas/Inventory/properties/sold'],
   [
     'GET /inventory response 200: value.sold is string, not integer',
     '/components/schemas/Inventory/properties/sold/type',
@@ -90,7 +90,7 @@ function changedAt(document: Document, pointer: string, value: unknown): Documen
   return copy;
 }
 
-describe('a breaking change is reported:', () => {
+describe('a breaking change is reported', () => {
   for (const [sentence, pointer, value] of breaks) {
     test(sentence, () => {
       expect(breakingChanges(current, changedAt(current, pointer, value))).toContain(sentence);

@@ -1,5 +1,5 @@
 /**
- * Finds changes between two OpenAPI documents that break clients of the earlier one. Independent of how the documents are
+ * Finds changes between two OpenAPI documents that break clients of the earlier document, however the documents are
  * generated.
  */
 import {
@@ -21,7 +21,7 @@ export function breakingChanges(before: Document, after: Document): string[] {
       const [old, now] = [item[method], after.paths[path]?.[method]];
       const place = `${method.toUpperCase()} ${path}`;
       if (old === undefined) return [];
-      if (now === undefined) return [`${place} is gone`];
+      if (now === undefined) return [`${place} was removed`];
       return new Comparison(before, after, place).breaks(old, now);
     }),
   );
@@ -42,8 +42,8 @@ class Comparison {
   breaks(old: Operation, now: Operation): string[] {
     const isStable = old['x-stability'] === 'stable';
     return [
-      ...(old.operationId === now.operationId ? [] : ['has another operationId']),
-      ...(isStable && now['x-stability'] !== 'stable' ? ['is not stable any more'] : []),
+      ...(old.operationId === now.operationId ? [] : ['has a different operationId']),
+      ...(isStable && now['x-stability'] !== 'stable' ? ['is no longer stable'] : []),
       ...this.#parameterBreaks(old, now),
       ...this.#bodyBreaks(old, now),
       ...this.#responseBreaks(old, now, isStable),
@@ -55,11 +55,11 @@ class Comparison {
     const is = this.#parameters(this.#after, now);
     const kept = [...was].flatMap(([name, { schema }]) => {
       const found = is.get(name);
-      if (found === undefined) return [`takes no ${name} any more`];
+      if (found === undefined) return [`no longer accepts ${name}`];
       return this.#schemaBreaks('request', schema, found.schema).map((what) => `${name}: ${what}`);
     });
     const demanded = [...is].flatMap(([name, { required }]) =>
-      required && !was.get(name)?.required ? [`demands ${name}`] : [],
+      required && !was.get(name)?.required ? [`requires ${name}`] : [],
     );
     return [...kept, ...demanded];
   }
@@ -70,13 +70,13 @@ class Comparison {
   }
 
   #bodyBreaks({ requestBody: old }: Operation, { requestBody: now }: Operation): string[] {
-    if (old === undefined) return now?.required ? ['demands a body'] : [];
-    if (now === undefined) return ['takes no body any more'];
+    if (old === undefined) return now?.required ? ['requires a body'] : [];
+    if (now === undefined) return ['no longer accepts a body'];
     return [
-      ...(now.required && !old.required ? ['demands a body'] : []),
+      ...(now.required && !old.required ? ['requires a body'] : []),
       ...Object.entries(old.content).flatMap(([type, { schema }]) => {
         const found = now.content[type];
-        if (found === undefined) return [`takes no ${type} any more`];
+        if (found === undefined) return [`no longer accepts ${type}`];
         return this.#schemaBreaks('request', schema, found.schema).map((what) => `body: ${what}`);
       }),
     ];
@@ -88,12 +88,12 @@ class Comparison {
     );
     const kept = Object.entries(old.responses).flatMap(([status, declared]) => {
       const found = now.responses[status];
-      if (found === undefined) return [`has no response ${status} any more`];
+      if (found === undefined) return [`no longer has response ${status}`];
       const [was, is] = [resolvedIn(this.#before, declared), resolvedIn(this.#after, found)];
       const isFixed = isStable && status.startsWith('2');
       return this.#oneResponseBreaks(was, is, isFixed).map((what) => `response ${status}: ${what}`);
     });
-    return [...succeedsAnew.map((status) => `has a new success ${status}`), ...kept];
+    return [...succeedsAnew.map((status) => `has the new success status ${status}`), ...kept];
   }
 
   /** The response of a stable operation to existing requests is fixed. Other responses may gain members. */
@@ -101,7 +101,7 @@ class Comparison {
     const isDemoted = old['x-stability'] === undefined && now['x-stability'] !== undefined;
     const headers = Object.entries(old.headers ?? {}).flatMap(([name, declared]) => {
       const found = now.headers?.[name];
-      if (found === undefined) return [`has no header ${name} any more`];
+      if (found === undefined) return [`no longer has the header ${name}`];
       const [was, is] = [resolvedIn(this.#before, declared), resolvedIn(this.#after, found)];
       if (was.required && !is.required) return [`may lack the header ${name}`];
       return this.#schemaBreaks('response', was.schema, is.schema).map((what) => `${name}: ${what}`);
@@ -115,7 +115,7 @@ class Comparison {
       (type) => isFixed && old.content?.[type] === undefined,
     );
     return [
-      ...(isDemoted ? ['is not stable any more'] : []),
+      ...(isDemoted ? ['is no longer stable'] : []),
       ...headers,
       ...bodies,
       ...gained.map((type) => `can be ${type}`),

@@ -1,6 +1,6 @@
 /**
- * Requirements of every operation in addition to its row and its function. test/robustness checks for generators of its
- * requests.
+ * Requirements for every operation, in addition to its definition and implementation. test/robustness checks that its
+ * requests can be generated.
  */
 import { describe, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';

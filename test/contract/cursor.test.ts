@@ -21,7 +21,7 @@ const anyFilters = fc
   )
   .map((query) => filtersText('/pets', query));
 
-/** The error code of a rejected cursor. Undefined if it is accepted. */
+/** The error code of a rejected cursor. Undefined if the cursor is accepted. */
 function refusal(text: string, filters = ''): unknown {
   try {
     readCursor(text, filters, int64Min);
@@ -51,7 +51,7 @@ describe('a cursor', () => {
     });
   });
 
-  test('is rejected if the service never created it', () => {
+  test('is rejected if the service did not issue it', () => {
     const forged = fc
       .oneof(fc.string(), fc.tuple(fc.constantFrom(...petStatuses, ''), fc.integer()).map(String))
       .map((text) => Buffer.from(text).toString('base64url'));
@@ -66,7 +66,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('is rejected if it is before the lowest possible id', () => {
+  test('is rejected if its id is below the lowest possible id', () => {
     for (const after of [0n, -1n]) {
       expect(() => readCursor(writeCursor({ after, filters: '' }), '', 1n)).toThrow();
     }
@@ -80,7 +80,7 @@ describe('a cursor', () => {
   });
 });
 
-test('distinguishes filters whose text contains separators from separate filters', () => {
+test('a cursor distinguishes a filter value that contains separators from several filters', () => {
   const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
     filtersText('/accounts', query),
   );

@@ -24,7 +24,7 @@ async function addressesFrom(address: string): Promise<string[]> {
   );
 }
 
-test('the page loads the script and the document by relative URLs, also below a path of a proxy', async () => {
+test('the reference page loads its script and the document from relative URLs, even below the path of a proxy', async () => {
   const all = await addressesFrom(`${publicUrl}/docs`);
   expect(all).toContain(`${publicUrl}/docs/scalar.js?v=${version.version}`);
   expect(all).toContain(`${publicUrl}/openapi.json`);
@@ -32,7 +32,7 @@ test('the page loads the script and the document by relative URLs, also below a 
   expect(await (await get('/docs')).text()).not.toMatch(/https?:\/\//);
 });
 
-test('the page may run only its script and call only this service and the servers of the document', async () => {
+test('the reference page may run only its own script, and call only this service and the servers in the document', async () => {
   const { headers, status } = await get('/docs');
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -50,7 +50,7 @@ test('the page may run only its script and call only this service and the server
   ]);
 });
 
-test('the page calls no host of its vendor', async () => {
+test('the reference page does not connect to any host of its vendor', async () => {
   const html = await (await get('/docs')).text();
   const [, text = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
   expect(JSON.parse(text.replaceAll('&quot;', '"'))).toMatchObject({
@@ -63,7 +63,7 @@ test('the page calls no host of its vendor', async () => {
   });
 });
 
-test('the script is the published one, compressed for clients that accept it', async () => {
+test('the script of the reference page is the published one, and is compressed for clients that accept compression', async () => {
   const compressed = await get('/docs/scalar.js', { 'Accept-Encoding': 'br, gzip' });
   expect(compressed.headers.get('content-encoding')).toBe('gzip');
   const plain = await get('/docs/scalar.js', { 'Accept-Encoding': 'gzip;q=0, *' });
@@ -79,7 +79,7 @@ test('the script is the published one, compressed for clients that accept it', a
 });
 
 test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
-  '%s responds to HEAD as to GET, without the body',
+  '%s returns the same headers for HEAD as for GET, without a body',
   async (path) => {
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)];
     expect(head.status).toBe(200);
@@ -91,21 +91,21 @@ test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
   },
 );
 
-test.each(['/docs', '/docs/scalar.js'])('%s rejects POST with Allow', async (path) => {
+test.each(['/docs', '/docs/scalar.js'])('%s rejects POST with a 405 that has Allow', async (path) => {
   const response = await get(path, {}, 'POST');
   expect(response.status).toBe(405);
   expect(response.headers.get('allow')).toBe('GET, HEAD');
   expect(await response.json()).toMatchObject({ code: 'method_not_allowed', status: 405 });
 });
 
-test('the root redirects to the page', async () => {
+test('the root redirects to the reference page', async () => {
   const { status, headers } = await get('/');
   expect(status).toBe(302);
   expect(headers.get('location')).toBe(`${publicUrl}/docs`);
   expect((await fetch(bare.url)).url).toBe(`${bare.url}/docs`);
 });
 
-test('the API catalog is a linkset (RFC 9727) whose links are served', async () => {
+test('the API catalog is a linkset (RFC 9727), and all of its links work', async () => {
   const response = await fetch(`${bare.url}/.well-known/api-catalog`);
   expect(response.headers.get('content-type')).toStartWith('application/linkset+json');
   expect(response.headers.get('link')).toBe('</.well-known/api-catalog>; rel="api-catalog"');
@@ -121,7 +121,7 @@ test('the API catalog is a linkset (RFC 9727) whose links are served', async () 
   }
 });
 
-test('the document names the configured servers, production first', async () => {
+test('the OpenAPI document lists the configured servers, with production first', async () => {
   const { servers } = (await (await get('/openapi.json')).json()) as { servers: unknown };
   expect(servers).toEqual([
     { url: `${publicUrl}/v1`, description: 'Production' },

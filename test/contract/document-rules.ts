@@ -24,7 +24,7 @@ export interface Example {
   readonly value: unknown;
 }
 
-/** The examples of media types (beside their schema) and of schemas (within them). */
+/** The examples of media types (next to their schema) and of schemas (inside them). */
 export function* examplesIn(document: unknown, node = document, pointer = ''): Generator<Example> {
   if (typeof node !== 'object' || node === null) return;
   const { schema, examples } = node as { schema?: unknown; examples?: unknown };

@@ -15,13 +15,13 @@ describe.each([
       .map((section): [string, string] => [/^.*/.exec(section)?.[0] ?? '', section]),
   );
 
-  test('documents every code and no others', () => {
+  test('documents every error code, and no others', () => {
     const lacking = Object.keys(table).filter((code) => !sections.has(code));
     if (lacking.length > 0) throw new Error(`Add a section to ${path}: ${lacking.join(', ')}.`);
     expect([...sections.keys()].sort()).toEqual(Object.keys(table).sort());
   });
 
-  test.each(Object.keys(table) as ErrorCode[])('has %s with its status, advice and example', (code) => {
+  test.each(Object.keys(table) as ErrorCode[])('documents %s with its status, remedy and example', (code) => {
     const section = sections.get(code) ?? '';
     expect(/^Status: (\d{3})$/m.exec(section)?.[1]).toBe(String(errors[code].status));
     for (const part of ['Meaning', 'Cause', 'What to do']) expect(section).toContain(`- **${part}:** `);

@@ -46,7 +46,7 @@ describe('the guides', () => {
     for (const code of Object.keys(clientErrors)) expect(names).toContain(`/docs/errors/${code}`);
   });
 
-  test('have no broken links or fragments, and none to the repository', async () => {
+  test('have no broken links or fragments, and no links to files of the repository', async () => {
     for (const [path, text] of pages) {
       for (const [, href = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
         const target = new URL(href, app.url + path);
@@ -80,7 +80,7 @@ describe('the guides', () => {
   });
 });
 
-test('every error links to its page, after the links of a deprecated operation', async () => {
+test('every error response links to the page of its error, after the links of a deprecated operation', async () => {
   const client = clientOf(app.url, app.key);
   for (const [target, code] of [
     ['/pets?limit=0', 'invalid_parameter'],
@@ -95,7 +95,7 @@ test('every error links to its page, after the links of a deprecated operation',
   }
 });
 
-test('an unknown path is a page for a browser, and the Error body for a program', async () => {
+test('an unknown path returns an HTML page to a browser, and the Error body to a program', async () => {
   const browser = await fetch(`${app.url}/nowhere`, {
     headers: { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
   });
@@ -107,7 +107,7 @@ test('an unknown path is a page for a browser, and the Error body for a program'
   }
 });
 
-test('pages of configured origins can read the OpenAPI document and trace their calls', async () => {
+test('pages of configured origins can read the OpenAPI document and send trace headers', async () => {
   const from = (origin: string) => fetch(`${app.url}/openapi.json`, { headers: { Origin: origin } });
   expect((await from('https://shop.example')).headers.get('access-control-allow-origin')).toBe(
     'https://shop.example',
@@ -120,7 +120,7 @@ test('pages of configured origins can read the OpenAPI document and trace their 
   expect(preflight.headers.get('access-control-allow-headers')).toContain('Traceparent');
 });
 
-test('without a public URL the document has the address of the service, for any Host', async () => {
+test('without a public URL, the OpenAPI document contains the address of the service, whatever the Host header', async () => {
   const response = await fetch(`${app.url}/openapi.json`, { headers: { Host: 'evil.example' } });
   expect(((await response.json()) as { servers: unknown }).servers).toEqual([
     { url: `${app.url}/v1`, description: 'Production' },

@@ -1,4 +1,4 @@
-/** Both OpenAPI documents match the code, are served unchanged, and follow the rules for such documents. */
+/** Both OpenAPI documents match the code and follow the rules for OpenAPI documents. */
 import { describe, expect, test } from 'bun:test';
 import { adminContractText } from '../../scripts/openapi/admin-document.ts';
 import { contractText } from '../../scripts/openapi/document.ts';
@@ -19,11 +19,11 @@ describe.each([
   { name: 'admin-openapi.json', text: adminText, made: adminContractText, served: servedAdmin },
 ])('$name', ({ text, made, served }) => {
   test('matches the code (npm run contract updates it)', () => {
-    // If the change is intended, run `npm run contract` and check in the diff that stable parts only gained members.
+    // If the change is intended, run `npm run contract`, and check in the diff that stable parts only gained members.
     expect(text).toBe(made());
   });
 
-  // Spectral's rules take four seconds for each document: test/robustness/spectral.test.ts.
+  // Spectral's rules are in test/robustness/spectral.test.ts, because they take four seconds per document.
   test("passes Redocly's recommended rules", async () => {
     expect(await redoclyProblems(served)).toEqual([]);
   });
@@ -40,7 +40,7 @@ test('every error of an operation has an example with its code and status', () =
   }
 });
 
-test('the contact is the configured operator, or absent', () => {
+test('the contact is the configured operator, or is absent', () => {
   const contact = { url: 'https://example.com/support', email: 'api@example.com' };
   expect((JSON.parse(servedClient) as { info: object }).info).toMatchObject({ contact });
   expect((client as unknown as { info: object }).info).not.toHaveProperty('contact');
@@ -58,7 +58,7 @@ describe.each([...allOperations])('$operationId', (operation) => {
     );
   });
 
-  test('declares Cache-Control private for responses, no-store for errors, and nosniff', () => {
+  test('declares Cache-Control and X-Content-Type-Options for every status', () => {
     for (const [status, declared] of Object.entries(responses)) {
       const { headers = {} } = resolvedIn(client, declared);
       const constant = (name: string) => {
@@ -94,7 +94,7 @@ describe('the admin document', () => {
     }
   });
 
-  test('shares the client operations except for descriptions and filters, and keeps one that is removed for clients', () => {
+  test('shares the client operations except for descriptions and filters, and keeps operations that are removed for clients', () => {
     const rows: Readonly<Record<string, Operation>> = operations;
     for (const [id, row] of Object.entries<Operation>(adminOperations)) {
       const { deprecation: _, ...kept } = rows[id] ?? row;
@@ -105,14 +105,14 @@ describe('the admin document', () => {
     }
   });
 
-  test('lists every admin error for some operation, and none that only clients get', () => {
+  test('uses every admin error, and shares none of these codes with the client API', () => {
     const unused = Object.keys(adminErrors).filter((code) => !adminErrorCodes.includes(code as ErrorCode));
     expect(unused).toEqual([]);
     expect(Object.keys(adminErrors).filter((code) => code in clientErrors)).toEqual([]);
   });
 });
 
-test('headers that change the effect of a request have no example, because the reference page would send it with every sample', () => {
+test('header parameters have no examples, because the reference page would send them with every sample request', () => {
   const { parameters } = (
     client as unknown as { components: { parameters: Record<string, HeaderParameter> } }
   ).components;
@@ -131,7 +131,7 @@ interface HeaderParameter {
   readonly schema: { readonly examples?: unknown; readonly default?: unknown };
 }
 
-test('the ids of listPets are an array of int64, separated by commas', () => {
+test('the id parameter of listPets is a comma-separated array of int64', () => {
   const { paths } = client as unknown as { paths: { '/pets': { get: { parameters: { name: string }[] } } } };
   expect(paths['/pets'].get.parameters.find(({ name }) => name === 'id')).toMatchObject({
     style: 'form',

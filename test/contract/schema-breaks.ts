@@ -1,7 +1,7 @@
-/** Finds changes of a JSON Schema that break clients, for requests or for responses. */
+/** Finds changes to a JSON Schema that break clients, in requests or in responses. */
 import { resolvedIn, type Schema } from './document.ts';
 
-/** `fixed` schemas may change in neither direction. */
+/** A `fixed` schema must not change in either direction. */
 export type Direction = 'request' | 'response' | 'fixed';
 
 export interface Located {
@@ -9,14 +9,14 @@ export interface Located {
   readonly schema: Schema;
 }
 
-/** Keywords of lower bounds. Raising a lower bound allows less, like lowering an upper bound. */
+/** Keywords for lower bounds. Raising a lower bound allows fewer values, like lowering an upper bound. */
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const;
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
-/** Keywords without an order. Any change of these breaks clients. */
+/** Keywords without an order. Any change to them breaks clients. */
 const sameAlways = ['const', 'pattern', 'format', 'default', 'multipleOf', 'uniqueItems'] as const;
 const combinations = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** A sentence for each break. Empty if all former requests remain valid and all responses conform to the former schema. */
+/** A sentence for each break. Empty if earlier requests remain valid and responses match the earlier schema. */
 export function schemaBreaks(direction: Direction, old: Located, now: Located, at = 'value'): string[] {
   const [was, is] = [resolvedIn(old.document, old.schema), resolvedIn(now.document, now.schema)];
   const inner = (name: string, oldPart: Schema, nowPart: Schema) =>
@@ -28,13 +28,13 @@ export function schemaBreaks(direction: Direction, old: Located, now: Located, a
     ...memberBreaks(direction, was, is).map((what) => `${at} ${what}`),
     ...Object.entries(was.properties ?? {}).flatMap(([name, part]) => {
       const found = is.properties?.[name];
-      return found === undefined ? [`${at}.${name} is gone`] : inner(name, part, found);
+      return found === undefined ? [`${at}.${name} was removed`] : inner(name, part, found);
     }),
     ...(was.items && is.items ? inner('items', was.items, is.items) : []),
-    ...((was.items === undefined) !== (is.items === undefined) ? [`${at} has other items`] : []),
+    ...((was.items === undefined) !== (is.items === undefined) ? [`${at} has different items`] : []),
     ...combinations.flatMap((keyword) => {
       const [oldParts, nowParts] = [partsOf(was, keyword), partsOf(is, keyword)];
-      if (oldParts.length !== nowParts.length) return [`${at} has another ${keyword}`];
+      if (oldParts.length !== nowParts.length) return [`${at} has a different ${keyword}`];
       return oldParts.flatMap((part, index) => inner(`${keyword}[${index}]`, part, nowParts[index] ?? {}));
     }),
   ];
@@ -52,19 +52,19 @@ function typeBreaks(was: Schema, is: Schema): string[] {
   );
   return [
     ...(words(was) === words(is) ? [] : [`is ${words(is)}, not ${words(was)}`]),
-    ...changed.map((keyword) => `has another ${keyword}`),
+    ...changed.map((keyword) => `has a different ${keyword}`),
   ];
 }
 
-/** Clients may receive new values, because they handle an unknown code by its status. */
+/** Responses may have new values, because clients handle an unknown code by its status. */
 function enumBreaks(direction: Direction, was: Schema, is: Schema): string[] {
-  if (direction === 'response') return was.enum && !is.enum ? ['is no enumeration any more'] : [];
-  if (was.enum === undefined) return is.enum ? ['is an enumeration now'] : [];
+  if (direction === 'response') return was.enum && !is.enum ? ['is no longer an enumeration'] : [];
+  if (was.enum === undefined) return is.enum ? ['is now an enumeration'] : [];
   const gone = was.enum.filter((word) => !is.enum?.includes(word));
   const gained = (is.enum ?? []).filter((word) => direction === 'fixed' && !was.enum?.includes(word));
   return [
-    ...gone.map((word) => `lacks the word ${word}`),
-    ...gained.map((word) => `has the new word ${word}`),
+    ...gone.map((word) => `lacks the value ${word}`),
+    ...gained.map((word) => `has the new value ${word}`),
   ];
 }
 
@@ -91,9 +91,9 @@ function memberBreaks(direction: Direction, was: Schema, is: Schema): string[] {
     direction === 'fixed' ? missing(Object.keys(is.properties ?? {}), Object.keys(was.properties ?? {})) : [];
   const isClosed = was.additionalProperties !== false && is.additionalProperties === false;
   return [
-    ...demanded.map((name) => `demands ${name}`),
+    ...demanded.map((name) => `requires ${name}`),
     ...given.map((name) => `may lack ${name}`),
     ...gained.map((name) => `has the new member ${name}`),
-    ...(isClosed ? ['takes no other members any more'] : []),
+    ...(isClosed ? ['no longer accepts other members'] : []),
   ];
 }

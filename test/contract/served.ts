@@ -1,4 +1,4 @@
-/** The committed OpenAPI documents, and the documents served by a service, with its URL. */
+/** The committed OpenAPI documents, and the documents that a running service serves, with its URL. */
 import { openapiText } from '../../src/app/openapi.ts';
 
 const folder = new URL('../../contract/', import.meta.url);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 
-// Its package contains all of Prometheus, which CI does not install for this test.
+// The package of promtool contains all of Prometheus, which CI does not install for this test.
 const testRules = testWith({ name: 'promtool', package: 'prometheus', optional: true }, [
   'promtool',
   '--version',
@@ -12,7 +12,7 @@ const testRules = testWith({ name: 'promtool', package: 'prometheus', optional: 
 
 const folder = join(root, 'deploy');
 
-testRules('each alert fires exactly when it should, evaluated by Prometheus', async () => {
+testRules('each alert fires exactly when it should, according to promtool', async () => {
   for (const command of [
     ['check', 'rules', 'alerts.yml'],
     ['test', 'rules', 'alerts.test.yml'],
@@ -26,7 +26,7 @@ testRules('each alert fires exactly when it should, evaluated by Prometheus', as
   }
 });
 
-test('every alert is tested in both states', () => {
+test('every alert is tested both while it fires and while it does not', () => {
   const text = (name: string) => readFileSync(join(folder, name), 'utf8');
   const names = [...text('alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name);
   const tried = text('alerts.test.yml');

@@ -8,7 +8,7 @@ import { root, start } from '../support/process.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Files that the image's first stage copies from the project. */
+/** Files that the first stage of the image copies from the project. */
 const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
   paths.split(' '),
 );

@@ -12,7 +12,7 @@ const [deployment, service, budget] = manifest;
 const { spec: pod, metadata } = deployment.spec.template;
 const [container] = pod.containers;
 
-test('the service, the budget and the topology spread select the pods of the deployment', () => {
+test("the service, the disruption budget and the topology spread select the deployment's pods", () => {
   for (const labels of [
     deployment.spec.selector.matchLabels,
     service.spec.selector,
@@ -23,7 +23,7 @@ test('the service, the budget and the topology spread select the pods of the dep
   }
 });
 
-test('every port belongs to the service, and none to the admin listener', () => {
+test('every port belongs to the client API, and no port to the admin listener', () => {
   const port = container.env.find(({ name }) => name === 'PORT')?.value;
   expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
   const { startupProbe, livenessProbe, readinessProbe } = container;
@@ -33,33 +33,33 @@ test('every port belongs to the service, and none to the admin listener', () => 
   );
 });
 
-test('the grace period covers preStop and a stop', () => {
+test('the termination grace period exceeds preStop plus the longest shutdown', () => {
   const needed = container.lifecycle.preStop.sleep.seconds + longestStopSeconds;
   expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(needed);
 });
 
-test('an instance is restarted when it is not alive, but not when it is not ready', () => {
+test('an instance is restarted if its liveness probe fails, but not if its readiness probe fails', () => {
   expect(container.readinessProbe.httpGet.path).toBe('/readyz');
   expect(container.livenessProbe.httpGet.path).toBe('/livez');
 });
 
-test('its variables are settings, and none contains a secret', () => {
+test("the container's environment variables are settings, and none of them contains a secret", () => {
   const names = container.env.map(({ name }) => name);
   expect(Object.keys(settings)).toEqual(expect.arrayContaining(names));
   for (const secret of ['DATABASE_URL', 'REDIS_URL']) expect(names).not.toContain(secret);
 });
 
-test('the temporary folder is a volume, because the root file system is read-only', () => {
+test('/tmp is a volume, because the root file system is read-only', () => {
   const [volume] = pod.volumes;
   expect(container.volumeMounts).toEqual([{ name: volume?.name ?? '', mountPath: '/tmp' }]);
 });
 
-test('an unknown field is detected', () => {
+test('an unknown field in the manifest is detected', () => {
   const misspelt = { ...deployment, spec: { ...deployment.spec, replica: 2 } };
   expect(Manifest.safeParse([misspelt, service, budget]).success).toBe(false);
 });
 
-test('the image has the current version', () => {
+test('the manifest uses the image of the current version', () => {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
   const next = /^## Unreleased \((\S+)\)$/m.exec(changelog)?.[1] ?? packageJson.version;
   expect(container.image).toEndWith(`:${next}`);

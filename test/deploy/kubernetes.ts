@@ -1,6 +1,6 @@
 /**
- * A strict schema of the Kubernetes fields that the manifest uses. Look up other fields in the Kubernetes reference before adding
- * them.
+ * A strict schema of the Kubernetes fields that the manifest uses. Before adding a field, look it up in the Kubernetes
+ * reference.
  */
 import { z } from 'zod';
 
@@ -25,7 +25,7 @@ const container = z.strictObject({
   name: z.string(),
   image: z.string(),
   envFrom: z.array(z.strictObject({ secretRef: z.strictObject({ name: z.string() }) })),
-  // Kubernetes rejects numbers as values of variables.
+  // Kubernetes rejects numbers as values of environment variables.
   env: z.array(z.strictObject({ name: z.string(), value: z.string() })),
   ports: z.array(z.strictObject({ name: z.string(), containerPort: z.int() })),
   startupProbe: probe,

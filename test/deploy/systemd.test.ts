@@ -10,10 +10,13 @@ const testUnit = testWith({ name: 'systemd-analyze', package: 'systemd' }, ['sys
 
 const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
 
-/** Maximum exposure that systemd may report, out of 100. The unit only needs access to clients and databases. */
+/**
+ * Maximum exposure level that systemd-analyze may report, out of 100. The unit needs access only to clients and
+ * databases.
+ */
 const exposure = 15;
 
-/** Analyzes the unit, with a program that exists on every machine instead of the service. */
+/** Analyzes the unit. The service's executable is replaced by a program that exists on every machine. */
 async function analyze(...words: readonly string[]): Promise<{ exitCode: number; output: string }> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'animal-store.service');
@@ -27,12 +30,12 @@ testUnit('the unit passes systemd-analyze verify', async () => {
   expect(await analyze('verify')).toEqual({ exitCode: 0, output: '' });
 });
 
-testUnit('the unit restricts the access of the service to the machine', async () => {
+testUnit("the unit restricts the service's access to the machine", async () => {
   const { exitCode, output } = await analyze('security', '--offline=true', `--threshold=${exposure}`);
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Overall exposure level')]);
 });
 
-testUnit('the stop timeout of systemd is longer than a stop', () => {
+testUnit("systemd's stop timeout is longer than the longest shutdown", () => {
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
   expect(seconds).toBeGreaterThan(longestStopSeconds);
 });

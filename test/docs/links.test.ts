@@ -1,4 +1,4 @@
-/** Links between documents and to their headings. */
+/** Links between documents, and to headings in documents. */
 import { expect, test } from 'bun:test';
 import { join, relative, resolve } from 'node:path';
 import { root } from '../support/process.ts';
@@ -18,7 +18,7 @@ const documents = [
 
 const read = (path: string) => Bun.file(join(root, path)).text();
 
-/** The text as rendered, without code blocks and comments. */
+/** The document without code blocks and comments. */
 const proseOf = (markdown: string) =>
   markdown.replace(/^```[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '');
 
@@ -30,7 +30,7 @@ function linksIn(markdown: string): string[] {
   return [...found].map(([, target, attribute]) => target ?? attribute ?? '');
 }
 
-/** The fragments of a document's headings, in GitHub's form: a repeated name ends in `-1`. */
+/** The fragments of a document's headings, in GitHub's form: the fragment of a repeated heading ends in `-1`. */
 function fragmentsOf(markdown: string): Set<string> {
   const seen = new Map<string, number>();
   const fragments = [...proseOf(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
@@ -46,7 +46,7 @@ function fragmentsOf(markdown: string): Set<string> {
   return new Set(fragments);
 }
 
-/** The problem with a link in a document. Undefined if its target exists. */
+/** Describes the problem with a link in a document. Undefined if the target exists. */
 async function brokenLink(document: string, target: string): Promise<string | undefined> {
   if (/^[a-z]+:/.test(target)) return undefined;
   const [path = '', fragment] = target.split('#');
@@ -60,14 +60,14 @@ async function brokenLink(document: string, target: string): Promise<string | un
 const isFolder = (path: string) =>
   !new Bun.Glob(`${path.replace(/\/$/, '')}/*`).scanSync({ cwd: root, dot: true }).next().done;
 
-test.each(documents)('every link in %s leads to a file and a heading that exist', async (document) => {
+test.each(documents)('every link in %s points to an existing file and heading', async (document) => {
   const broken = await Promise.all(
     linksIn(await read(document)).map((target) => brokenLink(document, target)),
   );
   expect(broken.filter((problem) => problem !== undefined)).toEqual([]);
 });
 
-test('links in Markdown and HTML are found, and headings get the fragments of GitHub', () => {
+test('links in Markdown and HTML are found, and headings have the same fragments as on GitHub', () => {
   const text = '[a](b.md#c) ![d](e.svg) <img src="f.svg">\n```\n[no](code.md)\n```\n`[no](code.md)`\n';
   expect(linksIn(text)).toEqual(['b.md#c', 'e.svg', 'f.svg']);
   expect([...fragmentsOf('# A `b`: c, d\n## x_y\n## x_y\n')]).toEqual(['a-b-c-d', 'x_y', 'x_y-1']);

@@ -6,7 +6,7 @@ const expected = Object.entries(plans).map(([name, { perMinute, perDay }]) =>
   [name, perMinute, perDay].join(' '),
 );
 
-/** The rows of the plan tables in a document, in the form of `expected`. */
+/** The rows of the plan tables in a document, in the same format as `expected`. */
 function plansIn(text: string): string[] {
   const tables = text.matchAll(/^\| *Plan *\|.*\n\|[-| :]+\|\n((?:\|.*\n)+)/gim);
   return [...tables].flatMap(([, rows = '']) =>
@@ -25,10 +25,10 @@ const documents = projectFiles()
   .map(({ path, text }) => ({ path, found: plansIn(text) }))
   .filter(({ found }) => found.length > 0);
 
-test.each(documents)('the plans in $path match those of the service', ({ found }) => {
+test.each(documents)("the plans in $path match the service's plans", ({ found }) => {
   expect(found).toEqual(expected);
 });
 
-test('the guide to rate limits lists the plans', () => {
+test('the rate limits guide lists the plans', () => {
   expect(documents.map(({ path }) => path)).toContain('docs/guides/rate-limits.md');
 });

@@ -1,4 +1,4 @@
-/** Tours of the README and the guides. The commands of each step run in a shell and must print the output below them. */
+/** Tours in the README and the guides: the commands of each step run in a shell and must print the documented output. */
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -7,7 +7,7 @@ import { testWith } from '../support/requirements.ts';
 
 const step = /```sh\n([\s\S]*?)```\n(?:```\n([\s\S]*?)```\n)?/g;
 
-/** Text in which … stands for variable parts. */
+/** Pattern for a text in which … stands for variable parts. */
 function pattern(expected: string): RegExp {
   const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);
@@ -43,7 +43,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
   },
 );
 
-/** Readers have the file in the working directory, tests in a separate folder. */
+/** Replaces the path of the file, which readers have in the working directory, with a path in the folder. */
 function inFolder(commands: string, folder: string): string {
   return commands.replaceAll('animals.csv', `${folder}animals.csv`);
 }

@@ -6,7 +6,7 @@ import { always } from '../support/property.ts';
 
 const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
 
-test('only strings that the runtime accepts as addresses have a network', () => {
+test('a string has a network only if the runtime accepts it as an address', () => {
   const mapped = fc.ipV4().map((address) => `::ffff:${address}`);
   const zoned = fc.ipV6().map((address) => `${address}%eth0`);
   always(fc.oneof(fc.ipV4(), fc.ipV6(), mapped, zoned, fc.string()), (text) => {
@@ -18,7 +18,7 @@ test('only strings that the runtime accepts as addresses have a network', () => 
   });
 });
 
-test('addresses of one /64 are one network in all spellings, and no others are', () => {
+test('IPv6 addresses have the same network, whatever their spelling, if they share a /64 prefix', () => {
   always(fc.tuple(groups, groups), ([one, other]) => {
     fc.pre(one.slice(0, 5).some((group) => group !== 0));
     const text = (parts: number[]) => parts.map((part) => part.toString(16).padStart(4, '0')).join(':');
@@ -47,7 +47,7 @@ test.each([
   ['::ffff:10.0.0.0/104', ['10.0.0.0', '10.255.255.255'], ['11.0.0.0', '::a00:1']],
   ['2001:db8::/33', ['2001:db8:7fff::1'], ['2001:db8:8000::', '2001:db7::1']],
   ['::/0', ['::1', '2001:db8::1'], ['10.0.0.1']],
-])('%s contains %p but not %p', (text, within, without) => {
+])('the network %s contains %p but not %p', (text, within, without) => {
   const networks = [parseNetwork(text) ?? expect.unreachable()];
   for (const address of within) expect(isWithin(address, networks)).toBe(true);
   for (const address of without) expect(isWithin(address, networks)).toBe(false);

@@ -5,7 +5,7 @@ import { FakeMachine } from '../support/clock.ts';
 const start = new FakeMachine().clock.now();
 const hour = 3_600_000;
 
-test("both times start at the system's date, in whole milliseconds", () => {
+test("the date and steady time start at the system's date, in whole milliseconds", () => {
   const { clock } = new FakeMachine();
   expect([clock.now(), clock.steady(), clock.aheadSeconds]).toEqual([start, start, 0]);
   const real = systemClock();
@@ -16,7 +16,7 @@ test("both times start at the system's date, in whole milliseconds", () => {
 });
 
 test.each([-hour, -1_000, -900, 60, 1_000, hour])(
-  'a clock change of %d ms changes the date immediately, and does not affect steady time',
+  'a clock change of %d ms affects the date immediately, but not steady time',
   (stepMs) => {
     const machine = new FakeMachine();
     const { clock } = machine;
@@ -55,26 +55,26 @@ test('steady time is never converted to a date that is too early', () => {
 });
 
 test.each([3_000, hour, 30 * hour])(
-  '%d ms of suspension count as elapsed, not as a clock change',
+  'a suspension of %d ms counts as elapsed time, not as a clock change',
   (sleepMs) => {
     const machine = new FakeMachine();
     const { clock } = machine;
     machine.suspend(sleepMs);
     expect(clock.steady()).toBe(start + sleepMs);
     expect(clock.aheadSeconds).toBe(0);
-    // An earlier sleep must not explain a later step.
+    // An earlier suspension must not hide a later clock change.
     machine.step(sleepMs);
     expect(clock.steady()).toBe(start + sleepMs);
     expect(clock.aheadSeconds).toBe(sleepMs / 1_000);
   },
 );
 
-test('a date that is set after a suspension counts as elapsed time, not as a clock change', () => {
+test('a suspension still counts as elapsed time if the clock is set back afterwards', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.suspend(hour);
   machine.step(-10 * hour);
-  // The system reports suspensions to about a second. Too low a value does not end a window early.
+  // The system reports suspensions to within about a second. A value that is too low does not end a window early.
   expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);
   expect(clock.steady()).toBeLessThanOrEqual(start + hour);
 });
@@ -88,7 +88,7 @@ test('a pause between two readings is not a clock change', () => {
   expect(clock.steady()).toBe(start + 2_000);
 });
 
-/** Steps shared by the processes of a service. */
+/** Clock changes shared by the processes of a service. */
 function commonSteps(): DateSteps & { count: number; aheadMs: number } {
   return {
     count: 0,
@@ -102,7 +102,7 @@ function commonSteps(): DateSteps & { count: number; aheadMs: number } {
   };
 }
 
-test('a clock change that several processes notice counts once, and steady time is the same in all of them', () => {
+test('a clock change that several processes detect counts once, and steady time is the same in all of them', () => {
   const steps = commonSteps();
   const machines = [new FakeMachine(), new FakeMachine(), new FakeMachine()];
   for (const { clock } of machines) clock.share?.(steps);
@@ -122,7 +122,7 @@ test('a clock change that several processes notice counts once, and steady time 
   expect(machines.map(({ clock }) => clock.steady())).toEqual(machines.map(() => start + 750 + hour));
 });
 
-test('a process that starts after an unnoticed clock change agrees with the others as soon as they notice it', () => {
+test('a process that starts after an undetected clock change agrees with the others as soon as they detect it', () => {
   const steps = commonSteps();
   const [old, young] = [new FakeMachine(), new FakeMachine()];
   old.clock.share?.(steps);

@@ -71,7 +71,7 @@ function mistakesOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('the configuration', () => {
-  test('needs no settings', () => {
+  test('needs no environment variables', () => {
     expect(mistakesOf({})).toEqual([]);
     expect(readConfig({})).toMatchObject({
       host: '127.0.0.1',
@@ -81,14 +81,14 @@ describe('the configuration', () => {
     });
   });
 
-  test('ignores an empty setting, and whitespace around a value', () => {
+  test('ignores empty settings and whitespace around values', () => {
     const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, ' ']));
     expect(readConfig(empty)).toEqual(readConfig({}));
     expect(readConfig({ PORT: ' 8080 ' }).port).toBe(8_080);
   });
 
   test.each(Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
-    'rejects %s=%s with the name and the value in the message',
+    'rejects %s=%s with an error that begins with the name',
     (name, value) => {
       const [mistake, ...more] = mistakesOf({ [name]: value });
       expect(mistake).toStartWith(`${name} must `);
@@ -96,7 +96,7 @@ describe('the configuration', () => {
     },
   );
 
-  test('lists every mistake at once, and only mistakes', () => {
+  test('reports exactly the invalid settings, all at once', () => {
     const anyWrong = fc.record(
       Object.fromEntries(Object.entries(wrong).map(([name, values]) => [name, fc.constantFrom(...values)])),
       { requiredKeys: [] },
@@ -125,7 +125,7 @@ describe('the configuration', () => {
     expect(readConfig({ [name]: value })[key as keyof Config]).toEqual(expected as never);
   });
 
-  test('treats auto as one worker per core, or one where processes cannot share a port', () => {
+  test('treats auto as one worker per core, or a single worker on systems where processes cannot share a port', () => {
     expect(workers('auto', 'linux')).toBe(Math.min(maxWorkers, availableParallelism()));
     for (const platform of ['darwin', 'freebsd', 'win32'] as const) {
       expect([workers('auto', platform), workers('1', platform)]).toEqual([1, 1]);
@@ -133,7 +133,7 @@ describe('the configuration', () => {
     }
   });
 
-  test('ignores other variables', () => {
+  test('ignores other environment variables', () => {
     expect(mistakesOf({ PATH: '/bin', port: 'x', PORTS: 'x' })).toEqual([]);
   });
 

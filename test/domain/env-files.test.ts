@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
-/** The mistakes found in a folder with this `.env`. */
+/** The errors reported for a folder with this `.env` file. */
 async function mistakesIn(text: string, environment = {}): Promise<readonly string[]> {
   await using folder = await temporaryFolder();
   writeFileSync(join(folder.path, '.env'), text);
@@ -22,7 +22,7 @@ function mistakesOf(environment: Record<string, string>, folder?: string): reado
 }
 
 describe('a .env file', () => {
-  test.each(['.env', '.env.development', '.env.local'])('%s that is a folder is rejected', async (name) => {
+  test.each(['.env', '.env.development', '.env.local'])('is rejected if it is a folder: %s', async (name) => {
     await using folder = await temporaryFolder();
     mkdirSync(join(folder.path, name));
     const [mistake = '', ...more] = mistakesOf({}, folder.path);
@@ -35,9 +35,12 @@ describe('a .env file', () => {
     ['# comment\n  export DATABASE_URI = sqlite:x', 'DATABASE_URI', 'DATABASE_URL'],
     ['PORTT=80', 'PORTT', 'PORT'],
     ['port=80', 'port', 'PORT'],
-  ])('%p is rejected with an error that names the intended setting', async (text, found, meant) => {
-    expect(await mistakesIn(text)).toEqual([`.env sets ${found}, which is not a setting. Use ${meant}.`]);
-  });
+  ])(
+    'is rejected if it contains %p, with an error that names the intended setting',
+    async (text, found, meant) => {
+      expect(await mistakesIn(text)).toEqual([`.env sets ${found}, which is not a setting. Use ${meant}.`]);
+    },
+  );
 
   test('may contain variables of other programs', async () => {
     expect(await mistakesIn('HOME=/\nPGPORT=1\nHOSTNAME=a\nTZ=UTC\nANIMAL_STORE_KEY=ask\nPORT=80')).toEqual(
@@ -53,7 +56,7 @@ describe('a .env file', () => {
 
 const cluster = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
 
-describe('contradictory settings are rejected:', () => {
+describe('contradictory settings are rejected', () => {
   test.each([
     [
       { BAN_FIRST_SECONDS: '20', BAN_LONGEST_SECONDS: '10' },

@@ -17,7 +17,7 @@ import { jsonTexts } from '../stress/json.ts';
 import { outcomeOf, readByGrammar } from '../support/json-grammar.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
-/** Every way JSON can write an integer: plain, with a zero fraction, with the point or the zeros in an exponent. */
+/** Every way to write an integer in JSON: plain, with a zero fraction, or with an exponent. */
 const spelled = fc
   .tuple(anyInt64, fc.integer({ min: 0, max: 25 }), fc.constantFrom('e', 'E'), fc.constantFrom('', '+'))
   .chain(([value, shift, e, plus]) => {
@@ -38,7 +38,7 @@ const spelled = fc
     return fc.constantFrom(...spellings).map((text) => ({ value, text: sign + text }));
   });
 
-describe('an integer of int64', () => {
+describe('an int64 value', () => {
   test('is exact in every JSON spelling', () => {
     always(
       spelled,
@@ -50,7 +50,7 @@ describe('an integer of int64', () => {
     );
   });
 
-  test('is exact at both bounds, and larger values are rejected', () => {
+  test('is exact at both bounds, and out-of-range values are rejected', () => {
     expect(parseJson('9223372036854775807')).toBe(int64Max);
     expect(parseJson('-9223372036854775808')).toBe(int64Min);
     for (const text of ['9223372036854775808', '-9223372036854775809', '1e19', '-1e19', '1e400', '-1e400']) {
@@ -58,7 +58,7 @@ describe('an integer of int64', () => {
     }
   });
 
-  test('has no fraction, however small', () => {
+  test('is rejected if it has a fraction, however small', () => {
     const fraction = fc.tuple(anyInt64, fc.stringMatching(/^\d{0,30}[1-9]$/));
     always(fraction, ([value, digits]) => {
       expect(parseJson(`${value}.${digits}`)).toBeInstanceOf(NotInt64);
@@ -68,7 +68,7 @@ describe('an integer of int64', () => {
     }
   });
 
-  test('in a path has plain digits', () => {
+  test('is written in plain digits in a path', () => {
     always(anyInt64, (value) => expect(parseInt64(String(value))).toBe(value));
     const others = ['', ' 1', '1 ', '+1', '01', '-0', '-01', '1.0', '1e2', '0x1', '١', '1n', 'NaN', '--1'];
     for (const text of [...others, '9223372036854775808', '-9223372036854775809', '9'.repeat(400)]) {
@@ -84,7 +84,7 @@ function wholeNumbers(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.trunc(value % 1_000) : value;
 }
 
-/** Converts a value of the standard parser, so that its numbers equal those of the exact parser. */
+/** Converts a value from the standard parser, so that its numbers equal those of the exact parser. */
 function exact(value: unknown): unknown {
   if (typeof value === 'number') return BigInt(value);
   if (Array.isArray(value)) return value.map(exact);
@@ -93,7 +93,7 @@ function exact(value: unknown): unknown {
 }
 
 describe('JSON text', () => {
-  test('is parsed as by the standard parser, for any strings', () => {
+  test('is parsed as the standard parser would parse it, for any strings', () => {
     always(fc.tuple(anyJson, fc.constantFrom(undefined, 1, '\t\n\r ')), ([value, space]) => {
       fc.pre(!JSON.stringify(value).includes('"__proto__"'));
       expect(parseJson(JSON.stringify(value, undefined, space))).toEqual(exact(value));
@@ -171,7 +171,7 @@ function clean(value: unknown): string {
   return JSON.stringify(value).replaceAll('__proto__', 'proto');
 }
 
-test('texts near the limits of the fast parser for flat objects are parsed as the grammar says', async () => {
+test('text near the limits of the fast parser for flat objects is parsed according to the grammar', async () => {
   await jsonTexts({ rounds: 10_000, seed: 20_301_205, progress: () => undefined });
 });
 

@@ -5,8 +5,8 @@ import { always } from '../support/property.ts';
 
 const median = (ms: number) => latencyQuantiles([[latencyBucketOf(ms), 1]], [0.5])[0] ?? 0;
 
-describe('the bucket of a latency', () => {
-  test('is accurate to an eighth, or to a microsecond', () => {
+describe('a latency bucket', () => {
+  test('is accurate to within an eighth of the latency, or a microsecond', () => {
     always(fc.double({ min: 0, max: 117_000, noNaN: true }), (ms) => {
       const bucket = latencyBucketOf(ms);
       expect(bucket).toBeGreaterThanOrEqual(0);
@@ -15,7 +15,7 @@ describe('the bucket of a latency', () => {
     });
   });
 
-  test('rises with the latency, and is the last one for the longest', () => {
+  test('increases with the latency, up to the last bucket', () => {
     const of = Array.from({ length: 400 }, (_, step) => latencyBucketOf(0.001 * 1.06 ** step));
     expect(of.toSorted((one, other) => one - other)).toEqual(of);
     expect([of[0], of.at(-1), latencyBucketOf(1e12)]).toEqual([1, latencyBuckets - 1, latencyBuckets - 1]);
@@ -23,13 +23,13 @@ describe('the bucket of a latency', () => {
   });
 });
 
-describe('quantiles', () => {
-  test('are spread evenly within a bucket, for any order of the buckets', () => {
+describe('latency quantiles', () => {
+  test('are interpolated evenly within a bucket, whatever the order of the buckets', () => {
     const counts = [
       [latencyBucketOf(1.1), 50],
       [latencyBucketOf(0.1), 50],
     ] as const;
-    // 1.1 ms is in the bucket from 1,024 to 1,280 µs, 100 µs in that from 96 to 112 µs.
+    // 1.1 ms is in the bucket from 1,024 to 1,280 µs, and 100 µs is in the bucket from 96 to 112 µs.
     expect(latencyQuantiles(counts, [0.25, 0.5, 0.75, 1])).toEqual([104, 112, 1_152, 1_280]);
   });
 

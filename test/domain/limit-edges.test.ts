@@ -13,19 +13,19 @@ import {
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
-describe('unchanged state', () => {
+describe('unchanged rate limit state', () => {
   const quota = { perMinute: 2, perDay: 3 };
   const second = startMs / 1_000;
   const decided = (usage: Usage, penalty: KeyPenalty, nowMs = startMs) =>
     decide(usage, penalty, quota, defaultBanRules, nowMs);
 
-  test('is returned as the same object, so that stores need not write it', () => {
+  test('is returned as the same object, so that the store does not need to write it', () => {
     const admitted = decided(unused, noPenalty);
     expect(admitted.penalty).toBe(noPenalty);
     const { usage } = decided(admitted.usage, noPenalty);
     const refused = decided(usage, noPenalty);
     expect(refused.usage).toBe(usage);
-    // Within the grace period of a second, it is not a strike.
+    // Within the grace period of one second, the request is not a strike.
     const again = decided(usage, refused.penalty, startMs + 999);
     expect([again.usage === usage, again.penalty === refused.penalty]).toEqual([true, true]);
     const bannedKey = { ...noPenalty, bannedUntil: second + 10 };
@@ -37,7 +37,7 @@ describe('unchanged state', () => {
     ['daily_quota_exceeded', 'minute', { minute: [60, 1], day: [60, 3] }],
     ['rate_limit_exceeded', 'day', { minute: [10, 2], day: [86_400, 2] }],
   ] as const)(
-    'includes windows that have ended: %s leaves the %s closed',
+    'includes windows that have ended: a rejection with %s does not start a new %s',
     (refusal, _ended, { minute, day }) => {
       const window = ([age, count]: readonly [number, number]) => ({ openedAt: second - age, count });
       const usage = { minute: window(minute), day: window(day) };
@@ -45,21 +45,21 @@ describe('unchanged state', () => {
     },
   );
 
-  test('is initially empty, without windows and penalties', () => {
+  test('has no windows or penalties if there were no requests', () => {
     const never = { openedAt: 0, count: 0 };
     expect(unused).toEqual({ minute: never, day: never });
     expect(noPenalty).toEqual({ episodeFrom: 0, episodeUntil: 0, strikes: [], bannedUntil: 0, banLevel: 0 });
   });
 });
 
-describe('the edges of the rules', () => {
+describe('edge cases of the rate limit rules', () => {
   const quota = { perMinute: 2, perDay: 3 };
   const second = startMs / 1_000;
   const full = { minute: { openedAt: second, count: 2 }, day: { openedAt: second, count: 2 } };
   const decided = (usage: Usage, penalty: KeyPenalty, nowMs = startMs, of = quota) =>
     decide(usage, penalty, of, defaultBanRules, nowMs);
 
-  test('a request in the last millisecond of a Retry-After is a strike, and a later one is not', () => {
+  test('a request in the last millisecond of a Retry-After is a strike, but a later request is not', () => {
     const { penalty } = decided(full, noPenalty);
     expect(decided(full, penalty, startMs + 59_999).penalty.strikes).toEqual([startMs + 59_999]);
     expect(decided(full, penalty, startMs + 60_000)).toMatchObject({
@@ -68,7 +68,7 @@ describe('the edges of the rules', () => {
     });
   });
 
-  test('an exhausted day applies although the minute has requests left and ends later', () => {
+  test('an exhausted daily quota applies even if the minute has requests left and ends later', () => {
     const usage = {
       minute: { openedAt: second - 5, count: 1 },
       day: { openedAt: second - 86_399, count: 3 },
@@ -80,7 +80,7 @@ describe('the edges of the rules', () => {
     });
   });
 
-  test('a clock set back keeps a count of one', () => {
+  test('a count of one is kept when the clock is set back', () => {
     const usage = { minute: { openedAt: second + 9, count: 1 }, day: { openedAt: second + 9, count: 1 } };
     const { verdict, usage: kept } = decided(usage, noPenalty, startMs, { perMinute: 1, perDay: 1 });
     expect(verdict.refusal).toBe('daily_quota_exceeded');
@@ -103,7 +103,7 @@ describe('the edges of the rules', () => {
     expect(refund(once, verdict, quota, startMs).usage).toEqual(once);
   });
 
-  test('a refund after the end of a minute does not affect the next one', () => {
+  test('a refund after the end of a minute does not affect the next minute', () => {
     const { verdict, usage } = decided(unused, noPenalty);
     const later = refund(usage, verdict, quota, startMs + 60_000).verdict;
     expect(later.minute).toMatchObject({ remaining: 2, resetAt: second + 120 });

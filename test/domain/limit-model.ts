@@ -1,11 +1,11 @@
 /**
  * A second, simple and slow implementation of the rules in contract section 6. It keeps no counts and derives
- * everything from the log of requests. The clock never steps back here.
+ * everything from the log of requests. It assumes that the clock is never set back.
  */
 import type { BanRules, LimitRefusal } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 
-/** A request with its answer. */
+/** A request with its response. */
 interface Entry {
   readonly atMs: number;
   readonly key: number;
@@ -41,7 +41,7 @@ export class LimitModel {
     this.#rules = rules;
   }
 
-  /** Returns the expected answer to a request and records it. */
+  /** Returns the expected response to a request and records it. */
   request(key: number, quota: Quota, nowMs: number): Expected {
     const ban = this.#bans.get(key);
     const answer =
@@ -98,14 +98,14 @@ export class LimitModel {
     return { refusal: undefined, ...binding, retryAfterSeconds: 0 };
   }
 
-  /** True if a refusal now would lead to a ban. */
+  /** True if a rejection now would cause a ban. */
   #isLastStrike(key: number, nowMs: number): boolean {
     const strikes = this.#strikes(key, nowMs);
     const since = nowMs - this.#rules.withinSeconds * 1_000;
     return strikes.at(-1) === nowMs && strikes.filter((at) => at >= since).length >= this.#rules.strikes;
   }
 
-  /** Times of the key's strikes since its last ban, including a refusal now. */
+  /** Times of the key's strikes since its last ban, including a rejection now. */
   #strikes(key: number, nowMs: number): number[] {
     const strikes: number[] = [];
     let episode: Entry | undefined;

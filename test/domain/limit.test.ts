@@ -20,7 +20,7 @@ import { always } from '../support/property.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
-/** The rules, with the state of one account and its keys like in a store. */
+/** The rules, with the state of one account and its keys, as in a store. */
 class Account {
   usage = unused;
   readonly penalties = new Map<number, KeyPenalty>();
@@ -39,7 +39,7 @@ class Account {
   }
 }
 
-// Quotas, bans and pauses are small, so that a few hundred requests trigger every rule.
+// Quotas, bans and pauses are small, so that a few hundred requests are enough to trigger every rule.
 const anyQuota = fc.record({
   perMinute: fc.integer({ min: 1, max: 6 }),
   perDay: fc.integer({ min: 1, max: 40 }),
@@ -68,13 +68,13 @@ const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
 
 const anyCase = fc.record({ quota: anyQuota, rules: anyRules, steps: anySteps });
 
-describe('the rules of limits', () => {
-  test('match a model that derives every decision from the log of requests, under clock changes', async () => {
+describe('the rate limit rules', () => {
+  test('match a model that derives every decision from the log of requests, despite clock changes', async () => {
     const { decisions } = await limitModel({ rounds: 50_000, seed: 20_301_205, progress: () => undefined });
     expect(decisions).toBeGreaterThanOrEqual(50_000);
   });
 
-  test('never decrease a count or put a Reset in the past if the date is set back between two starts', () => {
+  test('never decrease a count or return a Reset in the past if the clock is set back between restarts', () => {
     const anyStep = fc.record({
       pauseMs: anyPauseMs,
       backMs: fc.constantFrom(0, 0, 0, 1, 1_000, 30_000, 90_000_000),
@@ -106,7 +106,7 @@ describe('the rules of limits', () => {
     );
   });
 
-  test('refund a request, but not into a window that ended', () => {
+  test('refund a request, but not after its window has ended', () => {
     always(
       anyCase,
       ({ quota, rules, steps }) => {
@@ -130,8 +130,8 @@ describe('the rules of limits', () => {
   });
 });
 
-describe('the rules of failed authentications', () => {
-  test('reject beyond the limit, open a window with the first failure, and do not count rejections', () => {
+describe('the rules for failed authentications', () => {
+  test('open a window with the first failure, reject attempts beyond the limit, and do not count rejections', () => {
     always(
       fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })),
       ([limit, attempts]) => {

@@ -24,7 +24,7 @@ describe('a masked URL', () => {
     ['sqlite:./data/a@b.db', 'sqlite:./data/a@b.db'],
     ['./data/store.db', './data/store.db'],
     ['mysql://localhost/pets', 'mysql://localhost/pets'],
-  ])('of %s is %s', (text, shown) => {
+  ])('of %s is displayed as %s', (text, shown) => {
     expect(maskedUrl(text)).toBe(shown);
   });
 
@@ -32,7 +32,7 @@ describe('a masked URL', () => {
     ['redis://:pw@h1:6379,h2:6380', 'redis://:***@h1:6379,redis://:***@h2:6380'],
     ['redis://:p,w@h1', 'redis://:***@h1'],
     ['redis://u:p@w@h1,h2', 'redis:***,redis:***'],
-  ])('of the hosts of Redis %s is %s', (value, shown) => {
+  ])('of the Redis hosts %s is displayed as %s', (value, shown) => {
     expect(withoutPassword(value, 'REDIS_URL')).toBe(shown);
   });
 
@@ -46,7 +46,7 @@ describe('a masked URL', () => {
       (secret: string) => `jdbc:postgresql://h/db?password=${secret}`,
       (secret: string) => `host=h password='${secret}'`,
     ];
-    // Letters that occur in no other part of the URLs.
+    // These letters occur in no other part of the URLs.
     const secret = fc.string({
       unit: fc.constantFrom('Q', 'Z', 'X', '/', ':', '@', '?', '#', '%', ' '),
       minLength: 6,

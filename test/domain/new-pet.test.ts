@@ -6,7 +6,7 @@ import { validate } from '../../src/contract/validation.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
-/** The contract's rule for names, by code points instead of patterns. */
+/** The contract's rule for names, implemented with code points instead of patterns. */
 function isName(name: unknown): boolean {
   if (typeof name !== 'string') return false;
   const points = Array.from(name, (character) => character.codePointAt(0) ?? 0);
@@ -94,7 +94,7 @@ const anyBody = fc
   });
 
 describe('a new animal', () => {
-  test('is accepted or rejected according to the rules, with every mistake listed', () => {
+  test('is accepted or rejected according to the rules, with an error that lists every mistake', () => {
     const outcomes = { taken: 0, refused: 0 };
     always(
       anyBody,
@@ -109,7 +109,7 @@ describe('a new animal', () => {
     expect(Math.min(outcomes.taken, outcomes.refused)).toBeGreaterThan(200);
   });
 
-  test('is returned as it was sent', () => {
+  test('is returned unchanged', () => {
     const anyPet = fc.record({
       name: anyText.filter(isName),
       categoryId: anyInt64,

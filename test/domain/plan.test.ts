@@ -5,7 +5,7 @@ const needsBoth =
   'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.';
 
 describe('a plan', () => {
-  test('has the limits in section 8 of the specification', () => {
+  test('has the limits defined in section 8 of the specification', () => {
     expect(plans).toEqual({
       free: { perMinute: 60, perDay: 1_000 },
       pro: { perMinute: 300, perDay: 10_000 },
@@ -15,7 +15,7 @@ describe('a plan', () => {
     expect(quotaOf('pro')).toEqual({ plan: 'pro', quota: plans.pro });
   });
 
-  test.each([{ perMinute: 1 }, { perDay: 1 }])('free rejects custom limits: %j', (custom) => {
+  test.each([{ perMinute: 1 }, { perDay: 1 }])('named free rejects custom limits: %j', (custom) => {
     const message = 'The limits of plan "free" are fixed. Only plan "enterprise" has custom limits.';
     expect(() => quotaOf('free', custom)).toThrow(message);
   });
@@ -24,7 +24,7 @@ describe('a plan', () => {
     [1, 1],
     [7, 100],
     [maxQuota, maxQuota],
-  ])('enterprise accepts %d per minute and %d per day', (perMinute, perDay) => {
+  ])('named enterprise accepts %d requests per minute and %d per day', (perMinute, perDay) => {
     expect(quotaOf('enterprise', { perMinute, perDay })).toEqual({
       plan: 'enterprise',
       quota: { perMinute, perDay },
@@ -32,7 +32,7 @@ describe('a plan', () => {
   });
 
   test.each([undefined, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, maxQuota + 1])(
-    'enterprise rejects a limit of %p per minute and per day',
+    'named enterprise rejects a limit of %p, per minute or per day',
     (limit) => {
       const given = limit === undefined ? {} : { perMinute: limit };
       expect(() => quotaOf('enterprise', { perDay: 1, ...given })).toThrow(needsBoth);
@@ -46,11 +46,11 @@ describe('a plan', () => {
     [{ perMinute: 5, perDay: 0 }, 'perDay'],
     [{ perMinute: 5 }, 'perDay'],
     [{ perMinute: 6, perDay: 5 }, 'perMinute'],
-  ])('enterprise names the limit that is wrong in %j: %s', (custom, field) => {
+  ])('named enterprise rejects %j with an error that names the field %s', (custom, field) => {
     expect(() => quotaOf('enterprise', custom)).toThrow(expect.objectContaining({ field }));
   });
 
-  test('enterprise rejects a higher limit per minute than per day', () => {
+  test('named enterprise rejects a limit per minute that exceeds the limit per day', () => {
     const message = 'The limit per minute (100) must not exceed the limit per day (10).';
     expect(() => quotaOf('enterprise', { perMinute: 100, perDay: 10 })).toThrow(message);
   });
@@ -60,7 +60,7 @@ describe('a plan', () => {
     expect(() => quotaOf('gold')).toThrow(message);
   });
 
-  test('never allows more requests than all counters can represent exactly', () => {
+  test('never allows more requests than every counter can represent exactly', () => {
     expect(maxQuota).toBe(1_000_000_000_000);
   });
 });

@@ -6,8 +6,8 @@ import { always } from '../support/property.ts';
 
 const anyScopes = fc.array(fc.constantFrom(...scopes), { maxLength: 12 });
 
-describe('scopes as text', () => {
-  test('survive a round trip, each once and in a fixed order', () => {
+describe('scopes in text form', () => {
+  test('survive a round trip, without duplicates and in a fixed order', () => {
     always(anyScopes, (given) => {
       const text = scopesText(given);
       expect(scopesOfText(text)).toEqual(scopes.filter((scope) => given.includes(scope)));
@@ -40,7 +40,7 @@ describe('scopes as text', () => {
     for (const word of near) expect(scopesOfText(word)).toEqual([]);
   });
 
-  test('never contain a scope that is not a word of the text', () => {
+  test('contain only scopes that are words of the text', () => {
     always(
       fc.oneof(fc.string(), fc.array(fc.constantFrom(...scopes, 'all', '', '*')).map(String)),
       (text) => {
@@ -50,8 +50,8 @@ describe('scopes as text', () => {
   });
 });
 
-describe('the scopes of operations', () => {
-  test('default to those of the three operations of the specification', () => {
+describe('the scopes of the operations', () => {
+  test('include default scopes, which allow only the three operations of the specification', () => {
     const allowed = allOperations.filter(
       ({ scope, method }) => scope && method !== 'GET' && defaultScopes.includes(scope),
     );
@@ -63,13 +63,13 @@ describe('the scopes of operations', () => {
     expect([...defaultScopes]).toEqual(['pets:read', 'pets:create']);
   });
 
-  test('exist for every operation except the rate limit', () => {
+  test('are defined for every operation except getRateLimit', () => {
     expect(
       allOperations.filter(({ scope }) => scope === undefined).map(({ operationId }) => operationId),
     ).toEqual(['getRateLimit']);
   });
 
-  test('for reading and writing differ, except for webhooks', () => {
+  test('differ for reads and writes, except for webhooks', () => {
     for (const { method, scope } of allOperations) {
       if (scope !== undefined && scope !== 'webhooks:write')
         expect(scope.endsWith(':read')).toBe(method === 'GET');

@@ -13,7 +13,7 @@ test('the cache never exceeds its maximum size', () => {
   for (const entries of [0, 1, 3, 4, 100]) expect(filled(3, entries).size).toBe(Math.min(3, entries));
 });
 
-test('an entry that is used between two rounds of the hand stays cached', () => {
+test('an entry that is used between two rounds of the clock hand stays cached', () => {
   const cache = filled(10, 10);
   for (let key = 10; key < 1_000; key++) {
     expect(cache.get(7)).toBeDefined();
@@ -29,7 +29,7 @@ test('unused entries are evicted first', () => {
   expect([0, 1, 2, 3, 4].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true, true, true]);
 });
 
-test('an entry that is replaced or deleted is counted once', () => {
+test('the size is correct after an entry is replaced or deleted', () => {
   const cache = filled(2, 2);
   const again = held();
   cache.set(1, again);
@@ -38,7 +38,7 @@ test('an entry that is replaced or deleted is counted once', () => {
   expect([cache.size, cache.get(1)]).toEqual([1, undefined]);
 });
 
-test('one entry is evicted even if all have been used', () => {
+test('an entry is evicted even if all entries have been used', () => {
   const cache = filled(3, 3);
   for (const key of [0, 1, 2]) cache.get(key);
   cache.set(3, held());

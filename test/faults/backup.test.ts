@@ -7,14 +7,14 @@ import { ample, dataFileIn, issueKey, settingsIn, start, startService } from '..
 import { Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
-/** Runs a command on the store in a folder. The command must succeed unless it is killed. */
+/** Runs a command on the store in this folder. The command must succeed unless it is killed. */
 function command(folder: string, ...words: string[]) {
   return start([...commandLine, ...words], { environment: settingsIn(folder), cwd: folder });
 }
 
-// restore.test.ts kills the command, and the process that makes the file, at each system call.
+// restore.test.ts kills the command, and the process that writes the file, at each system call.
 test.each([false, true])(
-  'a backup under load contains every animal acknowledged before it began (the service is killed: %p)',
+  'a backup under load contains every animal acknowledged before the backup began (service killed: %p)',
   async (isKilled) => {
     await using folder = await temporaryFolder();
     await using elsewhere = await temporaryFolder();

@@ -1,4 +1,7 @@
-/** Instances behind PgBouncer in transaction mode, with fewer sessions on the server than they have connections. */
+/**
+ * Instances behind PgBouncer in transaction mode. PgBouncer has fewer server sessions than the instances have
+ * connections.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { walkAlike } from '../stress/walk/alike.ts';
 import { type Client, clientOf } from '../support/client.ts';
@@ -12,7 +15,7 @@ const sessions = 3;
 const hasPgBouncer = pgBouncerProgram() !== undefined;
 const bouncers: OwnServer[] = [];
 
-/** Starts PgBouncer and returns the database's address through it. */
+/** Starts PgBouncer and returns the URL of the database through PgBouncer. */
 async function bouncerBefore(url: string): Promise<string> {
   const bouncer = await ownPgBouncer(url, { settings: { default_pool_size: sessions } });
   if (bouncer === undefined) throw new Error('PgBouncer is missing.');
@@ -37,7 +40,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined || servers === undefined)('behind PgBouncer', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const { instances, issueKey, postgres } = cluster ?? ({} as NonNullable<typeof cluster>);
   const { makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
   const bouncer = before ?? ({} as OwnServer);
@@ -49,7 +52,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
       ),
     );
 
-  test('every operation is answered as the model expects, in every case', async () => {
+  test('every operation returns what the model expects, with every outcome', async () => {
     if (servers === undefined) return;
     await using database = await makeDatabase();
     const url = await bouncerBefore(database.url);
@@ -60,13 +63,13 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
 
   const away: Record<string, { begin: () => Promise<void>; end: () => Promise<void> }> = {
     'PgBouncer is killed': { begin: () => bouncer.stop('SIGKILL'), end: () => bouncer.start() },
-    'PgBouncer freezes': { begin: () => bouncer.freeze(), end: () => bouncer.thaw() },
+    'PgBouncer is frozen': { begin: () => bouncer.freeze(), end: () => bouncer.thaw() },
     'PostgreSQL is killed': { begin: () => postgres.stop('SIGKILL'), end: () => postgres.start() },
-    'PostgreSQL freezes': { begin: () => postgres.freeze(), end: () => postgres.thaw() },
+    'PostgreSQL is frozen': { begin: () => postgres.freeze(), end: () => postgres.thaw() },
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: create requests get 503, and no acknowledged write is lost`, async () => {
+    test(`while ${name}, creations get 503, and no acknowledged write is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL runs but rejects connections or writes: requests get 503 with the reason, no acknowledged change is lost,
- * and the service recovers.
+ * PostgreSQL is running but rejects connections or queries. Requests get 503, no acknowledged change is lost, and the
+ * service recovers.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
@@ -12,7 +12,7 @@ import { ShopDatabase } from './refusals.ts';
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({
   instances: 2,
-  // Long timeouts, because a slow machine would otherwise look like unavailable servers.
+  // Long timeouts, so that a slow machine does not make the servers look unavailable.
   environment: { POSTGRES_TIMEOUT_MS: '10000', REDIS_TIMEOUT_MS: '5000' },
   makeDatabase: async (postgres) => {
     database = await ShopDatabase.make(postgres);
@@ -21,8 +21,8 @@ const cluster = await startCluster({
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(cluster === undefined)('while PostgreSQL rejects the service', () => {
+  // These tests are skipped if no database servers are available.
   const { instances, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
   const becomes = (status: string) =>
     until(() =>
@@ -34,7 +34,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
   const logged = () => instances.map(({ stderr }) => stderr());
 
   for (const [name, { begin, end, reason }] of Object.entries(database?.refusals() ?? {})) {
-    test(`because ${name}: requests get 503, the log and the health check report the reason, and the service recovers`, async () => {
+    test(`because ${name}, requests get 503, the log and the health check report the reason, and the service recovers afterwards`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const clientAt = (number: number) => clients[number % 2] as Client;
@@ -51,11 +51,11 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       await begin();
       await becomes('degraded');
       await until(() => loggedSince().every((text) => reason.test(text)));
-      // An instance's own queries may meet the refusal before any request does.
+      // An instance's background queries may be rejected before any request is.
       await until(() => refused.length > 0);
       await end();
       await becomes('ready');
-      // The state in /readyz is up to a second old, so a request may still use an old session.
+      // The status in /readyz may be a second old, so a request may still use an old session.
       for (const client of clients)
         await until(async () => (await client.add(`after ${name}`)).status === 201);
       const replies = [...(await adding.stop()), ...(await reading.stop())];
@@ -66,16 +66,16 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       const names = await allNames(clients[0]);
       const lost = stored.filter(({ text }) => !names.includes(JSON.parse(text).name));
       expect(lost).toEqual([]);
-      // No refused request has a line in the log.
+      // Requests that got 503 are not logged.
       for (const text of loggedSince()) expect(text).not.toContain('"requestId"');
     });
   }
 
-  test('all but a few connections: each instance gets some of them and uses only those', async () => {
+  test('beyond a few connections, each instance gets some connections and uses only those', async () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
-    // The test's operator also has sessions.
+    // Less than the instances need, so that they compete for connections.
     await database?.allowConnections(3);
     let served = 0;
     await until(async () => {

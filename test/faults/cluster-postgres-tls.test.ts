@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL are encrypted if the server supports it, and verified as `sslmode` demands. */
+/** Connections to PostgreSQL are encrypted if the server supports TLS, and verified as `sslmode` requires. */
 import { afterAll, describe, expect } from 'bun:test';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
@@ -17,11 +17,11 @@ const certificate: Certificate | undefined =
     ? undefined
     : await makeCertificate(made.use(await temporaryFolder()).path, 'localhost');
 const plain = made.use(await ownPostgres());
-// The service ignores libpq's variables.
+// The service ignores libpq's environment variables.
 const environment = { PGSSLMODE: 'disable', PGDATABASE: 'none_of_this_name' };
 const cluster = certificate && made.use(await startCluster({ instances: 1, certificate, environment }));
 
-/** The server's description of the connection, or the error. */
+/** Returns a description of the connection's encryption, or the error. */
 async function connect(server: string | undefined, parameters: string): Promise<string> {
   await using database = new PostgresDatabase({
     url: `${server}${parameters}`,
@@ -38,22 +38,22 @@ async function connect(server: string | undefined, parameters: string): Promise<
   }
 }
 
-describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL', () => {
+describe.skipIf(plain === undefined || cluster === undefined)('a TLS connection to PostgreSQL', () => {
   const secured = cluster?.postgres.url;
   const byName = secured?.replace('127.0.0.1', 'localhost');
   const root = `sslrootcert=${certificate?.authorityPath}`;
 
-  testTls('without an sslmode it is used if the server has it, and done without if not', async () => {
+  testTls('is used without an sslmode if the server supports it', async () => {
     expect(await connect(secured, '')).toMatch(/^TLSv1\.\d, certificate not verified \(sslmode=prefer\)$/);
     expect(await connect(plain?.url, '')).toBe('none');
     expect(await connect(secured, '?sslmode=disable')).toBe('none');
   });
 
-  testTls('an sslmode there is not is refused with those there are', async () => {
+  testTls('is refused if the sslmode is unknown, with an error that lists the valid modes', async () => {
     expect(await connect(secured, '?sslmode=on')).toMatch(/sslmode.*must be one of: disable, .*verify-full/);
   });
 
-  testTls('sslmode=require has it or nothing', async () => {
+  testTls('is mandatory with sslmode=require', async () => {
     expect(await connect(secured, '?sslmode=require')).toContain(
       'certificate not verified (sslmode=require)',
     );
@@ -61,7 +61,7 @@ describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL
   });
 
   testTls(
-    'verify-ca and verify-full take certificates of the given authority only, verify-full by its name only',
+    'requires a certificate signed by the given authority with verify-ca and verify-full, and a matching host name with verify-full',
     async () => {
       expect(await connect(byName, `?sslmode=verify-full&${root}`)).toMatch(
         /certificate and host name verified$/,
@@ -75,7 +75,7 @@ describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL
     },
   );
 
-  testTls('the service logs the encryption at its start, and ignores the variables of libpq', () => {
+  testTls('is logged when the service starts, and is not affected by libpq environment variables', () => {
     const started = cluster?.instances.map(({ stderr }) => stderr()).join('');
     const line = started?.split('\n').find((one) => one.includes('"msg":"serving"'));
     expect(JSON.parse(line ?? '{}').encryption).toMatch(/^TLSv1\.\d, certificate not verified/);

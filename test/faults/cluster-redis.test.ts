@@ -1,4 +1,4 @@
-/** Redis stops, freezes or is emptied: requests are still answered, and limits hold. */
+/** Redis is stopped, killed, frozen or emptied. Requests still succeed, and limits still apply. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type Client, clientOf } from '../support/client.ts';
@@ -6,12 +6,12 @@ import { startCluster } from '../support/cluster.ts';
 import { areAll, load, readiness } from '../support/load.ts';
 import { until } from '../support/wait.ts';
 
-// Short enough to notice a frozen Redis quickly, and long enough for a busy machine.
+// Short enough to detect a frozen Redis quickly, and long enough for a busy machine.
 const cluster = await startCluster({ instances: 2, environment: { REDIS_TIMEOUT_MS: '3000' } });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-describe.skipIf(cluster === undefined)('Redis', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(cluster === undefined)('Redis outage', () => {
+  // These tests are skipped if no database servers are available.
   const { instances, issueKey, redis } = cluster ?? ({} as NonNullable<typeof cluster>);
   const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
   const urls = () => instances.map(({ url }) => url);
@@ -25,7 +25,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: every request succeeds while it is away, and the instances recover`, async () => {
+    test(`when Redis is ${name}, every request still succeeds, and the instances recover afterwards`, async () => {
       const clients = clientsOf((await issueKey()).key);
       const reading = load(8, (number) => (clients[number % 2] as Client).get('/pets'), 20);
       const writing = load(2, (number) => (clients[number % 2] as Client).add(`${name} ${number}`));
@@ -41,7 +41,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
     });
 
-    test(`${name}: each instance keeps counting from the last known state, and reconciles afterwards`, async () => {
+    test(`when Redis is ${name}, each instance continues to count from the last known state, and reconciles its counts afterwards`, async () => {
       const limit = 40;
       const clients = clientsOf((await issueKey({ perMinute: limit, perDay: limit })).key);
       const take = async (client: Client, times: number) => {
@@ -51,8 +51,8 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       for (const client of clients) expect(await take(client, 10)).toBe(10);
       await begin();
       await degraded();
-      // Of the twenty requests, the first instance has counted ten and the second all. Through snapshots in PostgreSQL,
-      // each may also have the count of the other.
+      // Of the twenty requests, the first instance knows at least the ten that it counted, and the second instance
+      // knows all. Through snapshots in PostgreSQL, the first instance may also know the other ten.
       const first = await take(clients[0] as Client, 50);
       expect(first).toBeGreaterThanOrEqual(limit - 20);
       expect(first).toBeLessThanOrEqual(limit - 10);
@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
     });
   }
 
-  test('emptied: counts are restored, and cached pages are not trusted', async () => {
+  test('when Redis is emptied, counts are restored, and outdated cached pages are not served', async () => {
     const clients = clientsOf((await issueKey({ perMinute: 50, perDay: 50 })).key);
     for (const client of clients) for (let index = 0; index < 10; index++) await client.get('/pets');
     const admin = new RedisClient(redis.url);
@@ -74,7 +74,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
     const { id } = JSON.parse(text) as { id: number };
     const reply = await (clients[1] as Client).get(`/pets/${id}`);
     expect(reply.text).toBe(text);
-    // Between the answers of the first instance and those of the second.
+    // Each instance has sent ten requests before. At least the ten of one instance are counted.
     expect(reply.remaining).toBeLessThanOrEqual(50 - 10 - 2);
   });
 });

@@ -1,4 +1,7 @@
-/** Replicas that lag, die, freeze, are promoted or follow a former primary. Every page includes all acknowledged changes. */
+/**
+ * Replicas that lag, are killed, freeze, are promoted or follow a former primary. Every page must include all
+ * acknowledged changes.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/current.ts';
@@ -19,7 +22,7 @@ const cluster = hasServers ? await startCluster({ instances: 0 }) : undefined;
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('read replicas', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const shop = cluster ?? ({} as Cluster);
 
   async function replica(primary = shop.postgres): Promise<OwnServer> {
@@ -28,7 +31,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     return made;
   }
 
-  test('answer reads, which show on each instance the changes that another one has acknowledged', async () => {
+  test('serve reads that include all changes acknowledged by any instance', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const instances = [await instanceOf(shop, [standby.url]), await instanceOf(shop, [standby.url])] as const;
@@ -45,7 +48,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     for (const instance of instances) await untilUsed(instance, name);
   });
 
-  test('report before each answer whether they have the version, and follow the primary', async () => {
+  test('report whether they have the required version and still follow the primary', async () => {
     await using standby = await replica();
     const added = await (await instanceOf(shop, [standby.url])).client.add('seen');
     const [state] = await runOn(
@@ -67,7 +70,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await answerOf(shop.postgres, least, started)).toBe(false);
   });
 
-  test('show every change at once, also on pages that are cached, while instances write concurrently', async () => {
+  test('show every acknowledged change immediately, even in cached pages, while instances write concurrently', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const instances = [await instanceOf(shop, [standby.url]), await instanceOf(shop, [standby.url])] as const;
@@ -77,7 +80,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
         const [writer, reader] = (number + round) % 2 === 0 ? instances : [instances[1], instances[0]];
         const added = await writer.client.add(`${number} ${round}`);
         const id = idOf(added);
-        // The page also contains animals that are added now.
+        // This page also contains animals that other clients are adding concurrently.
         const shared = `/pets?minId=${id - (id % 16)}&limit=50`;
         for (const target of [shared, uncached(BigInt(id)), shared]) {
           expect((await reader.client.get(target)).text).toContain(added.text);
@@ -89,7 +92,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     for (const instance of instances) await untilUsed(instance, name);
   });
 
-  test('are not used for a resource while they lack a change to it', async () => {
+  test('are not used for a resource while they lack a change to that resource', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const writer = await instanceOf(shop, [standby.url]);
@@ -113,7 +116,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect((await reader.client.get('/inventory')).text).not.toBe(inventory.text);
     expect(await reader.reads(name)).toBe(reads);
     expect(await reader.reads('primary')).toBeGreaterThanOrEqual(primaryReads + 41);
-    // No category has changed.
+    // Reads of categories may use the replica, because no category has changed.
     await until(async () => {
       await reader.client.get('/categories/1');
       return (await reader.reads(name)) > reads;
@@ -130,7 +133,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     ['killed (-9)', (one: OwnServer) => one.stop('SIGKILL'), (one: OwnServer) => one.start()],
     ['frozen', (one: OwnServer) => one.freeze(), (one: OwnServer) => one.thaw()],
   ] as const) {
-    test(`${event} under load, they cause no failed request`, async () => {
+    test(`that are ${event} under load cause no failed request`, async () => {
       await using standby = await replica();
       const name = nameOf(standby);
       const reader = await instanceOf(shop, [standby.url]);
@@ -167,7 +170,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.isUsed(name)).toBe(false);
   });
 
-  test('with the address of the primary, of another store or of no server are named in the log, with the remedy', async () => {
+  test('that are the primary, have another store or have no store are reported in the log with a remedy', async () => {
     await using other = await startCluster({ instances: 1 });
     if (other === undefined) return;
     await using standby = await replica(other.postgres);
@@ -181,13 +184,15 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     await instance.logged(
       /it has another store: give the address of a replica of the server in DATABASE_URL/,
     );
-    await instance.logged(/it has no store in this database and schema: give the same ones/);
+    await instance.logged(
+      /it has no store in this database and schema: use the database and schema of DATABASE_URL/,
+    );
     const added = await instance.client.add('from the primary');
     expect((await instance.client.get(uncached(BigInt(idOf(added))))).text).toContain(added.text);
     expect(await instance.reads(nameOf(standby))).toBe(0);
   });
 
-  test.skipIf(pgBouncerProgram() === undefined)('answer reads through PgBouncer', async () => {
+  test.skipIf(pgBouncerProgram() === undefined)('serve reads through PgBouncer', async () => {
     await using standby = await replica();
     await using bouncer = await ownPgBouncer(standby.url);
     if (bouncer === undefined) return;

@@ -1,4 +1,4 @@
-/** Several instances as separate processes. Each applies changes that another has acknowledged. */
+/** Several instances in separate processes. Each instance applies changes that another instance has acknowledged. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -12,13 +12,13 @@ const cluster = await startCluster({
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('three instances', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const { instances, operator, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
   const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
   const statuses = (clients: Client[]) =>
     Promise.all(clients.map(async (client) => (await client.get('/pets')).status));
 
-  test('that start together on an empty store create one first account, with one key', async () => {
+  test('that start concurrently on an empty store create a single initial account with a single key', async () => {
     await Promise.all(instances.map((instance) => instance.logged('"msg":"serving"')));
     const withKey = () => instances.filter(({ firstKey }) => firstKey !== undefined).length;
     await until(() => withKey() > 0);
@@ -31,7 +31,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     expect(keys.length).toBe(1);
   });
 
-  test('admit exactly the limit of an account, and show each value of Remaining once', async () => {
+  test('accept exactly as many requests as the limit allows, and return each value of Remaining exactly once', async () => {
     for (let window = 0; window < 3; window++) {
       const limit = 100 + window;
       const { key } = await issueKey({ perMinute: limit, perDay: limit });
@@ -40,7 +40,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     }
   });
 
-  test('show an animal as soon as one of them has acknowledged it', async () => {
+  test('show an animal as soon as any instance has acknowledged its creation', async () => {
     const clients = clientsOf((await issueKey()).key);
     for (let round = 0; round < 9; round++) {
       const pages = await Promise.all(clients.map((client) => client.get('/pets?limit=100')));
@@ -54,13 +54,13 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     }
   });
 
-  test("apply an operator's change from the next request on: revocation, plan, lifted ban", async () => {
+  test('apply a revocation, a new plan and a lifted ban from the next request', async () => {
     const revoked = await issueKey();
     expect(await statuses(clientsOf(revoked.key))).toEqual([200, 200, 200]);
     await operator.keys.revoke(revoked.keyId);
     expect(await statuses(clientsOf(revoked.key))).toEqual([401, 401, 401]);
 
-    // Uses limits per day, because a minute may end during the test.
+    // Uses daily limits, because a minute may end during the test.
     const changed = await issueKey({ perMinute: 3, perDay: 3 });
     expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
     expect(await statuses(clientsOf(changed.key))).toEqual([429, 429, 429]);
@@ -69,7 +69,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
 
     const banned = await issueKey({ perMinute: 1, perDay: 1 });
     expect((await statuses(clientsOf(banned.key))).sort()).toEqual([200, 429, 429]);
-    // Strikes count from a second after the first refusal.
+    // Rejected requests are strikes only from one second after the first rejection.
     const codes = async () =>
       Promise.all(clientsOf(banned.key).map(async (client) => (await client.get('/pets')).text));
     await until(async () => (await codes()).some((text) => text.includes('api_key_banned')));

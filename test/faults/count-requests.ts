@@ -1,6 +1,7 @@
 /**
- * Counts requests of account 1 concurrently with other processes. Arguments: data file, worker number, number of requests. Prints
- * the day's remaining requests after each admitted one. A separate mapped file records how many requests were begun and finished.
+ * Counts requests of account 1 concurrently with other processes. Arguments: data file, worker number, number of
+ * requests, quota. Prints the requests remaining in the day after each accepted request. A separate mapped file records
+ * how many requests were begun and finished.
  */
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';

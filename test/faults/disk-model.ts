@@ -1,14 +1,16 @@
-/** A disk with a volatile cache. Synced data survives, while other data may survive, be lost or be torn. */
+/**
+ * Models a disk with a volatile cache. Synced data survives a power loss. Other data may survive, be lost or be torn.
+ */
 import { type Event, folderItself } from './recording.ts';
 import { sectorsOf } from './sectors.ts';
 
-/** Outcome for unsynced data at a power failure. */
+/** What happens to unsynced data in a power loss. */
 export type Loss = 'all lost' | 'none lost' | 'some lost' | 'torn';
 export const losses: readonly Loss[] = ['all lost', 'none lost', 'some lost', 'torn'];
 
 type Change = Extract<Event, { kind: 'write' | 'truncate' }>;
 
-/** The contents of one file, separate from its name. The name may be removed while the contents remain. */
+/** The contents of one file, separate from the file's name. A name may be removed while the contents remain. */
 class Contents {
   synced: Buffer;
   pending: Change[] = [];
@@ -31,7 +33,7 @@ class Contents {
   }
 }
 
-/** Adds or removes the name of a file. With `from`, it also removes that name. */
+/** Adds or removes a file name. If `from` is set, also removes that name. */
 type Naming = {
   readonly path: string;
   readonly contents: Contents | undefined;
@@ -41,10 +43,10 @@ type Naming = {
 export class Disk {
   readonly #names = new Map<string, Contents>();
   readonly #syncedNames = new Map<string, Contents>();
-  /** Files created and removed since the folder was last synced. */
+  /** Names added and removed since the folder was last synced. */
   #namings: Naming[] = [];
 
-  /** A disk with these files, already synced. */
+  /** `files` are already synced. */
   constructor(files: ReadonlyMap<string, Buffer>) {
     for (const [path, bytes] of files) {
       const contents = new Contents(Buffer.from(bytes));
@@ -70,10 +72,10 @@ export class Disk {
     else if (kind === 'sync') contents?.sync();
   }
 
-  /** The files after the power returns. */
+  /** Returns the files that remain after a power loss. */
   afterLoss(loss: Loss, random: () => number): Map<string, Buffer> {
     const names = new Map(this.#syncedNames);
-    // File systems keep the order of names, in a journal.
+    // File systems journal name changes in order, so a prefix of the changes survives.
     const kept =
       loss === 'none lost' ? this.#namings.length : Math.floor(random() * (this.#namings.length + 1));
     for (const naming of this.#namings.slice(0, loss === 'all lost' ? 0 : kept)) applyNaming(names, naming);
@@ -98,7 +100,7 @@ function applyNaming(names: Map<string, Contents>, { path, contents, from }: Nam
   else names.set(path, contents);
 }
 
-/** A copy of the bytes with the changes. */
+/** Returns a copy of the bytes with the changes applied. */
 function applied(bytes: Buffer, changes: readonly Change[]): Buffer {
   const endOf = (change: Change) =>
     change.kind === 'truncate' ? change.size : change.offset + change.data.length;
@@ -107,7 +109,7 @@ function applied(bytes: Buffer, changes: readonly Change[]): Buffer {
   let size = bytes.length;
   for (const change of changes) {
     if (change.kind === 'truncate') {
-      // Bytes beyond the end read as zeros when the file grows again.
+      // When a file grows, the added bytes are zeros.
       if (change.size < size) result.fill(0, change.size, size);
       size = change.size;
     } else {

@@ -30,7 +30,7 @@ import {
 } from './disk.ts';
 
 const testLimited = testWith(...fileSizeLimits);
-// In addition to tests with a file-size limit, tests the system's error for a full disk.
+// Tests with a file size limit get another error than ENOSPC, so some tests use a disk that is really full.
 const testSmallDisk = testWith(...smallDisks);
 
 function namesOf(round: number): string[] {
@@ -38,7 +38,7 @@ function namesOf(round: number): string[] {
 }
 
 testLimited(
-  'a disk that takes no writes: creations get 503 free of charge, reads are served, the service recovers, and each outage has two lines in the log',
+  'while the disk rejects writes, creations get 503 and do not count, and reads succeed; the service recovers and logs two lines per outage',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -46,7 +46,7 @@ testLimited(
     const { stored } = await addAll(client, namesOf(0));
 
     const wal = `${dataFileIn(folder.path)}-wal`;
-    // From zero bytes to the middle of a frame. A partial write must never become visible.
+    // The file size limits allow from zero bytes to a part of a WAL frame. A partial write must never become visible.
     for (const [round, extraBytes] of [-Infinity, 0, 1, 100, 4_200, 8_240].entries()) {
       const before = (await client.get('/pets?limit=1')).remaining;
       limitFileSize(service.pid, Math.max(0, statSync(wal).size + extraBytes));
@@ -85,36 +85,39 @@ testLimited(
   },
 );
 
-testSmallDisk('a full disk: creations get 503, reads are served, and the service recovers', async () => {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, {}, onSmallDisk(folder.path, 'rw', serveCommand));
-  const client = clientOf(service.url, service.firstKey ?? '');
-  const names = ['one', 'two', 'three'];
-  const { stored } = await addAll(client, names);
-  expect(stored.size).toBe(3);
-  for (let round = 0; round < 3; round++) {
-    const free = fillDisk(service.pid, folder.path);
-    for (const name of ['four', 'five']) expectUnavailable(await client.add(name));
-    const list = await client.get('/pets');
-    expect(list.status).toBe(200);
-    expect(JSON.parse(list.text).map(({ name }: { name: string }) => name)).toEqual(names);
-    expect((await client.get('/pets/2')).status).toBe(200);
-    free();
-    names.push(`healed ${round}`);
-    expect((await client.add(`healed ${round}`)).status).toBe(201);
-  }
-  const pets = JSON.parse((await client.get('/pets')).text) as { id: number; name: string }[];
-  expect(pets.map(({ id, name }) => [id, name])).toEqual(names.map((name, index) => [index + 1, name]));
-});
+testSmallDisk(
+  'while the disk is full, creations get 503 and reads succeed, and the service recovers afterwards',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, {}, onSmallDisk(folder.path, 'rw', serveCommand));
+    const client = clientOf(service.url, service.firstKey ?? '');
+    const names = ['one', 'two', 'three'];
+    const { stored } = await addAll(client, names);
+    expect(stored.size).toBe(3);
+    for (let round = 0; round < 3; round++) {
+      const free = fillDisk(service.pid, folder.path);
+      for (const name of ['four', 'five']) expectUnavailable(await client.add(name));
+      const list = await client.get('/pets');
+      expect(list.status).toBe(200);
+      expect(JSON.parse(list.text).map(({ name }: { name: string }) => name)).toEqual(names);
+      expect((await client.get('/pets/2')).status).toBe(200);
+      free();
+      names.push(`healed ${round}`);
+      expect((await client.add(`healed ${round}`)).status).toBe(201);
+    }
+    const pets = JSON.parse((await client.get('/pets')).text) as { id: number; name: string }[];
+    expect(pets.map(({ id, name }) => [id, name])).toEqual(names.map((name, index) => [index + 1, name]));
+  },
+);
 
-/** Keys of two new accounts whose limits do not fit into the file yet. Both would use the same extension. */
+/** Issues keys of two new accounts, for which the limit file must grow. Both accounts would use the same extension. */
 async function keysBeyond(folder: string): Promise<string[]> {
   rowsOf(dataFileIn(folder), "UPDATE sqlite_sequence SET seq = 50000 WHERE name = 'accounts'");
   return [await issueKey(folder, 'pro'), await issueKey(folder, 'pro')];
 }
 
 testLimited(
-  'limit state that cannot grow: accounts without room in it get 503, others are served, and the service recovers',
+  'while the limit file cannot grow, accounts that need more space get 503 and other requests succeed; the service recovers afterwards',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
@@ -129,7 +132,7 @@ testLimited(
       const { status, text } = await clientOf(service.url, key).get('/pets');
       expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
     }
-    // The first penalty of a key also needs space, but its answer does not.
+    // Recording the first penalty of a key also needs space, but rejecting the request does not.
     const statuses: number[] = [];
     for (let request = 0; request < 6; request++) statuses.push((await first.get('/pets')).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
@@ -152,7 +155,7 @@ testLimited(
 );
 
 testSmallDisk(
-  'a disk that is full when limit state grows is reported, and the process survives',
+  'a disk that fills up while the limit file grows is reported, and the process survives',
   async () => {
     await using folder = await temporaryFolder();
     const program = [process.execPath, join(import.meta.dir, 'fill-limits.ts'), folder.path];
@@ -169,8 +172,8 @@ testSmallDisk(
   },
 );
 
-testSmallDisk('a start on a full disk reports the full disk, not another process', async () => {
-  // Space for one more file or none, which determines the operation that fails first.
+testSmallDisk('starting on a full disk reports the full disk, not another process', async () => {
+  // The free space determines which operation fails first.
   for (const freeKib of [0, 4, 32, 40]) {
     await using folder = await temporaryFolder();
     const fill = [
@@ -189,7 +192,7 @@ testSmallDisk('a start on a full disk reports the full disk, not another process
   }
 });
 
-testSmallDisk('a start on a read-only disk names the file and exits with 1', async () => {
+testSmallDisk('starting on a read-only disk reports the file and exits with 1', async () => {
   await using folder = await temporaryFolder();
   const command = onSmallDisk(folder.path, 'ro', serveCommand);
   await using service = start(command, { environment: settingsIn(folder.path) });

@@ -6,26 +6,26 @@ import type { Client, Reply } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
 import { storedAnimals } from './stored.ts';
 
-/** Requirements of `limitFileSize`. */
+/** Requirement for `limitFileSize`, as arguments of `testWith`. */
 export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
 
 /**
- * Limits the size of files of the process to this many bytes. Larger writes fail with EFBIG. SQLite reports the same
- * error for EROFS and EIO.
+ * Limits the size of files that the process writes. Writes beyond the limit fail with EFBIG. SQLite reports the same
+ * error for EFBIG as for EROFS and EIO.
  */
 export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
-  // Sets only the soft limit, which its owner can raise again.
+  // Sets only the soft limit, which can be raised again without privileges.
   const { exitCode, stderr } = Bun.spawnSync(['prlimit', '--pid', String(pid), `--fsize=${bytes}:`]);
   if (exitCode !== 0) throw new Error(`prlimit failed: ${stderr}`);
 }
 
-/** A command that runs a program with a small disk mounted at the folder. */
+/** Returns a command that runs a program with a small disk mounted at the folder. */
 export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readonly string[]): string[] {
   const script = `mount -t tmpfs -o size=4m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
 }
 
-/** Requirements of `onSmallDisk`. */
+/** Requirement for `onSmallDisk`, as arguments of `testWith`. */
 export const smallDisks = [
   { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
   onSmallDisk(tmpdir(), 'rw', ['true']),
@@ -45,7 +45,10 @@ export function fillDisk(pid: number, folder: string): () => void {
   return () => rmSync(ballast);
 }
 
-/** Expects a 503 with Retry-After. Given the requests remaining before, also checks that it was not charged. */
+/**
+ * Expects a 503 with Retry-After. Given the number of requests remaining before, also checks that the 503 did not
+ * count.
+ */
 export function expectUnavailable(reply: Reply, remainingBefore = reply.remaining): void {
   const { status, headers, text, remaining } = reply;
   expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
@@ -53,7 +56,7 @@ export function expectUnavailable(reply: Reply, remainingBefore = reply.remainin
   expect(remaining).toBe(remainingBefore);
 }
 
-/** Adds animals concurrently and returns their names by outcome. */
+/** Adds animals concurrently. Returns the ids of the stored animals by name, and the replies to rejected creations. */
 export async function addAll(
   client: Client,
   names: readonly string[],
@@ -70,7 +73,7 @@ export async function addAll(
   return { stored, refused };
 }
 
-/** Expects the data file to be sound and to have exactly these animals. */
+/** Expects the data file to be intact and to contain exactly these animals. */
 export function expectStored(folder: string, stored: ReadonlyMap<string, number>): void {
   expect([...storedAnimals(dataFileIn(folder))].toSorted()).toEqual([...stored].toSorted());
 }

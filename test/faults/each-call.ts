@@ -1,4 +1,4 @@
-/** Kills a command before each call that changes files, so that every possible intermediate state is tested. */
+/** Kills a command before each system call that changes files, so that every possible intermediate state is tested. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine } from '../support/cli.ts';
@@ -6,24 +6,24 @@ import { temporaryFolder } from '../support/folder.ts';
 import { settingsIn } from '../support/process.ts';
 import { callsIn } from './strace.ts';
 
-/** The calls that change a file or a name. */
+/** System calls that change a file or a name. */
 const changing =
   'write,pwrite64,pwritev,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat';
 
 export interface EachCall {
-  /** Folder in the state before the command. */
+  /** Folder with the files before the command. */
   readonly folder: string;
   readonly words: readonly string[];
-  /** Watched files of the folder, and the folder itself. */
+  /** Names of the files whose changes are traced, in addition to the folder itself. */
   readonly files: readonly string[];
-  /** Checks the folder after the command has ended or was killed. */
+  /** Checks the folder after the command has exited or was killed. */
   readonly check: (folder: string, killedAt: string) => Promise<void>;
 }
 
 /**
- * Checks the state after a complete run, then after a kill at each call. The first kill precedes any change, so that the states
- * before and after the command are both covered. Of equal consecutive calls, only the first is tested. Calls after a sync are
- * skipped, because a sync changes nothing for a killed process.
+ * Checks the state after a complete run, and then after a kill at each system call. The first kill precedes any change,
+ * so that the states before and after the command are both covered. Of identical consecutive calls, only the first is
+ * tested. A call after a sync is skipped, because a sync makes no difference to a killed process.
  */
 export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<void> {
   const points = pointsOf(await traced(folder, words, files, undefined, (place) => check(place, 'no call')));
@@ -36,7 +36,7 @@ export async function killAtEachCall({ folder, words, files, check }: EachCall):
 
 interface Point {
   readonly name: string;
-  /** Index of the call among calls of the same name. */
+  /** Number of the call among the calls with the same name. */
   readonly number: number;
   readonly text: string;
 }
@@ -58,12 +58,12 @@ function pointsOf(lines: readonly string[]): Point[] {
 
 const isSync = (call: Point | undefined) => call?.name === 'fsync' || call?.name === 'fdatasync';
 
-/** The name of the call, and its file if the trace contains it. */
+/** The name of the system call, and the file if the trace contains it. */
 function kindOf(call: Point | undefined): string {
   return `${call?.name} ${/<[^>]*>/.exec(call?.text ?? '')?.[0]}`;
 }
 
-/** Runs the command in a copy of the folder, and returns the lines of the trace. */
+/** Runs the command in a copy of the folder, and returns the lines of the system call trace. */
 async function traced(
   folder: string,
   words: readonly string[],

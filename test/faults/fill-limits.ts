@@ -1,4 +1,7 @@
-/** Counts requests of new accounts until the file is full, then requests of existing accounts. Prints the outcome. */
+/**
+ * Counts requests of new accounts until the disk is full, and then requests of the same accounts again. Prints the
+ * results as JSON.
+ */
 import { readdirSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { plans } from '../../src/domain/plan.ts';
@@ -8,7 +11,7 @@ const folder = process.argv[2] ?? '';
 const { limits, notices } = openAlone(folder, systemClock());
 const served: number[] = [];
 const reasons = new Set<string>();
-// Each of these accounts needs another extent.
+// For each of these accounts, the limit file must grow.
 for (let index = 0; index < 60; index++) {
   try {
     limits.take(callerOf(plans.business, 1 + index * 5_000));

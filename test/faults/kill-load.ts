@@ -5,7 +5,7 @@ import { issueKey } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import type { Acknowledged } from './stored.ts';
 
-/** Requests in flight at once: writers, and callers of each limited account. */
+/** Number of concurrent requests that add animals, and that each limited account sends. */
 const writers = 8;
 export const callersPerAccount = 3;
 
@@ -15,7 +15,7 @@ export class Writers {
   readonly #sent = new Set<string>();
   #isOver = false;
 
-  /** Resolves when the service no longer answers. */
+  /** Adds animals until the service no longer responds. */
   async run(client: Client, prefix: string): Promise<void> {
     const writing = Array.from({ length: writers }, (_, writer) =>
       this.#write(client, `${prefix}-${writer}`),
@@ -48,21 +48,21 @@ export class Writers {
       this.#sent.add(name);
       const reply = await client.add(name).catch(() => undefined);
       if (reply === undefined) return;
-      if (reply.status !== 201) throw new Error(`A creation was answered ${reply.status}: ${reply.text}`);
+      if (reply.status !== 201) throw new Error(`A creation returned ${reply.status}: ${reply.text}`);
       const { id, name: echoed } = JSON.parse(reply.text) as Acknowledged;
-      if (echoed !== name) throw new Error(`"${name}" was answered as "${echoed}".`);
+      if (echoed !== name) throw new Error(`The response for "${name}" contains "${echoed}".`);
       this.acknowledged.push({ id, name });
     }
   }
 }
 
-/** An account whose clients exhaust its limit across a kill and count its requests. */
+/** An account whose clients exhaust the account's limit before and after a kill, and count the accepted requests. */
 export class LimitedAccount {
   readonly name: string;
-  /** The binding limit. */
+  /** The limit that is exhausted first. */
   readonly limit: number;
   readonly #key: string;
-  /** Admitted requests by the window they were counted in (its Reset). */
+  /** Number of accepted requests, keyed by the Reset time of their window. */
   readonly #admitted = new Map<string, number>();
   #unanswered = 0;
   #called = 0;
@@ -73,7 +73,7 @@ export class LimitedAccount {
     this.#key = key;
   }
 
-  /** New accounts of every kind: limited by the minute or by the day. */
+  /** Creates accounts that reach either the per-minute or the daily limit first. */
   static async make(folder: string): Promise<LimitedAccount[]> {
     const custom: Quota = { perMinute: 550, perDay: 550 };
     const kinds: [string, PlanName, number, Quota?][] = [
@@ -89,8 +89,8 @@ export class LimitedAccount {
   }
 
   /**
-   * Sends requests until the limit is exhausted or the service has ended. `pace` receives the share of the limit used so far and
-   * resolves when the next request may follow. By default there is no delay.
+   * Sends requests until the limit is exhausted or the service no longer responds. `pace` receives the fraction of the
+   * limit that has been used, and resolves when the next request may be sent. Defaults to no delay.
    */
   async spend(url: string, pace: (share: number) => Promise<void> = async () => undefined): Promise<void> {
     const client = clientOf(url, this.#key);
@@ -99,7 +99,8 @@ export class LimitedAccount {
         const reply = await client.get('/pets?limit=1').catch(() => undefined);
         if (reply === undefined) this.#unanswered++;
         if (reply === undefined || reply.status === 429) return;
-        if (reply.status !== 200) throw new Error(`${this.name} was answered ${reply.status}: ${reply.text}`);
+        if (reply.status !== 200)
+          throw new Error(`a request of ${this.name} returned ${reply.status}: ${reply.text}`);
         const reset = reply.headers.get('x-ratelimit-reset') ?? '';
         this.#admitted.set(reset, (this.#admitted.get(reset) ?? 0) + 1);
         await pace(++this.#called / this.limit);
@@ -109,8 +110,8 @@ export class LimitedAccount {
   }
 
   /**
-   * Number of requests that were counted but never answered. Throws if a window admitted more than the limit, or lost
-   * another request.
+   * Number of requests that were counted but got no response. Throws if more requests were accepted than the limit
+   * allows, or if other requests were counted in addition.
    */
   chargedUnused(): number {
     for (const [reset, admitted] of this.#admitted) {
@@ -118,7 +119,7 @@ export class LimitedAccount {
         throw new Error(`${this.name}: ${admitted} of ${this.limit} admitted in the window to ${reset}.`);
       }
     }
-    // On a slow machine, the minute ended before the limit was reached.
+    // On a slow machine, the minute may end before the limit is reached.
     if (this.#admitted.size !== 1) return 0;
     const [admitted = 0] = this.#admitted.values();
     const lost = this.limit - admitted;

@@ -7,32 +7,35 @@ import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
-/** Number of acknowledged animals before each kill. The limited accounts spread their requests over them. */
+/** Number of animals acknowledged before each kill. The limited accounts spread their requests over the same time. */
 export const acknowledgedAtKill = { least: 40, most: 400 } as const;
-/** Number of animals of each round that are also read over HTTP. All animals are checked in the file. */
+/** Number of animals per round that are also read over HTTP. All animals are checked in the data file. */
 const askedFor = 20;
 
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Worker processes, all killed at once. Defaults to 1. */
+  /** Number of worker processes, all of which are killed at the same time. Defaults to 1. */
   readonly workers?: number;
-  /** Time until the restarted service must respond. Defaults to no limit. */
+  /** Maximum time until the restarted service is ready. Defaults to no limit. */
   readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
 }
 
 export interface KillFigures {
   acknowledged: number;
-  /** Number of animals sent but not acknowledged when the service was killed, and number of those stored. */
+  /** Number of animals that were sent but not acknowledged when the service was killed. */
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;
-  /** Maximum charge of a limited account for requests in flight. All other charges are checked exactly. */
+  /**
+   * Maximum number of requests that were counted but got no response, over all limited accounts. All other counts are
+   * checked exactly.
+   */
   mostChargedUnused: number;
 }
 
-/** Throws at the first guarantee that is broken. */
+/** Throws at the first broken guarantee. */
 export async function killRounds({
   rounds,
   seed,
@@ -56,7 +59,7 @@ export async function killRounds({
     const { status } = await fetch(`${service.url}/readyz`);
     const tookMs = performance.now() - from;
     if (status !== 200 || tookMs > backWithinMs) {
-      throw new Error(`It answered ${status} after ${tookMs.toFixed(0)} ms.`);
+      throw new Error(`/readyz returned ${status} after ${tookMs.toFixed(0)} ms.`);
     }
     figures.slowestStartMs = Math.max(figures.slowestStartMs, Math.round(tookMs));
     return service;
@@ -75,7 +78,7 @@ export async function killRounds({
       ...accounts.map((account) => account.spend(service.url, (share) => animals.reached(share * most))),
     ];
     await Promise.race([animals.reached(killAt), Promise.all(load)]);
-    // Workers first: without the process that writes they would answer 503.
+    // Kills the workers first, because without the writing process they would return 503.
     for (const pid of [...childrenOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL');
     await Promise.all([service.exited, ...load]);
 
@@ -102,13 +105,13 @@ async function checkServed(url: string, key: string, animals: Writers): Promise<
   const counted = ample.perDay - 1 - (await client.get('/pets?limit=1')).remaining;
   if (counted < animals.acknowledged.length || counted > animals.sent) {
     throw new Error(
-      `${counted} requests are counted, ${animals.acknowledged.length} were answered, ${animals.sent} sent.`,
+      `${counted} requests were counted, ${animals.acknowledged.length} were acknowledged, ${animals.sent} were sent.`,
     );
   }
   for (const { id, name } of animals.acknowledged.slice(-askedFor)) {
     const { status, text } = await client.get(`/pets/${id}`);
     if (status !== 200 || !text.includes(JSON.stringify(name))) {
-      throw new Error(`Animal ${id}, acknowledged as "${name}", is answered ${status}: ${text}`);
+      throw new Error(`Animal ${id}, acknowledged as "${name}", returned ${status}: ${text}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Instances of one store on PostgreSQL and Redis, each behind separate proxies, and requests that are counted there. */
+/** Instances of one store on PostgreSQL and Redis, each with separate proxies, and helpers that count requests. */
 import { RedisClient, SQL } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -14,9 +14,9 @@ export const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
 export interface LimitBench extends AsyncDisposable {
   readonly clock: FakeClock;
   open(timeouts?: { redisTimeoutMs?: number; statementTimeoutMs?: number }): Promise<LimitInstance>;
-  /** Deletes all data of this store in Redis. */
+  /** Deletes all the store's data in Redis. */
   empty(): Promise<void>;
-  /** A connection to the database of the store. */
+  /** A connection to the store's database. */
   readonly sql: SQL;
 }
 
@@ -64,7 +64,7 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
 
 const seenVersions = new WeakMap<Storage, number>();
 
-/** Counts a request of a cached caller. Reads the caller again while its version is outdated. */
+/** Counts a request of a cached caller, and reads the caller again if the cached version is outdated. */
 export async function take(store: Storage, who = caller) {
   let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
   for (;;) {

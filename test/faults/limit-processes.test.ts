@@ -1,4 +1,4 @@
-/** Processes count requests of one account in one mapped file, and one process is killed. */
+/** Several processes count requests of one account in the same mapped file, and one process is killed. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/domain/clock.ts';
 import { callerOf, dataFile, limitFile, openAlone } from '../storage/limit-kit.ts';
@@ -18,7 +18,7 @@ const counter = (folder: string, worker: number, count: number, perDay: number) 
     `${perDay}`,
   ]);
 
-test('processes that count the same account concurrently admit exactly its limit, and show each Remaining once', async () => {
+test('processes that count the same account concurrently accept exactly as many requests as the limit allows, and return each Remaining once', async () => {
   await using folder = await temporaryFolder();
   await using _serving = openAlone(folder.path, systemClock());
   const limit = 30_000;
@@ -31,7 +31,7 @@ test('processes that count the same account concurrently admit exactly its limit
   );
 });
 
-test('a killed process leaves exact counts, and no lock that blocks the others', async () => {
+test('a killed process leaves exact counts and no lock that blocks other processes', async () => {
   await using folder = await temporaryFolder();
   const clock = systemClock();
   await using serving = openAlone(folder.path, clock);
@@ -56,7 +56,7 @@ test('a killed process leaves exact counts, and no lock that blocks the others',
     const { day } = countsIn(limitFile(folder.path), 1);
     expect(day).toBeGreaterThanOrEqual(own + least);
     expect(day).toBeLessThanOrEqual(own + most);
-    // From here on, the number of counted requests is known.
+    // From now on, the exact number of the killed process's requests is known.
     [least, most] = [day - own, day - own];
     expect(serving.limits.take(caller).day.remaining).toBe(1e9 - day - 1);
     own++;

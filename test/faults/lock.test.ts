@@ -5,7 +5,7 @@ import { lock } from '../support/lock.ts';
 import { ample, dataFileIn, issueKey, makeStore, startService } from '../support/process.ts';
 import { expectStored } from './disk.ts';
 
-test('a lock held by another process delays create requests, but no reads', async () => {
+test('a write lock held by another process delays creations, but not reads', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
@@ -18,7 +18,7 @@ test('a lock held by another process delays create requests, but no reads', asyn
     answered.push(name);
     return { name, ...reply };
   });
-  // A read that waits for the lock would only return after its release.
+  // A read that waited for the lock would return only after the lock is released.
   for (let read = 0; read < 2; read++) expect((await client.get('/pets')).status).toBe(200);
   expect(answered).toEqual([]);
   held.release();
@@ -30,7 +30,7 @@ test('a lock held by another process delays create requests, but no reads', asyn
   expectStored(folder.path, stored);
 });
 
-test('a service starts while another process holds the lock, because starting writes nothing', async () => {
+test('a service can start while another process holds the write lock, because starting writes nothing', async () => {
   await using folder = await temporaryFolder();
   await makeStore(folder.path);
   const key = await issueKey(folder.path, 'pro');

@@ -5,14 +5,11 @@ import { temporaryFolder } from '../support/folder.ts';
 import { load } from '../support/load.ts';
 import { ample, dataFileIn, issueKey, startService } from '../support/process.ts';
 
-/**
- * A single creation adds about 17 KB to the write-ahead log, so all together exceed the limit by nearly a factor of
- * two.
- */
+/** Each creation adds about 17 KB to the WAL, so 1,000 creations exceed `mostBytes` by nearly a factor of two. */
 const creations = 1_000;
 const mostBytes = 10_000_000;
 
-test('the write-ahead log stays small even if reads always hold a snapshot of it', async () => {
+test('the write-ahead log stays small even if reads always hold a snapshot', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));

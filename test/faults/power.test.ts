@@ -6,13 +6,13 @@ import { tracing } from './strace.ts';
 const seed = 20_270_115;
 
 testWith(...tracing)(
-  'power loss at any call, from the first start to the stop, damages no file and loses nothing acknowledged',
+  'power loss at any system call, from the first start to shutdown, corrupts no file and loses nothing acknowledged',
   async () => {
     const recording = await recordAnimals(20, seed);
     const figures = await powerLosses(recording, { states: 40, seed });
     expect(figures.acknowledged).toBe(20);
 
-    // The test must detect a disk that never syncs and one that loses mapped data.
+    // The test must detect a disk that never syncs, and a disk that loses mapped data.
     const neverSynced = recording.events.filter(({ kind }) => kind !== 'sync');
     const forgotten = recording.events.map((event) =>
       event.kind === 'mapped' ? { ...event, sectors: [] } : event,

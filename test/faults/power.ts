@@ -1,4 +1,7 @@
-/** Power loss at any call of a recorded run. The store must open without losses in every possible state of the disk. */
+/**
+ * Simulates power loss at any system call of a recorded run. For every possible state of the disk, the store must open
+ * without losses.
+ */
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
@@ -24,22 +27,22 @@ export interface PowerOptions {
 }
 
 export interface PowerFigures {
-  /** Number of power failures. */
+  /** Number of simulated power losses. */
   cuts: number;
   states: number;
   acknowledged: number;
-  /** Number of animals found that were not acknowledged yet. */
+  /** Number of stored animals that had not been acknowledged yet. */
   unacknowledged: number;
-  /** Number of states in which limits could not be read, and therefore counted as exhausted. */
+  /** Number of states in which limits could not be read and were therefore treated as exhausted. */
   strict: number;
-  /** Maximum number of counted requests that were lost. */
+  /** Maximum number of counted requests that were lost in any state. */
   mostUncounted: number;
 }
 
-/** Maximum number of animals sent at once, which are committed together. */
+/** Maximum number of animals sent concurrently, which are committed in a group. */
 const largestBurst = 40;
 const limitFile = basename(limitFileIn(''));
-/** Animals that the first key of a new store can add within a minute. */
+/** Number of animals that the initial key of a new store can add within a minute. */
 const freeAnimals = 50;
 
 async function storeWithKey(folder: string): Promise<string> {
@@ -48,13 +51,16 @@ async function storeWithKey(folder: string): Promise<string> {
 }
 
 export interface AnimalRecording extends Recording {
-  /** Names of sent animals. No other animals may be found. */
+  /** Names of all animals that were sent. The store must not contain other names. */
   readonly sent: ReadonlySet<string>;
-  /** Quota of the account that sent them. */
+  /** Quota of the account that sent the animals. */
   readonly quota: Quota;
 }
 
-/** Records a service while animals are added, one by one and in bursts. A new store gets only a few. */
+/**
+ * Records a service while animals are added, one at a time and in bursts. With up to `freeAnimals`, the service also
+ * creates the store.
+ */
 export async function recordAnimals(animals: number, seed: number): Promise<AnimalRecording> {
   const sent = new Set<string>();
   const random = randomFrom(seed);
@@ -72,7 +78,7 @@ export async function recordAnimals(animals: number, seed: number): Promise<Anim
         const burst = random() < 0.05 ? Math.min(largestBurst, animals - sent.size) : 1;
         await Promise.all(Array.from({ length: burst }, () => client.add(nextName())));
         limits.look(sent.size);
-        // A short run would end before the first sync.
+        // Waits for a sync, because a short run would otherwise end before the first sync.
         if (!isSynced && sent.size >= animals / 2) {
           await limits.synced();
           isSynced = true;
@@ -88,12 +94,12 @@ interface Expected {
   readonly acknowledged: readonly Acknowledged[];
   readonly sent: ReadonlySet<string>;
   readonly quota: Quota;
-  /** Numbers of counted requests at the last sync of limits, and at their last read. */
+  /** Number of counted requests when the limit file was last synced, and when it was last read. */
   readonly counted: { readonly synced: number; readonly seen: number };
 }
 
 /**
- * Replays a recording and checks this number of states, spread over all its calls. Throws at the first broken state.
+ * Replays a recording and checks `states` disk states, spread over all system calls. Throws at the first broken state.
  */
 export async function powerLosses(
   { initial, events, sent, quota }: AnimalRecording,
@@ -118,7 +124,7 @@ export async function powerLosses(
     if (event.kind === 'mapped') counted.seen = event.answered;
     if (event.kind === 'sync' && event.path === limitFile) counted.synced = counted.seen;
     owed += states / events.length;
-    // If nothing is pending, there is only one state. Remaining samples go to later calls.
+    // If nothing is pending, only one state is possible. Any remaining samples are left for later calls.
     const turns = Math.min(Math.floor(owed), disk.hasPending ? states : 1);
     owed -= turns;
     if (turns > 0) figures.cuts++;
@@ -135,7 +141,7 @@ export async function powerLosses(
   return figures;
 }
 
-/** Opens the files like the service after a power failure. */
+/** Opens the files as the service does after a power loss, and checks the contents. */
 async function checked(
   files: ReadonlyMap<string, Buffer>,
   expected: Expected,
@@ -143,12 +149,12 @@ async function checked(
 ): Promise<void> {
   await using folder = await temporaryFolder();
   for (const [path, bytes] of files) {
-    // The index of the write-ahead log is in memory and therefore lost.
+    // The WAL index is in shared memory and therefore lost.
     if (!path.endsWith('-shm')) writeFileSync(join(folder.path, path), bytes);
   }
   await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
-    // The windows of the recording are still open.
+    // The limit windows of the recording have not ended yet.
     clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,
@@ -166,23 +172,28 @@ async function checked(
       status: 'available',
     },
   });
-  if (id <= BigInt(expected.acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
+  if (id <= BigInt(expected.acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} was assigned again`);
 }
 
-/** At least the requests counted before the last sync must be counted, so that none are free. */
+/**
+ * Throws unless all requests counted before the last sync are still counted, so that a power loss makes no request
+ * free.
+ */
 function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {
   const { callers } = storage.limits.versions() as Versions;
   const caller = callerWith({ quota });
   const { verdict } = storage.limits.take(caller, callers) as Admission;
-  if (verdict === undefined) throw new Error('no request is counted');
+  if (verdict === undefined) throw new Error('the request was not counted');
   if (verdict.refusal === 'daily_quota_exceeded') {
     figures.strict++;
     return;
   }
-  if (verdict.refusal !== undefined) throw new Error(`the account is refused: ${verdict.refusal}`);
+  if (verdict.refusal !== undefined) throw new Error(`the account was rejected: ${verdict.refusal}`);
   const found = quota.perDay - verdict.day.remaining - 1;
   if (found < counted.synced || found > counted.seen) {
-    throw new Error(`${found} requests are counted, ${counted.synced} were synced, ${counted.seen} answered`);
+    throw new Error(
+      `${found} requests are counted, ${counted.synced} were synced, ${counted.seen} got responses`,
+    );
   }
   figures.mostUncounted = Math.max(figures.mostUncounted, counted.seen - found);
 }

@@ -1,4 +1,4 @@
-/** Records every call that changes the service's files, in all threads, and every response. */
+/** Records every system call that changes the service's files, in all threads, and every response. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
@@ -10,49 +10,49 @@ import { changedSectors, type Sector } from './sectors.ts';
 import type { Acknowledged } from './stored.ts';
 import { callsIn, type TracedCall } from './strace.ts';
 
-/** An action of a traced service. Paths are relative to the store's folder. */
+/** An action of the traced service. Paths are relative to the store's folder. */
 export type Event =
   | { readonly kind: 'create' | 'unlink' | 'sync'; readonly path: string }
   | { readonly kind: 'rename'; readonly path: string; readonly to: string }
   | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
-  /** Changes to a mapped file since the last event of this kind, by disk sectors. */
+  /** Changes to a mapped file since the last event of this kind, as disk sectors. */
   | {
       readonly kind: 'mapped';
       readonly path: string;
       readonly sectors: readonly Sector[];
-      /** Number of requests answered so far. */
+      /** Number of responses sent so far. */
       readonly answered: number;
     }
   /** A 201 response with the acknowledged animal. */
   | { readonly kind: 'answer'; readonly pet: Acknowledged };
 
-/** The folder itself, which must be synced to make the names in it durable. */
+/** Path of the folder itself. It must be synced to make the names in it durable. */
 export const folderItself = '';
 
 const calls = 'openat,unlink,rename,pwrite64,write,writev,fsync,fdatasync,ftruncate,sendto,sendmsg';
-/** Longer than any write of a single call. */
+/** Longer than the data of any single write. */
 const longestText = 16_777_216;
 
 export interface Recording {
-  /** Synced contents of the files before the first event. */
+  /** Contents of the files before the first event, all synced. */
   readonly initial: ReadonlyMap<string, Buffer>;
   readonly events: readonly Event[];
 }
 
 export interface RecordOptions {
-  /** Creates the store and returns a key. Without it, the service creates both, and the key has the Free plan. */
+  /** Creates the store and returns a key. If undefined, the service creates the store and a key with the Free plan. */
   readonly prepare?: (folder: string) => Promise<string>;
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
 }
 
-/** The file of limit state after a number of answered requests. */
+/** Changes to the limit file when a number of responses had been sent. */
 interface Look {
   readonly answered: number;
   readonly sectors: readonly Sector[];
 }
 
-/** Detects changes to the mapped file of limit state, which need no system call. */
+/** Detects changes to the mapped limit file, which need no system call. */
 export class LimitLooks {
   readonly all: Look[] = [];
   readonly #path: string;
@@ -62,20 +62,20 @@ export class LimitLooks {
     this.#path = path;
   }
 
-  /** Call it when this number of requests is answered with 201 and none is in flight. */
+  /** Records the current limit file. Call this when `answered` requests have got 201 and no request is in flight. */
   look(answered: number): void {
     const bytes = readFileSync(this.#path);
     this.all.push({ answered, sectors: changedSectors(this.#last, bytes) });
     this.#last = bytes;
   }
 
-  /** Resolves when the written data is being synced. */
+  /** Resolves when the sync of the limit file's changes has begun. */
   async synced(): Promise<void> {
     await until(() => new Int32Array(readFileSync(this.#path).buffer)[header.changed] === 0);
   }
 }
 
-/** Runs a service with load under strace and returns its actions. */
+/** Runs a service under strace with load, and returns the service's actions. */
 export async function record({ prepare, load }: RecordOptions): Promise<Recording> {
   await using folder = await temporaryFolder();
   await using out = await temporaryFolder();
@@ -89,9 +89,9 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   ]);
   const looks = new LimitLooks(limitFileIn(folder.path));
   await load(service.url, prepared ?? service.firstKey ?? '', looks);
-  // strace does not forward signals. The service is its only child.
+  // strace does not forward signals, so signals go to its only child, which is the service.
   const [child] = childrenOf(service.pid);
-  if (child === undefined) throw new Error('The traced service is gone.');
+  if (child === undefined) throw new Error('The traced service is not running.');
   process.kill(child, 'SIGTERM');
   if ((await service.exited) !== 0) throw new Error(`The traced service failed: ${service.stderr()}`);
   const lines = (await Bun.file(file).text()).split('\n');
@@ -103,14 +103,14 @@ function filesIn(folder: string): Map<string, Buffer> {
 }
 
 interface Timed<What> {
-  /** Index of a line of the trace, or a position between two lines. */
+  /** Line of the trace, or a position between two lines. */
   readonly at: number;
   readonly what: What;
 }
 
 /**
- * Actions in a reliable order. A change or sync is effective when its call has ended, but a response may reach its
- * client as soon as its call has begun.
+ * Orders actions by the time of their effect. A change or sync takes effect when its system call has ended, but a
+ * response may reach the client as soon as its system call has begun.
  */
 function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: string): Event[] {
   const done = calls
@@ -125,7 +125,7 @@ function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: 
   for (const { at, what } of done) {
     const { event, call } = what;
     if (event.kind !== 'answer') {
-      // Data written to the file during a sync may not be synced, so such a sync is ignored.
+      // A sync is ignored if the file was written during the sync, because the written data may not be synced.
       if (event.kind === 'sync' && (changedAt.get(event.path) ?? -1) > call.begunAt) continue;
       changedAt.set(event.path, at);
     }
@@ -136,7 +136,7 @@ function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: 
   const answers = done.filter(({ what: { event } }) => event.kind === 'answer');
   for (const { answered, sectors } of looks) {
     const seenAt = answers[answered - 1]?.at;
-    if (seenAt === undefined) throw new Error(`There is no answer ${answered}.`);
+    if (seenAt === undefined) throw new Error(`There is no response ${answered}.`);
     const syncing = syncs.find(({ at, what: { call } }) => call.begunAt < seenAt && seenAt < at);
     events.push({ at: (syncing?.at ?? seenAt) + 0.5, what: { kind: 'mapped', path, sectors, answered } });
   }
@@ -147,7 +147,7 @@ function isSending(name: string): boolean {
   return name.startsWith('send') || name === 'writev';
 }
 
-/** The event of a successful call; undefined for irrelevant calls. */
+/** The event of a successful call. Undefined for irrelevant calls. */
 function eventOf({ name, text, result }: TracedCall, folder: string): Event | undefined {
   if (result < 0) return undefined;
   if (isSending(name)) return answerOf(text);
@@ -170,12 +170,14 @@ function eventOf({ name, text, result }: TracedCall, folder: string): Event | un
       return { kind: 'write', path, offset: Number(offset), data: bytesOf(data) };
     }
     default:
-      // Fails for calls that the model cannot replay.
-      throw new Error(`The store is written with ${name}, which is not understood: ${text.slice(0, 200)}`);
+      // The model cannot replay other calls.
+      throw new Error(
+        `The store is written with ${name}, which the model does not support: ${text.slice(0, 200)}`,
+      );
   }
 }
 
-/** Path of the file that a call affects, within the folder. Undefined for other files. */
+/** Path of the file that a call affects, relative to the folder. Undefined for files outside the folder. */
 function pathOf(name: string, text: string, folder: string): string | undefined {
   const byName = name === 'openat' || name === 'unlink' || name === 'rename';
   const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
@@ -185,7 +187,7 @@ function pathOf(name: string, text: string, folder: string): string | undefined 
 function inFolder(hex: string, folder: string): string | undefined {
   const path = Buffer.from(bytesOf(hex)).toString();
   if (path === folder) return folderItself;
-  // The file next to the store that shows the first key is not part of the store.
+  // The file that contains the initial key is not part of the store.
   if (path.endsWith('.first-key')) return undefined;
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }

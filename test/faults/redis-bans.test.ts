@@ -1,4 +1,4 @@
-/** No ban is lost while any instance or server has it, and a lifted ban ends everywhere. */
+/** No ban is lost while any instance or server knows the ban, and a lifted ban ends on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { WriteUncertain } from '../../src/storage/storage.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
@@ -9,7 +9,7 @@ import { ban, caller, type LimitBench, type LimitInstance, limitBench, take } fr
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Less than the interval of 10 s at which counts are saved. */
+/** Less than the interval of 10 s at which counts are saved, because bans must be saved earlier. */
 const soonMs = 5_000;
 
 const isBanned = async ({ store }: LimitInstance) => (await take(store)).refusal === 'api_key_banned';
@@ -18,7 +18,7 @@ const isAdmitted = async (instance: LimitInstance) => !(await isBanned(instance)
 const isSaved = async ({ sql }: LimitBench, bans = 1) =>
   (await sql`SELECT 1 FROM ban_snapshots WHERE banned_until > 0`).length === bans;
 
-/** Blocks writes of bans until it is disposed of. */
+/** Blocks saving of bans until it is disposed of. */
 async function lockBans({ sql }: LimitBench): Promise<AsyncDisposable> {
   const session = await sql.reserve();
   await session`BEGIN`;
@@ -42,20 +42,20 @@ async function reconnect({ redis, notices }: LimitInstance): Promise<void> {
   await until(() => notices.includes('Redis available again'));
 }
 
-/** Simulates a killed process by cutting all its connections. */
+/** Simulates a killed process by closing all its connections. */
 async function kill({ redis, postgres }: LimitInstance): Promise<void> {
   await Promise.all([redis.cut(), postgres.cut()]);
 }
 
 describe.skipIf(servers === undefined)('a ban', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const open = async () => {
     const bench = await limitBench(there);
     return { bench, one: await bench.open(), other: await bench.open() };
   };
 
-  test('that Redis lost before PostgreSQL received it is restored by the instance that decided it', async () => {
+  test('that Redis lost before it was saved to PostgreSQL is restored by the instance that imposed it', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -70,14 +70,14 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isBanned(other)).toBe(true);
   });
 
-  test('that PostgreSQL receives late is restored to a Redis that lost it, and is listed', async () => {
+  test('that is saved to PostgreSQL late is restored to a Redis that lost it, and is listed', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
       await using _locked = await lockBans(bench);
       await cutOff(other);
       await ban(one, bench.clock);
-      // The instance cannot restore the ban before the save.
+      // The instance must not restore the ban before the ban is saved.
       await cutOff(one);
       await bench.empty();
       await reconnect(other);
@@ -89,7 +89,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect((await other.store.limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
   });
 
-  test('decided by a killed instance is saved by another one, which finds it in Redis', async () => {
+  test('imposed by a killed instance is saved by another instance, which finds it in Redis', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -102,7 +102,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isBanned(other)).toBe(true);
   });
 
-  test('decided by a killed instance is saved by another one that rejected a request because of it', async () => {
+  test('imposed by a killed instance is saved by another instance that has rejected a request because of it', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -116,7 +116,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isBanned(other), soonMs);
   });
 
-  test('decided while PostgreSQL is away is saved as soon as it is back', async () => {
+  test('imposed while PostgreSQL is unavailable is saved as soon as PostgreSQL is back', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await kill(other);
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isSaved(bench), soonMs);
   });
 
-  test('that was lifted is not saved by an instance that learns of it afterwards', async () => {
+  test('that was lifted is not saved again by an instance that learns of the lift later', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await take(one.store);
@@ -149,9 +149,9 @@ describe.skipIf(servers === undefined)('a ban', () => {
 });
 
 describe.skipIf(servers === undefined)('lifting a ban', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
-  /** A banned key, and two instances. */
+  /** Creates two instances and a saved ban. */
   const banned = async () => {
     const bench = await limitBench(there);
     const [one, other] = [await bench.open(), await bench.open()];
@@ -160,12 +160,12 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     return { bench, one, other };
   };
 
-  test('succeeds where Redis cannot be reached, and every instance applies it', async () => {
+  test('succeeds on an instance that cannot reach Redis, and every instance applies it', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     await cutOff(one);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
-    // The command waited for the maximum time that other instances may need.
+    // `lift` has waited for the maximum time that other instances may need.
     expect(await isAdmitted(other)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
     await reconnect(one);
@@ -181,7 +181,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     expect(await isAdmitted(other)).toBe(true);
   });
 
-  test('is applied when the first instance reaches both servers again', async () => {
+  test('is applied by an instance without PostgreSQL once the lifting instance reaches Redis again', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     await one.redis.cut();
@@ -189,13 +189,13 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => one.notices.length > 0 && other.notices.length > 0);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
-    // The disconnected instance still has the ban.
+    // The instance without PostgreSQL still applies the ban.
     expect(await isBanned(other)).toBe(true);
     await reconnect(one);
     await until(() => isAdmitted(other), soonMs);
   });
 
-  test('is reported as unknown if PostgreSQL does not respond, and all instances agree on the outcome', async () => {
+  test('has an unknown outcome if PostgreSQL does not respond, and all instances then agree on the outcome', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     const session = await bench.sql.reserve();
@@ -231,7 +231,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await kill(other);
     await cutOff(one);
     expect(await one.store.limits.lift(second.keyId)).toBe(true);
-    // The third instance has applied both lifts when it admits the second key.
+    // The third instance has applied both lifts when it accepts the second key.
     await until(async () => (await take(third.store, second)).refusal !== 'api_key_banned');
     expect(await isBanned(third)).toBe(true);
   });

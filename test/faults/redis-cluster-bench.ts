@@ -1,4 +1,4 @@
-/** Two instances of one store on a Redis Cluster, and callers whose shard is known. */
+/** Two instances of one store on a Redis Cluster, and callers whose shards are known. */
 import { expect } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
 import { troubles } from '../../src/domain/trouble.ts';
@@ -52,12 +52,12 @@ export async function clusterBench(servers: TestServers, redisUrl: string): Prom
 
 const tags = shardTags();
 
-/** The slot of an account's keys. */
+/** The cluster slot of an account's keys. */
 export function slotOfAccount(accountId: number): number {
   return slotOf(`{${tags[accountId % tags.length]}}`);
 }
 
-/** Two account ids per shard. */
+/** Account ids, two for each shard. */
 export const accountIds: readonly number[] = Array.from({ length: 2 * tags.length }, (_, index) => index + 1);
 
 export function callerOf(accountId: number, quota = { perMinute: 5, perDay: 100 }) {
@@ -70,7 +70,7 @@ export const isPartly = ({ store }: Instance) => store.health().includes(trouble
 export const both = ({ one, other }: ClusterBench, holds: (instance: Instance) => boolean) =>
   until(() => holds(one) && holds(other));
 
-/** Remaining requests of an account when both instances agree. Each first reports its local counts. */
+/** Waits until both instances agree on an account's remaining requests of the day, and returns the number. */
 export async function remaining({ one, other }: ClusterBench, accountId: number): Promise<number> {
   let left: readonly number[] = [];
   await until(async () => {
@@ -83,7 +83,7 @@ export async function remaining({ one, other }: ClusterBench, accountId: number)
   return left[0] as number;
 }
 
-/** Requests of an account, sent to both instances until they are stopped, ten at a time. */
+/** Sends requests of an account to both instances, ten at a time, until `stop`. */
 export function load({ one, other }: ClusterBench, accountId: number) {
   let isStopped = false;
   let sent = 0;
@@ -110,7 +110,7 @@ export function load({ one, other }: ClusterBench, accountId: number) {
   };
 }
 
-/** The accounts whose shard is on a node. */
+/** Ids of the accounts whose shard is on this node. */
 export async function accountsOn(cluster: RedisCluster, node: RedisNode): Promise<number[]> {
   const owners = await Promise.all(accountIds.map((id) => cluster.ownerOf(slotOfAccount(id))));
   return accountIds.filter((_, index) => owners[index] === node);

@@ -1,4 +1,4 @@
-/** Limits on Redis Cluster follow the rules of any other store, on every node. */
+/** Limits on Redis Cluster follow the same rules as on any other store, on every node. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { troubles } from '../../src/domain/trouble.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = { ...servers, redisUrl: cluster?.url ?? '' } as NonNullable<typeof servers>;
   const nodes = cluster?.primaries ?? [];
 
@@ -35,14 +35,14 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     versionsConform(check);
   });
 
-  test('every response follows the rules', async () => {
+  test('every decision follows the rate limiting rules', async () => {
     const clock = new FakeClock();
     await using place = await clusterPlaceOn(there)(clock, strictRules);
     await using store = await place.open(true);
     const limiter = { limits: store.limits, clock, rules: strictRules };
     const tally = await compareWithLaw(limiter, { sequences: 20, length: 60, seed: 14, serverClocks: 24 });
     expect(tally.api_key_banned).toBeDefined();
-    // The request was not decided locally.
+    // No request was decided locally.
     for (const trouble of [troubles.redis, troubles.redisPart]) expect(store.health()).not.toContain(trouble);
   });
 
@@ -57,7 +57,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     }
   });
 
-  test('two instances count every account together', async () => {
+  test('two instances share the counts of every account', async () => {
     await using bench = await open();
     const admitted = async (accountId: number) => {
       const asked = [bench.one.store, bench.other.store].flatMap((store) =>
@@ -82,7 +82,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     }
   });
 
-  test('a change that several shards report raises the version once', async () => {
+  test('a change raises the version only once, although several shards report it', async () => {
     await using bench = await open();
     const versions = async () => {
       for (const id of accountIds) await take(bench.other.store, callerOf(id));
@@ -114,7 +114,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(await listed()).toEqual(banned);
 
     for (const id of banned) expect(await bench.one.store.limits.lift(id)).toBe(true);
-    // An instance also lists a ban that it has not saved yet.
+    // An instance may still list a lifted ban until it learns of the lift.
     await until(async () => (await listed()).length === 0);
     expect(await refusals()).not.toContain('api_key_banned');
   });

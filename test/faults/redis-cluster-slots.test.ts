@@ -1,4 +1,4 @@
-/** Slots of a Redis Cluster move between nodes. No request fails, and each is counted. */
+/** Slots of a Redis Cluster move between nodes. No request fails, and every request is counted. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { newPet } from '../storage/samples.ts';
 import { type RedisCluster, type RedisNode, redisCluster } from '../support/redis-cluster.ts';
@@ -26,17 +26,17 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = cluster ?? ({} as RedisCluster);
   const [from, to] = (cluster?.primaries ?? []) as [RedisNode, RedisNode];
   const open = () => clusterBench(there, own.url);
   const accountsOf = (node: RedisNode) => accountsOn(own, node);
 
-  /** Moves a slot. `between` is called before and after the keys move. */
+  /** Moves a slot to another node. `between` is called before and after the keys move. */
   async function move(slot: number, next: RedisNode, between: () => Promise<unknown> = async () => {}) {
     const owner = await own.ownerOf(slot);
-    if (owner === undefined) throw new Error('The nodes disagree.');
+    if (owner === undefined) throw new Error('The nodes disagree about the owner of the slot.');
     await next.command('CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', owner.id);
     await owner.command('CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', next.id);
     await between();
@@ -50,7 +50,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     await until(async () => (await own.ownerOf(slot)) === next);
   }
 
-  test('while a slot moves to another node, no request fails, and each is counted', async () => {
+  test('no request fails or is miscounted while a slot moves to another node', async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     await using requests = load(bench, id);
@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     for (const { notices } of [bench.one, bench.other]) expect(notices.join()).not.toContain('MOVED');
   });
 
-  test('while a slot moves for longer than a second, each instance counts its accounts, and the counts are exact afterwards', async () => {
+  test("while a slot move takes longer than a second, each instance counts the slot's accounts locally, and counts are exact afterwards", async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     const slot = slotOfAccount(id);
@@ -84,7 +84,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(notice).toContain(`degraded: Redis Cluster slot ${slot} unavailable: `);
   });
 
-  test('a change is announced to a shard whose slot is between two nodes before it is acknowledged', async () => {
+  test('a change is announced even to a shard whose slot is moving between nodes, before the change is acknowledged', async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     await take(bench.one.store, callerOf(id));

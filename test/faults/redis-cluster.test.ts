@@ -1,4 +1,4 @@
-/** Nodes of a Redis Cluster stop and are replaced. Requests are still answered, and counted exactly if possible. */
+/** Nodes of a Redis Cluster stop and are replaced. Requests still succeed, and counts are exact where possible. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type RedisCluster, type RedisNode, redisCluster } from '../support/redis-cluster.ts';
@@ -27,14 +27,14 @@ afterAll(async () => {
 });
 
 describe.skipIf(cluster === undefined)('Redis Cluster', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = cluster ?? ({} as RedisCluster);
   const open = () => clusterBench(there, own.url);
 
   const accountsOf = (node: RedisNode) => accountsOn(own, node);
 
-  test('while a node is down, each instance counts its accounts, and Redis counts the others', async () => {
+  test("while a node is down, each instance counts the node's accounts locally, and Redis counts all other accounts", async () => {
     await using bench = await open();
     const [, node, healthy] = own.primaries as [RedisNode, RedisNode, RedisNode];
     const [there] = (await accountsOf(node)) as [number];
@@ -50,7 +50,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await both(bench, isPartly);
     expect(bench.one.notices.join()).toContain(`degraded: Redis node 127.0.0.1:${node.port} unavailable`);
     for (const id of ids) await takeBoth(id);
-    // Each instance has counted three requests of that account: two in Redis and one locally.
+    // Each instance knows three requests of that account: two counted in Redis and one counted locally.
     const lefts = await Promise.all(
       [bench.one, bench.other].map(async ({ store }) => {
         return (await store.limits.standing(callerOf(there, ample))).verdict.day.remaining;
@@ -62,20 +62,20 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
     await both(bench, isWhole);
     await takeBoth(there);
-    // The node lost its counts. The result is short by at most the previous count of one instance.
+    // The node lost its counts. One of the requests counted before may be missing.
     const left = await remaining(bench, there);
     expect(left).toBeGreaterThanOrEqual(ample.perDay - 6);
     expect(left).toBeLessThanOrEqual(ample.perDay - 5);
     expect(bench.one.notices.at(-1)).toContain('available again');
   });
 
-  test("lifting a ban while the account's node is away takes effect there as soon as it is back", async () => {
+  test("a ban lifted while the account's node is down ends as soon as the node is back", async () => {
     await using bench = await open();
     const [, node] = own.primaries as [RedisNode, RedisNode];
     const [id] = (await accountsOf(node)) as [number];
     const caller = callerOf(id);
     await ban(bench.one, bench.clock, caller);
-    // The ban is not lost.
+    // The node keeps the ban, because it is only frozen.
     await node.freeze();
     await both(bench, isPartly);
     expect(await bench.other.store.limits.lift(caller.keyId)).toBe(true);
@@ -86,7 +86,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
   });
 
-  test('during a planned failover to a replica, no request fails, and each is counted', async () => {
+  test('no request fails or is miscounted during a planned failover to a replica', async () => {
     await using bench = await open();
     const [primary] = own.primaries as [RedisNode];
     const [replica] = own.replicas as [RedisNode];
@@ -104,7 +104,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     for (const { notices } of [bench.one, bench.other]) expect(notices.join()).not.toContain('MOVED');
   });
 
-  test('after a replica takes over from a killed node, its accounts are counted together again', async () => {
+  test("after a replica takes over from a killed node, instances share the counts of the node's accounts again", async () => {
     await using bench = await open();
     const [primary] = own.primaries as [RedisNode];
     const [id] = (await accountsOf(primary)) as [number];
@@ -127,7 +127,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
   });
 
-  test('an instance starts while the first host of REDIS_URL, or every host, is unreachable', async () => {
+  test('an instance can start while the first host in REDIS_URL, or every host, is unreachable', async () => {
     await using bench = await open();
     const [first, second, third] = own.primaries.map(({ port }) => `127.0.0.1:${port}`);
     {
@@ -147,7 +147,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect((await take(instance.store, callerOf(2))).remaining).toBe(remaining - 1);
   });
 
-  test('the password in REDIS_URL is used for all nodes, and each is connected under the host that it announces', async () => {
+  test('the password in REDIS_URL is used for all nodes, and each node is contacted at the host name that it announces', async () => {
     const all = [...own.primaries, ...own.replicas];
     const announce = async (host: string, kind: string, password: string) => {
       for (const node of all) {
@@ -174,7 +174,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect(refused.notices[0]).toContain('WRONGPASS');
   });
 
-  test('several hosts that are not nodes of a cluster are reported', async () => {
+  test('several hosts in REDIS_URL that are not cluster nodes are reported', async () => {
     await using bench = await open();
     await using instance = await bench.open(`${there.redisUrl},127.0.0.1:1`);
     expect(instance.notices[0]).toContain('REDIS_URL has several hosts');

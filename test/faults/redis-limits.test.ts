@@ -1,4 +1,7 @@
-/** Limits and bans survive data loss, delays and replays of Redis and PostgreSQL, each behind a dedicated proxy. */
+/**
+ * Limits and bans survive data loss, delays and lost replies of Redis and PostgreSQL. Each server is behind a dedicated
+ * proxy.
+ */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
@@ -15,11 +18,11 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 describe.skipIf(servers === undefined)('limits and bans', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const bench = () => limitBench(there);
 
-  test('survive an emptied Redis even if PostgreSQL is slower than Redis is allowed to be', async () => {
+  test('survive an emptied Redis even if PostgreSQL takes longer to respond than the Redis timeout', async () => {
     await using place = await bench();
     {
       await using first = await place.open();
@@ -33,15 +36,15 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect([other.refusal, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
   });
 
-  test('are decided from the state the instance knows while Redis has lost them and PostgreSQL does not respond', async () => {
+  test('are applied from the state that the instance knows while Redis has lost its data and PostgreSQL does not respond', async () => {
     await using place = await bench();
-    // Includes the time to connect, which is longer on a busy machine.
+    // Long enough to connect to PostgreSQL on a busy machine.
     await using instance = await place.open({ statementTimeoutMs: 2_000 });
     await ban(instance, place.clock);
     instance.postgres.hold();
     await place.empty();
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
-    // The state of another account is unknown, so its caller must retry.
+    // The instance does not know another account's state, so that account's caller must retry.
     const stranger = { ...caller, keyId: 9, accountId: 9 };
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
     await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable')));
@@ -51,7 +54,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
 
-  test('the standing of a caller is reported by an instance that is cut off from Redis, including its own counts', async () => {
+  test("a caller's limit status is reported by an instance that is cut off from Redis, including the instance's local counts", async () => {
     await using place = await bench();
     await using instance = await place.open();
     const { limits } = instance.store;
@@ -67,12 +70,12 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     }
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
-    // Reading the state does not lose local counts.
+    // Reading the limit status does not lose local counts.
     expect((await limits.standing(caller)).verdict.minute.remaining).toBe(45);
     expect((await take(instance.store)).remaining).toBe(44);
   });
 
-  test('the standing of a caller includes the counts that Redis lost, and reading it restores them', async () => {
+  test("a caller's limit status includes counts that Redis lost, and reading the status restores them to Redis", async () => {
     await using place = await bench();
     {
       await using first = await place.open();
@@ -85,7 +88,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(second.store)).refusal).toBe('api_key_banned');
   });
 
-  test('a ban that another instance decides or lifts applies on an instance that is cut off from Redis', async () => {
+  test('a ban that another instance imposes or lifts takes effect on an instance that is cut off from Redis', async () => {
     await using place = await bench();
     await using cutOff = await place.open();
     await using other = await place.open();
@@ -98,7 +101,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned');
   });
 
-  test('a request that Redis counted without a reply is charged once', async () => {
+  test('a request that Redis counted without a reply counts only once', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
@@ -111,7 +114,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).remaining).toBe(41);
   });
 
-  test('a request that reaches Redis after its timeout is charged once', async () => {
+  test('a request that reaches Redis after the timeout counts only once', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
@@ -120,17 +123,17 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
     expect((await take(instance.store)).remaining).toBe(41);
-    // Another instance does not find more remaining requests either.
+    // Another instance does not get more remaining requests either.
     await using other = await place.open();
     expect((await take(other.store)).remaining).toBe(40);
   });
 
-  test('are counted together by a slow process, which does not mistake a responsive Redis for one that is down', async () => {
+  test('are still counted in Redis by a slow process, which does not take a responsive Redis for unavailable', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
     const asked: ReturnType<typeof take>[] = [];
-    // Each event-loop tick takes longer than the timeout of Redis, and sends another query.
+    // Each event-loop tick takes longer than the Redis timeout and sends another query.
     for (let tick = 0; tick < 6; tick++) {
       const until = performance.now() + 300;
       while (performance.now() < until);
@@ -142,7 +145,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(instance.notices).toEqual([]);
   });
 
-  test('requests beyond the capacity of Redis get Retry-After, and are not counted by the instance alone', async () => {
+  test('requests beyond the Redis capacity get Retry-After, and the instance does not fall back to counting locally', async () => {
     await using place = await bench();
     await using instance = await place.open();
     const { limits } = instance.store;
@@ -154,7 +157,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
       ),
     );
     expect(await asked.at(-1)).toBe('unavailable');
-    // A refusal includes the state of the address without a query.
+    // After a rejection, the state of the address is known without a query.
     expect((await limits.peek('192.0.2.1')).limit).toBe(strictRules.failuresPerMinute);
     await instance.redis.heal();
     const answers = await Promise.all(asked);
@@ -175,7 +178,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(second)).remaining).toBe(49);
   });
 
-  test('a command with a different prefix than the instances is rejected with an error that names theirs', async () => {
+  test("a command whose prefix differs from the instances' prefix is rejected with an error that names the right prefix", async () => {
     await using schema = await there.makeSchema();
     const open = (redisPrefix: string, serving: boolean) => {
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
@@ -187,7 +190,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await expect(open('mistyped:', false)).rejects.toThrow(`REDIS_PREFIX=${prefix}`);
   });
 
-  test('an instance with a different prefix than the running ones is rejected until they have stopped, and then moves the store', async () => {
+  test('an instance with another prefix than the running instances is rejected until they have stopped, and then moves the store to its prefix', async () => {
     await using schema = await there.makeSchema();
     const clock = new FakeClock();
     const notices: string[] = [];
@@ -210,7 +213,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(notices).toEqual([]);
     clock.advance(31);
     await using _moved = await open(other);
-    expect(notices).toEqual([expect.stringContaining('The store moves to this prefix')]);
+    expect(notices).toEqual([expect.stringContaining('The store now uses the new prefix')]);
   });
 
   test('bans can be listed and lifted even if Redis has lost them', async () => {

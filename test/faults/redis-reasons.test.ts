@@ -1,4 +1,4 @@
-/** Notices explain to operators why Redis does not work and what to do. */
+/** Notices report to operators why Redis does not work. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
@@ -22,8 +22,8 @@ afterAll(async () => {
 
 const caller = callerWith();
 
-describe.skipIf(redis === undefined)('a notice says why Redis does not work:', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(redis === undefined)('an operator is notified', () => {
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = redis ?? ({} as OwnServer);
 
@@ -34,7 +34,10 @@ describe.skipIf(redis === undefined)('a notice says why Redis does not work:', (
     client.close();
   }
 
-  /** The first notice of a store on this Redis, after `begin` if there is one and then requests that are counted. */
+  /**
+   * The first notice of a store on this Redis. Runs `begin`, if given, and then counts requests until there is a
+   * notice.
+   */
   async function notice(
     url: string,
     begin?: () => Promise<unknown>,
@@ -56,25 +59,25 @@ describe.skipIf(redis === undefined)('a notice says why Redis does not work:', (
     return await noticed.promise;
   }
 
-  test('its memory is full', async () => {
+  test('if the memory of Redis is full', async () => {
     const fill = () => command('CONFIG', 'SET', 'maxmemory', '1');
     expect(await notice(own.url, fill)).toContain('OOM command not allowed');
     await command('CONFIG', 'SET', 'maxmemory', '0');
   });
 
-  test('it became a replica', async () => {
+  test('if Redis has become a replica', async () => {
     expect(await notice(own.url, () => command('REPLICAOF', '127.0.0.1', '1'))).toContain('READONLY');
-    // At the start, a replica is not accepted as a working Redis either.
+    // A replica is also reported when the store is opened.
     expect(await notice(own.url)).toContain('READONLY');
     await command('REPLICAOF', 'NO', 'ONE');
   });
 
-  test('it is frozen', async () => {
+  test('if Redis does not respond', async () => {
     expect(await notice(own.url, () => own.freeze(), 500)).toContain('no response within 500 ms');
     await own.thaw();
   });
 
-  test('the password is wrong, or missing', async () => {
+  test('if the Redis password is wrong or missing', async () => {
     const admin = new RedisClient(own.url);
     await admin.connect();
     await admin.send('CONFIG', ['SET', 'requirepass', 'right']);
@@ -84,12 +87,12 @@ describe.skipIf(redis === undefined)('a notice says why Redis does not work:', (
     admin.close();
   });
 
-  test('nothing listens there', async () => {
+  test('if nothing listens at the Redis address', async () => {
     expect(await notice('redis://127.0.0.1:1')).toContain('ECONNREFUSED');
   });
 
   testWith(...openssl)(
-    'its certificate is signed by an authority that this machine does not trust',
+    'if the Redis certificate is signed by an authority that this machine does not trust',
     async () => {
       await using folder = await temporaryFolder();
       const { certificate: cert, key } = await makeCertificate(folder.path, 'localhost');

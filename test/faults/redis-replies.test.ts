@@ -1,4 +1,4 @@
-/** An unexpected reply of Redis is treated as a failure of Redis, not as a decision about a request. */
+/** An unexpected reply from Redis is treated as a failure of Redis, not as a decision about a request. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -7,21 +7,21 @@ import { caller, limitBench, take } from './limit-bench.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Start of a reply that admits a request: its first number is the decision. */
+/** Start of a reply that accepts a request. The first number is the decision. */
 const decision = /\*1[13]\r\n:0\r\n/;
 
 const replies: Readonly<Record<string, string>> = {
   'an unknown decision': '*11\r\n:7\r\n',
-  'a decision that is no number': '*11\r\n+0\r\n',
+  'a decision that is not a number': '*11\r\n+0\r\n',
   'no decision': '*11\r\n_\r\n',
 };
 
 describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   for (const [name, reply] of Object.entries(replies)) {
-    test(`with ${name} counts as a failure: the instance decides by its own counts, and tries Redis again later`, async () => {
+    test(`with ${name} is treated as a failure: the instance decides with local counts, and tries Redis again later`, async () => {
       await using bench = await limitBench(there);
       await using instance = await bench.open();
       expect((await take(instance.store)).remaining).toBe(49);
@@ -35,7 +35,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
     });
   }
 
-  test('about the standing of a key is replaced by the state the instance knows', async () => {
+  test('about the limit status of a key is replaced by the state that the instance knows', async () => {
     await using bench = await limitBench(there);
     await using instance = await bench.open();
     await take(instance.store);

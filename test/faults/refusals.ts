@@ -1,17 +1,17 @@
 import { SQL } from 'bun';
 import type { OwnServer } from '../support/servers.ts';
 
-/** A way in which a running PostgreSQL rejects the service. */
+/** A way in which a running PostgreSQL server can reject the service. */
 export interface Refusal {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
-  /** Log message at the start of the refusal. */
+  /** The service's log message while PostgreSQL rejects it. */
   readonly reason: RegExp;
 }
 
 const [role, password, name] = ['shop', 'correct horse', 'animals'];
 
-/** A dedicated database with a role that has only the required privileges. */
+/** A dedicated database, with a role that has only the required privileges. */
 export class ShopDatabase {
   readonly url: string;
   readonly #server: string;
@@ -34,7 +34,7 @@ export class ShopDatabase {
     return made;
   }
 
-  /** Ends the role's sessions and limits the number of new ones. -1 removes the limit. */
+  /** Ends the role's sessions and limits the number of new sessions. -1 removes the limit. */
   async allowConnections(count: number): Promise<void> {
     await this.#alterRole(`CONNECTION LIMIT ${count}`);
     await this.#endSessions();
@@ -47,7 +47,7 @@ export class ShopDatabase {
     return Number(row?.count);
   }
 
-  /** Runs statements in the database, as its administrator. */
+  /** Runs statements in the database as the administrator. */
   inside(...statements: string[]): Promise<Record<string, unknown>[]> {
     return run(this.#server.replace(/\/\w+$/, `/${name}`), statements);
   }
@@ -55,9 +55,9 @@ export class ShopDatabase {
   refusals(): Readonly<Record<string, Refusal>> {
     return {
       ...this.#ofLogin(),
-      'it permits no reading': this.#ofPermission('SELECT'),
-      'it permits no writing': this.#ofPermission('INSERT'),
-      // As after a failover: the server accepts writes again, but open sessions are read-only.
+      'the role may not read': this.#ofPermission('SELECT'),
+      'the role may not write': this.#ofPermission('INSERT'),
+      // Simulates the state after a failover: the server accepts writes again, but open sessions are still read-only.
       'its sessions are read-only': {
         begin: () => this.#readOnly('on').then(() => this.#endSessions()),
         end: () => this.#readOnly('off'),
@@ -89,12 +89,16 @@ export class ShopDatabase {
         `PASSWORD '${password}'`,
         /password authentication failed/,
       ),
-      'its role may not log in': altered('NOLOGIN', 'LOGIN', /not permitted to log in/),
-      'it allows no connection': altered('CONNECTION LIMIT 0', 'CONNECTION LIMIT -1', /too many connections/),
+      'the role may not log in': altered('NOLOGIN', 'LOGIN', /not permitted to log in/),
+      'the role may not open connections': altered(
+        'CONNECTION LIMIT 0',
+        'CONNECTION LIMIT -1',
+        /too many connections/,
+      ),
       'its database was renamed': {
         begin: () => this.#rename(name, 'elsewhere'),
         end: () => this.#rename('elsewhere', name),
-        // Logins are disabled while it is renamed.
+        // Logins are disabled while the database is renamed.
         reason: /not permitted to log in|database .*animals.* does not exist/,
       },
     };
@@ -112,7 +116,7 @@ export class ShopDatabase {
     return this.#admin(`ALTER DATABASE ${name} SET default_transaction_read_only = ${state}`);
   }
 
-  /** A database can only be renamed while it has no connections. */
+  /** Disables logins and ends all sessions, because a database can be renamed only while it has no connections. */
   async #rename(from: string, to: string): Promise<void> {
     await this.#alterRole('NOLOGIN');
     while ((await this.sessions()) > 0) await this.#endSessions();

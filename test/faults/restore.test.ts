@@ -13,7 +13,7 @@ import { tracing } from './strace.ts';
 
 const testTraced = testWith(...tracing);
 
-/** A store with an older backup and later changes in its log, as `kill -9` leaves it. */
+/** Creates a store with an older backup, and with later changes in the WAL, as after `kill -9`. */
 async function makePlace(folder: string): Promise<void> {
   const { key } = await makeSampleStore(folder, ['first']);
   backUp(folder, join(folder, 'made.backup'));
@@ -24,7 +24,7 @@ async function makePlace(folder: string): Promise<void> {
 }
 
 testTraced(
-  'kill -9 of a restore at any call leaves the old store or the restored one, each with its bans',
+  'kill -9 of a restore at any system call leaves either the old or the restored store, with the corresponding bans',
   async () => {
     await using folder = await temporaryFolder();
     await makePlace(folder.path);
@@ -50,7 +50,7 @@ testTraced(
 );
 
 testTraced(
-  'kill -9 of a backup, or of the process that makes it, at any call leaves no file or a whole one',
+  'kill -9 of a backup, or of the process that writes it, at any system call leaves either no file or a complete backup',
   async () => {
     await using folder = await temporaryFolder();
     await makePlace(folder.path);

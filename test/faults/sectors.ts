@@ -1,4 +1,6 @@
-/** Disks write whole sectors. A write of several sectors may be interrupted between any two, in any order. */
+/**
+ * Disks write whole sectors. If a write of several sectors is interrupted, any subset of the sectors may be written.
+ */
 export const sectorBytes = 512;
 
 /** A sector's new content. */
@@ -7,7 +9,7 @@ export interface Sector {
   readonly data: Uint8Array;
 }
 
-/** Sectors of a file that changed, including new ones. */
+/** The changed and new sectors of a file. */
 export function changedSectors(before: Buffer, after: Buffer): Sector[] {
   const changed: Sector[] = [];
   for (let offset = 0; offset < after.length; offset += sectorBytes) {
@@ -17,7 +19,7 @@ export function changedSectors(before: Buffer, after: Buffer): Sector[] {
   return changed;
 }
 
-/** A write as the disk may perform it, split at sector boundaries. */
+/** Splits a write at sector boundaries, as a disk may do. */
 export function sectorsOf({ offset, data }: Sector): Sector[] {
   const parts: Sector[] = [];
   for (let from = offset; from < offset + data.length; ) {

@@ -1,4 +1,4 @@
-/** Sign-ins of operators while the store cannot be written. */
+/** Operators sign in while the store cannot be written. */
 import { expect } from 'bun:test';
 import { headersOf, sendAdmin, sessionOf, type TestSession } from '../support/admin.ts';
 import { commandLine } from '../support/cli.ts';
@@ -9,7 +9,10 @@ import { fillDisk, onSmallDisk, smallDisks } from './disk.ts';
 
 const testSmallDisk = testWith(...smallDisks);
 
-/** Adds an operator to the store of a service, with the command line on the disk that only the service sees. */
+/**
+ * Adds an operator with the command line, which runs in the mount namespace of the service and therefore uses the same
+ * disk.
+ */
 async function addOperator(pid: number, folder: string, name: string): Promise<string> {
   const enter = ['nsenter', '--target', String(pid), '--user', '--mount', '--preserve-credentials'];
   const create = ['operators', 'create', name, '--role', 'admin', '--json'];
@@ -18,41 +21,44 @@ async function addOperator(pid: number, folder: string, name: string): Promise<s
   return (JSON.parse(child.stdout()) as { token: string }).token;
 }
 
-testSmallDisk('a full disk keeps no operator out, and is named where a change is refused', async () => {
-  await using folder = await temporaryFolder();
-  const settings = { ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
-  await using service = await startService(
-    folder.path,
-    settings,
-    onSmallDisk(folder.path, 'rw', serveCommand),
-  );
-  const url = await consoleOf(service);
-  const token = await addOperator(service.pid, folder.path, 'anna');
-  const others = await addOperator(service.pid, folder.path, 'bert');
-  const signIn = async (sent: string) =>
-    sessionOf(await sendAdmin(url, 'POST', '/session', { body: { token: sent } }));
-  const ask = (session: TestSession, method: string, target: string, body?: unknown) =>
-    sendAdmin(url, method, target, { headers: { ...headersOf(session), Origin: url }, body });
+testSmallDisk(
+  'operators can sign in and out while the disk is full, and a rejected change reports the full disk',
+  async () => {
+    await using folder = await temporaryFolder();
+    const settings = { ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
+    await using service = await startService(
+      folder.path,
+      settings,
+      onSmallDisk(folder.path, 'rw', serveCommand),
+    );
+    const url = await consoleOf(service);
+    const token = await addOperator(service.pid, folder.path, 'anna');
+    const others = await addOperator(service.pid, folder.path, 'bert');
+    const signIn = async (sent: string) =>
+      sessionOf(await sendAdmin(url, 'POST', '/session', { body: { token: sent } }));
+    const ask = (session: TestSession, method: string, target: string, body?: unknown) =>
+      sendAdmin(url, method, target, { headers: { ...headersOf(session), Origin: url }, body });
 
-  const stored = await signIn(token);
-  const free = fillDisk(service.pid, folder.path);
-  const session = await signIn(token);
-  const ofOther = await signIn(others);
-  const overview = await ask(session, 'GET', '/overview');
-  expect(overview.status).toBe(200);
-  expect(overview.text).toContain('GiB left');
-  const refused = await ask(session, 'POST', '/accounts', { name: 'Shop', plan: 'free' });
-  expect([refused.status, refused.code]).toEqual([503, 'service_unavailable']);
-  expect(refused.text).toContain('database or disk is full');
+    const stored = await signIn(token);
+    const free = fillDisk(service.pid, folder.path);
+    const session = await signIn(token);
+    const ofOther = await signIn(others);
+    const overview = await ask(session, 'GET', '/overview');
+    expect(overview.status).toBe(200);
+    expect(overview.text).toContain('GiB left');
+    const refused = await ask(session, 'POST', '/accounts', { name: 'Shop', plan: 'free' });
+    expect([refused.status, refused.code]).toEqual([503, 'service_unavailable']);
+    expect(refused.text).toContain('database or disk is full');
 
-  // Signing out works as well, for a stored session and for one that is not stored.
-  for (const each of [stored, session]) {
-    expect((await ask(each, 'DELETE', '/session')).status).toBe(204);
-    expect((await ask(each, 'GET', '/session')).status).toBe(401);
-  }
+    // Signing out works for a stored session and for a session that could not be stored.
+    for (const each of [stored, session]) {
+      expect((await ask(each, 'DELETE', '/session')).status).toBe(204);
+      expect((await ask(each, 'GET', '/session')).status).toBe(401);
+    }
 
-  free();
-  expect((await ask(ofOther, 'POST', '/accounts', { name: 'Shop', plan: 'free' })).status).toBe(201);
-  expect((await ask(ofOther, 'POST', `/operators/2/rotate`)).status).toBe(200);
-  expect((await ask(ofOther, 'GET', '/session')).status).toBe(401);
-});
+    free();
+    expect((await ask(ofOther, 'POST', '/accounts', { name: 'Shop', plan: 'free' })).status).toBe(201);
+    expect((await ask(ofOther, 'POST', `/operators/2/rotate`)).status).toBe(200);
+    expect((await ask(ofOther, 'GET', '/session')).status).toBe(401);
+  },
+);

@@ -1,4 +1,4 @@
-/** The animals in a data file after a fault. All were sent by `Client.add`. */
+/** Reads and checks the animals in a data file after a fault. All animals were sent by `Client.add`. */
 import { Database } from 'bun:sqlite';
 import { sent } from '../support/client.ts';
 
@@ -9,12 +9,13 @@ export interface Acknowledged {
 }
 
 /**
- * Ids of the animals above an id, by name. Throws unless the file is intact and has each animal completely and once.
+ * Ids of the animals after an id, keyed by name. Throws unless the file is intact and contains each animal completely
+ * and exactly once.
  */
 export function storedAnimals(path: string, afterId = 0): Map<string, number> {
   using database = new Database(path, { readonly: true });
   const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is damaged: ${soundness}`);
+  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is corrupt: ${soundness}`);
   const rows = database
     .query<Acknowledged & { whole: number }, [string, string, number]>(
       `SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole
@@ -24,7 +25,7 @@ export function storedAnimals(path: string, afterId = 0): Map<string, number> {
   const ids = new Map(rows.map(({ id, name }) => [name, id]));
   if (ids.size !== rows.length) throw new Error(`${rows.length - ids.size} animals are stored twice.`);
   const torn = rows.find(({ whole }) => whole !== 1);
-  if (torn !== undefined) throw new Error(`"${torn.name}" is not stored as it was sent.`);
+  if (torn !== undefined) throw new Error(`"${torn.name}" differs from the animal that was sent.`);
   return ids;
 }
 
@@ -36,8 +37,8 @@ export function checkStored(
 ): void {
   for (const { id, name } of acknowledged) {
     if (stored.get(name) !== id)
-      throw new Error(`"${name}" was acknowledged as ${id} and is ${stored.get(name)}.`);
+      throw new Error(`"${name}" was acknowledged with id ${id}, but its stored id is ${stored.get(name)}.`);
   }
   const unsent = [...stored.keys()].find((name) => !wasSent(name));
-  if (unsent !== undefined) throw new Error(`"${unsent}" is stored and was never sent.`);
+  if (unsent !== undefined) throw new Error(`"${unsent}" is stored, but was never sent.`);
 }

@@ -2,34 +2,34 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 
-/** On some systems, only root can attach to a process that is not a child (ptrace_scope of Yama). */
+/** On some systems, only root can attach to a process that is not a child process (Yama's ptrace_scope). */
 const mayAttach =
   '[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]';
 
-/** Requirements: strace, and permission to trace other processes of the same user. */
+/** Requirement for tests that trace: strace, with permission to trace other processes of the same user. */
 export const tracing = [
   { name: 'strace that may trace', package: 'strace', optional: true },
   ['sh', '-c', `strace -qq -o /dev/null true && { ${mayAttach}; }`],
 ] as const;
 
-/** A thread of the service: the main thread (JavaScript, HTTP, reads) or the one that writes to the data file. */
+/** A thread of the service: the main thread (JavaScript, HTTP, reads) or the thread that writes to the data file. */
 export type Thread = 'answering' | 'writing';
 export const threads: readonly Thread[] = ['answering', 'writing'];
 
 export interface TraceOptions {
-  /** Defaults to the answering thread. */
+  /** Defaults to the main thread. */
   readonly thread?: Thread;
-  /** Restricts the trace to calls that touch these files. Defaults to all. */
+  /** Restricts the trace to calls that access these files. Defaults to all files. */
   readonly paths?: readonly string[];
   /** A fault in strace's syntax: `fsync:error=EIO:when=2`. */
   readonly inject?: string;
-  /** Restricts the trace to these calls. Defaults to all. Fewer calls are faster. */
+  /** Restricts the trace to these calls, which makes it faster. Defaults to all calls. */
   readonly calls?: string;
 }
 
 /** A trace of one thread. Other threads are not affected. */
 export interface Trace extends AsyncDisposable {
-  /** Detaches from the process, if it is still running, and returns the lines of the trace. */
+  /** Detaches from the process if it is still running. Returns the lines of the trace. */
   end(): Promise<string[]>;
 }
 
@@ -70,13 +70,13 @@ export async function trace(
 }
 
 async function attached(stderr: ReadableStream<Uint8Array>): Promise<void> {
-  // strace reports the attachment, or ends.
+  // strace reports that it has attached, or exits.
   const { value } = await stderr.getReader().read();
   const text = new TextDecoder().decode(value);
   if (!/ attached/.test(text)) throw new Error(`strace did not attach: ${text}`);
 }
 
-/** The id of a thread. The id of the main thread is that of the process. The writer thread is found by its name. */
+/** The id of a thread. The main thread has the same id as the process. The writer thread is found by name. */
 function threadOf(pid: number, thread: Thread): number {
   if (thread === 'answering') return pid;
   const tasks = `/proc/${pid}/task`;
@@ -85,18 +85,18 @@ function threadOf(pid: number, thread: Thread): number {
   return Number(id);
 }
 
-/** A call of a traced process that has ended. */
+/** A completed system call of a traced process. */
 export interface TracedCall {
   readonly name: string;
   /** The arguments of the call, as strace prints them. */
   readonly text: string;
   readonly result: number;
-  /** Positions of start and end in the trace. Calls of other threads may lie between them. */
+  /** Line of the trace where the call begins. It may end on a later line, after calls of other threads. */
   readonly begunAt: number;
   readonly endedAt: number;
 }
 
-/** The calls in the lines of a trace of all threads, in which each line begins with the id of its thread. */
+/** Parses the lines of a trace of all threads. Each line begins with a thread id. */
 export function callsIn(lines: readonly string[]): TracedCall[] {
   const begun = new Map<string, { readonly line: string; readonly at: number }>();
   return lines.flatMap((whole, endedAt) => {
@@ -115,13 +115,13 @@ export function callsIn(lines: readonly string[]): TracedCall[] {
   });
 }
 
-/** Number of occurrences of each call. */
+/** Number of occurrences of each system call. */
 export function countsOf(lines: readonly string[]): Map<string, number> {
   const names = lines.map((line) => /^(\w+)\(/.exec(line)?.[1]).filter((name) => name !== undefined);
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
 }
 
-/** True if the fault was injected. strace marks calls that it changed and killed processes. */
+/** True if the fault was injected. strace marks changed calls, and reports killed processes. */
 export function wasInjected(lines: readonly string[]): boolean {
   return lines.some((line) => line.includes('(INJECTED') || line.includes('+++ killed by'));
 }
@@ -132,7 +132,7 @@ export function holdSyncs(pid: number): Promise<Trace> {
   return trace(pid, {
     thread: 'writing',
     calls: syncs,
-    // In microseconds. Longer than any test.
+    // The delay is in microseconds, and longer than any test.
     inject: `${syncs}:delay_enter=1000000000`,
   });
 }

@@ -1,4 +1,6 @@
-/** Creations with a fault at one of their system calls. Every answer must be correct, and the file must stay intact. */
+/**
+ * Creations with a fault at one of their system calls. Every response must be correct, and the file must stay intact.
+ */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
@@ -12,7 +14,7 @@ export const errnos = ['EIO', 'ENOSPC'] as const;
 
 const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };
 
-/** One call of a creation: the n-th of its name in its thread. */
+/** One system call of a creation: the n-th call with this name in its thread. */
 export interface Call {
   readonly thread: Thread;
   readonly name: string;
@@ -23,13 +25,16 @@ export interface SyscallFigures {
   faults: number;
   acknowledged: number;
   refused: number;
-  /** Number of 500 responses. SQLite reports an unreadable page (EIO) as corruption, and the service relies on that. */
+  /**
+   * Number of 500 responses. SQLite reports an unreadable page (EIO) as corruption, to which the service responds with
+   * 500.
+   */
   failed: number;
-  /** Number of restarts needed to store animals again. */
+  /** Number of restarts that were needed to store animals again. */
   restarts: number;
 }
 
-/** A service on a store with known contents, for faults in single calls. */
+/** A service with a store of known contents, in which single system calls are made to fail. */
 export class Disturbed implements AsyncDisposable {
   readonly figures: SyscallFigures = {
     faults: 0,
@@ -58,13 +63,13 @@ export class Disturbed implements AsyncDisposable {
     const folder = made.use(await temporaryFolder());
     const service = made.use(await startService(folder.path, quiet));
     const disturbed = new Disturbed(folder.path, service, await issueKey(folder.path, 'enterprise', ample));
-    // The first request also loads callers and limits. Later requests make the same calls.
+    // The first request makes additional calls to load callers and limits. Later requests all make the same calls.
     await disturbed.add('warm-up');
     disturbed.#stack.use(made.move());
     return disturbed;
   }
 
-  /** Files of the store. Mapped ones (`-shm`) are written without system calls. */
+  /** Paths of the store's files. Mapped files (`-shm`) are written without system calls. */
   get files(): string[] {
     const limits = limitFileIn(this.#folder);
     const data = dataFileIn(this.#folder);
@@ -75,7 +80,7 @@ export class Disturbed implements AsyncDisposable {
     return dataFileIn(this.#folder);
   }
 
-  /** Adds an animal and records the answer. Throws if the answer is unexpected. */
+  /** Adds an animal and records the response. Throws if the response is unexpected. */
   async add(what: string): Promise<Reply | undefined> {
     const name = `${what} (${this.#sent.size + 1})`;
     this.#sent.add(name);
@@ -85,19 +90,24 @@ export class Disturbed implements AsyncDisposable {
       this.#stored.set(name, (JSON.parse(reply.text) as { id: number }).id);
     } else if (reply?.status === 503) this.#refused(what, reply.text);
     else if (reply?.status === 500 && what.startsWith('pread64:')) this.figures.failed++;
-    else throw new Error(`"${name}" was answered ${reply?.status}: ${reply?.text}`);
+    else throw new Error(`"${name}" got ${reply?.status}: ${reply?.text}`);
     return reply;
   }
 
-  /** A refusal after a failed sync must not claim that nothing was stored, because the animal may reappear after a crash. */
+  /**
+   * An error response after a failed sync must not claim that nothing was stored, because the animal may reappear after
+   * a crash.
+   */
   #refused(what: string, text: string): void {
     this.figures.refused++;
     if (/^f(data)?sync:/.test(what) && !text.includes('It is unknown whether')) {
-      throw new Error(`"${what}" was refused as if it were certain: ${text}`);
+      throw new Error(`"${what}" was rejected as if nothing had been stored: ${text}`);
     }
   }
 
-  /** The calls of a thread in undisturbed creations, on these files or on all. */
+  /**
+   * The system calls of a thread during creations without faults. If `paths` is empty, calls on all files are included.
+   */
   async callsOf(thread: Thread, paths: readonly string[], adds = 1): Promise<Call[]> {
     await this.#newCaller(adds > 1);
     await using tracing = await trace(this.#service.pid, { thread, paths });
@@ -107,7 +117,7 @@ export class Disturbed implements AsyncDisposable {
     );
   }
 
-  /** Makes a call fail, once or permanently, while animals are added. Afterwards, the service must recover. */
+  /** Makes a system call fail, once or permanently, while animals are added. Afterwards, the service must recover. */
   async fail(
     { thread, name, nth }: Call,
     errno: string,
@@ -131,7 +141,7 @@ export class Disturbed implements AsyncDisposable {
     await this.#checkAsAfterCrash(fault);
     if (healed?.status !== 201) await this.#restartFor(name, fault);
     const list = await this.#client.get('/pets?limit=1');
-    if (list.status !== 200) throw new Error(`${fault}: a list was answered ${list.status} afterwards.`);
+    if (list.status !== 200) throw new Error(`${fault}: a list returned ${list.status} afterwards.`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -139,17 +149,17 @@ export class Disturbed implements AsyncDisposable {
   }
 
   /**
-   * If the system does not release a lock, which no local file system does, it stays with SQLite's connection and the service
-   * responds with 503 until restarted. The service recovers from every other fault.
+   * If the system fails to release a lock, SQLite's connection keeps the lock, and the service returns 503 until it is
+   * restarted. This does not occur on local file systems. The service recovers from every other fault.
    */
   async #restartFor(name: string, fault: string): Promise<void> {
-    if (name !== 'fcntl') throw new Error(`${fault}: animals are still refused when it is over.`);
+    if (name !== 'fcntl') throw new Error(`${fault}: animals are still rejected after the fault.`);
     this.figures.restarts++;
     this.#service.signal('SIGKILL');
     await this.#service.exited;
     await this.#restart();
     if ((await this.add(`restarted after ${fault}`))?.status !== 201) {
-      throw new Error(`${fault}: animals are refused after a restart.`);
+      throw new Error(`${fault}: animals are still rejected after a restart.`);
     }
   }
 
@@ -158,13 +168,13 @@ export class Disturbed implements AsyncDisposable {
     this.#client = clientOf(this.#service.url, this.#key);
   }
 
-  /** With logging disabled, a service logs only unhandled errors. */
+  /** Throws if the service logged anything. With logging disabled, it logs only unhandled errors. */
   #checkLog(fault: string): void {
     const text = this.#service.stderr();
-    if (text !== '') throw new Error(`${fault}: nothing handled this:\n${text}`);
+    if (text !== '') throw new Error(`${fault}: unhandled error:\n${text}`);
   }
 
-  /** A caller that is new to the service, so that the first request also accesses limits, or one with ample limits. */
+  /** Switches to a key of a new account, so that the next request also accesses limits. */
   async #newCaller(isAmple: boolean): Promise<void> {
     this.#key = await (isAmple
       ? issueKey(this.#folder, 'enterprise', ample)
@@ -172,7 +182,7 @@ export class Disturbed implements AsyncDisposable {
     this.#client = clientOf(this.#service.url, this.#key);
   }
 
-  /** Checks a copy of the files, as a crash would leave them. */
+  /** Checks a copy of the files as a crash would leave them. */
   async #checkAsAfterCrash(fault: string): Promise<void> {
     await using copy = await temporaryFolder();
     for (const ending of ['', '-wal']) {
@@ -188,17 +198,17 @@ export class Disturbed implements AsyncDisposable {
   }
 }
 
-/** Number of animals added one after the other, which always triggers a checkpoint of the write-ahead log. */
+/** Number of animals that are added one after the other to trigger a WAL checkpoint. */
 const addsPerCheckpoint = 400;
 
 export interface SyscallOptions {
-  /** Tests only every n-th call, and every sync. */
+  /** Tests every n-th call, and additionally every sync. */
   readonly every: number;
   readonly checkpoints: boolean;
   readonly progress?: (line: string) => void;
 }
 
-/** Injects a fault into each call of a creation. Throws at the first broken guarantee. */
+/** Injects a fault into each system call of a creation. Throws at the first broken guarantee. */
 export async function syscallFaults({
   every,
   checkpoints,
@@ -217,7 +227,7 @@ export async function syscallFaults({
     }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
-      // If a lock fails permanently, SQLite retries for ten seconds. Single failures are tested above.
+      // Excludes locks, because SQLite retries them for ten seconds. Single failures of locks are tested above.
       for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
         await disturbed.fail(call, errno, true);
       }
@@ -226,7 +236,7 @@ export async function syscallFaults({
   }
   if (!checkpoints) return figures;
 
-  // Only a checkpoint writes to the data file. Its locks belong to the log.
+  // Only a checkpoint writes to the data file. The locks of a checkpoint belong to the WAL.
   const onCheckpoint = await disturbed.callsOf('writing', [dataFile], addsPerCheckpoint);
   for (const call of some(onCheckpoint)) {
     for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);

@@ -1,4 +1,4 @@
-/** Usage is counted once, even if the answer to a commit is lost. */
+/** Usage is counted exactly once, even if the response to a commit is lost. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { openStore } from '../../src/app/store.ts';
@@ -17,11 +17,11 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const caller = callerWith({});
 
-describe.skipIf(servers === undefined)('a usage report whose commit was not answered', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(servers === undefined)('a usage report whose commit got no response', () => {
+  // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A recorder on a store behind a proxy, and the recorded sums. */
+  /** Creates a usage recorder with a store behind a proxy, and a function that returns the recorded totals. */
   async function recording() {
     await using made = new AsyncDisposableStack();
     const schema = made.use(await there.makeSchema());
@@ -69,7 +69,7 @@ describe.skipIf(servers === undefined)('a usage report whose commit was not answ
     };
   }
 
-  test('is counted once if it was committed', async () => {
+  test('is counted only once if it was committed', async () => {
     await using under = await recording();
     under.use(3);
     under.proxy.holdAnswersTo('COMMIT');
@@ -84,7 +84,7 @@ describe.skipIf(servers === undefined)('a usage report whose commit was not answ
     expect(await under.stored()).toEqual([7, 7, 7, 7, 7]);
   });
 
-  test('is counted if it was not committed', async () => {
+  test('is counted later if it was not committed', async () => {
     await using under = await recording();
     under.use(3);
     under.proxy.holdAnswersTo('usage_minutes');

@@ -1,4 +1,4 @@
-/** Processes are killed while they send events. Every event still reaches its receiver. */
+/** Processes are killed while they send events to webhooks. Every event must still reach its receiver. */
 import { afterAll, test } from 'bun:test';
 import { scopes } from '../../src/domain/scope.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -26,7 +26,7 @@ async function post({ url }: Service, key: string, target: string, body: string)
   if (answer.status !== 201) throw new Error(`${target}: ${answer.status} ${await answer.text()}`);
 }
 
-test('kill -9 loses no delivery', async () => {
+test('kill -9 loses no webhook delivery', async () => {
   let isSlow = true;
   await using receiver = await startReceiver((socket, request) => {
     // Some requests of each round are in flight when the process is killed.

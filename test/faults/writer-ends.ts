@@ -1,7 +1,10 @@
-/** Preloaded into the service. At SIGUSR2, the writer thread ends as `WRITER_ENDS` specifies, which no request can cause. */
+/**
+ * Preloaded into the service. On SIGUSR2, the writer thread ends as `WRITER_ENDS` specifies, because no request can
+ * cause this.
+ */
 const ends: Readonly<Record<string, (thread: Worker) => void>> = {
   'it throws': (thread) => thread.postMessage({ notCalls: true }),
-  'it is gone': (thread) => thread.terminate(),
+  'it is terminated': (thread) => thread.terminate(),
 };
 
 globalThis.Worker = class extends Worker {

@@ -12,7 +12,7 @@ import { holdSyncs, tracing } from './strace.ts';
 
 const testTraced = testWith(...tracing);
 
-/** Creations in flight. Each waits for the sync of its commit. */
+/** Creations in flight, each of which waits for its commit to be synced. */
 interface Pending {
   readonly answered: string[];
   readonly replies: Promise<Reply[]>;
@@ -33,7 +33,7 @@ async function addPending(client: Client, folder: string, names: readonly string
 }
 
 testTraced(
-  'no request waits for the sync of another, and a creation is acknowledged after its sync',
+  'no request waits for the sync of another request, and a creation is acknowledged only after its sync',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -55,7 +55,7 @@ testTraced(
     expect(await statusOf(client.add(''))).toBe(400);
     expect(await statusOf(stranger.get('/pets'))).toBe(401);
     expect([await statusOf(limited.get('/pets')), await statusOf(limited.get('/pets'))]).toEqual([200, 429]);
-    // Nothing is cached for a new key.
+    // This request needs the store, because nothing is cached for a new key.
     expect(await statusOf(later.get('/pets'))).toBe(200);
     expect(await readiness(service.url)).toEqual({ status: 'ready' });
     expect(answered).toEqual([]);
@@ -67,8 +67,8 @@ testTraced(
 );
 
 testTraced(
-  'while the disk hangs in a commit, its creations get 503 with an unknown outcome and later ones 503 without a change; ' +
-    'reads are served, and the service recovers',
+  'while the disk hangs in a commit, its creations get 503 with an unknown outcome and later creations get 503 without a change; ' +
+    'reads succeed, and the service recovers afterwards',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
@@ -90,7 +90,7 @@ testTraced(
       expect([reply.status, reply.text]).toEqual([200, expect.stringContaining('there before')]);
 
     await held.end();
-    // No other write is sent, because the pending writes show the recovery.
+    // No other write is needed, because the pending writes reveal that the disk has recovered.
     await untilReady(service.url);
     await until(async () => (await allNames(client)).length === 3);
     expect((await client.add('healed')).status).toBe(201);
@@ -102,7 +102,7 @@ testTraced(
       .split('\n')
       .map((line) => JSON.parse(line));
     const outage = lines.filter(({ part }) => part === 'animal storage');
-    // The disk of a busy machine may hang again afterwards.
+    // Checks only the first outage, because the disk of a busy machine may hang again.
     expect(outage.slice(0, 2).map(({ msg, refused }) => [msg.replace(/: no commit.*/, ''), refused])).toEqual(
       [
         ['degraded: animal storage unavailable', undefined],
@@ -112,7 +112,7 @@ testTraced(
   },
 );
 
-testTraced('a service stops on SIGTERM while its disk hangs in a commit', async () => {
+testTraced('a service exits on SIGTERM while its disk hangs in a commit', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0', LOG_LEVEL: 'silent' });
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
@@ -121,13 +121,14 @@ testTraced('a service stops on SIGTERM while its disk hangs in a commit', async 
   const held = await holdSyncs(service.pid);
   await using _held = held;
   const { replies } = await addPending(client, folder.path, ['one']);
-  // Either 503 with an unknown outcome, or disconnected at the deadline of the shutdown.
+  // A creation gets 503 with an unknown outcome, or is disconnected at the shutdown deadline.
   const statuses = replies.then(
     (all) => all.map(({ status }) => status),
     () => [503],
   );
   service.signal('SIGTERM');
-  // All threads except the delayed one have ended. "Z" is a process that has ended but is still traced.
+  // Waits until all threads except the delayed thread have ended. State "Z" is a process that has exited but is still
+  // traced.
   await until(() => /\) Z /.test(readFileSync(`/proc/${service.pid}/stat`, 'latin1')));
   await held.end();
   expect(await service.exited).toBe(0);
@@ -138,9 +139,9 @@ const preloaded = serveWith('test/faults/writer-ends.ts');
 
 for (const [end, reason] of [
   ['it throws', / failed: /],
-  ['it is gone', / has ended\./],
+  ['it is terminated', / has ended\./],
 ] as const) {
-  test(`the process exits when its writer thread does (${end}), logs the reason and loses no acknowledged write`, async () => {
+  test(`the process exits when its writer thread ends because ${end}, logs the reason and loses no acknowledged write`, async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(
       folder.path,
@@ -169,7 +170,7 @@ for (const [end, reason] of [
     expect(service.stderr()).toMatch(reason);
 
     await using again = await startService(folder.path);
-    // Creations without an answer may be stored as well, completely and with unique ids.
+    // Creations without a response may also be stored, completely and with unique ids.
     const found = await allNames(clientOf(again.url, await issueKey(folder.path, 'enterprise', ample)));
     for (const name of found)
       if (sent.has(name) && !stored.has(name)) stored.set(name, found.indexOf(name) + 1);

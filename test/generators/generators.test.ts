@@ -1,4 +1,4 @@
-/** Clients generated from the document by each of four generators. */
+/** Clients that four generators create from the OpenAPI document. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,9 @@ const folder = import.meta.dir;
 const generated = join(folder, 'programs/generated');
 const document = join(root, 'contract/openapi.json');
 
-/** The command of each generator. Bun runs the generators that need a newer Node.js than this project. */
+/**
+ * The command of each generator. Bun runs the generators, because some of them need a newer Node.js than this project.
+ */
 const generators = {
   'openapi-typescript': ['openapi-typescript', document, '-o', join(generated, 'openapi-typescript.d.ts')],
   'hey-api': ['openapi-ts', '-i', document, '-o', join(generated, 'hey-api'), '-c', '@hey-api/client-fetch'],

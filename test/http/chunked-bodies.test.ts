@@ -1,6 +1,6 @@
 /**
- * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even after the service's response. A
- * proxy would assign that 400 to another client's request.
+ * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even after the service's
+ * response. A proxy would assign that 400 to another client's request.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
@@ -23,18 +23,18 @@ function head(line: string, headers = ''): string {
 }
 
 const heads = [
-  ['no key', head('POST /v1/pets', json)],
-  ['no route', head('POST /v1/elsewhere', authorization)],
-  ['no method of the path', head('PUT /v1/pets', authorization)],
-  ['no media type that is taken', head('POST /v1/pets', `${authorization}Content-Type: text/plain\r\n`)],
-  ['nothing wrong', head('POST /v1/pets', authorization + json)],
-  ['no need of a body', head('GET /v1/pets', authorization)],
-  ['no page', head('POST /nowhere')],
-  ['no method of a page', head('POST /docs')],
-  ['a page, and no need of a body', head('GET /livez')],
+  ['without a key', head('POST /v1/pets', json)],
+  ['to an unknown route', head('POST /v1/elsewhere', authorization)],
+  ['with an unsupported method', head('PUT /v1/pets', authorization)],
+  ['with an unsupported media type', head('POST /v1/pets', `${authorization}Content-Type: text/plain\r\n`)],
+  ['without mistakes', head('POST /v1/pets', authorization + json)],
+  ['that needs no body', head('GET /v1/pets', authorization)],
+  ['to an unknown page', head('POST /nowhere')],
+  ['to a page with an unsupported method', head('POST /docs')],
+  ['to a page, which needs no body', head('GET /livez')],
 ] as const;
 
-/** A creation without its last chunk. */
+/** A create request without its last chunk. */
 function newPetRequest(name: string) {
   const pet = newPet(name);
   const length = Buffer.byteLength(pet).toString(16);
@@ -60,14 +60,14 @@ async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[
   const closed = once(socket, 'close').catch(() => undefined);
   for (const piece of pieces) {
     await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
-    // The service reads in order, so that this response proves that it has read the piece.
+    // The service reads in order, so this response proves that it has read the piece.
     await fetch(`${app.url}/livez`);
   }
   await closed;
   return responsesOf(received);
 }
 
-describe.each(heads)('a request with %s and a malformed chunk gets one response', (_, sent) => {
+describe.each(heads)('a malformed chunk of a request %s gets only one response', (_, sent) => {
   test('if it arrives with the head, or after a valid chunk', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(`${sent}${good}zz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
@@ -91,7 +91,7 @@ test('an oversized body gets one response, even with a malformed chunk beyond th
 describe('a trailer', () => {
   const trailer = 'X-Checksum: 1\r\n\r\n';
 
-  test.each(heads)('does not cause a second response after a request with %s', async (_, sent) => {
+  test.each(heads)('does not cause a second response to a request %s', async (_, sent) => {
     expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
     expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n`, trailer)).length).toBe(1);
     expect((await inSteps(sent, `2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
@@ -106,13 +106,13 @@ describe('a trailer', () => {
   });
 });
 
-describe('the response to a chunked request closes the connection', () => {
-  test.each(heads)('to a request with %s', async (_, sent) => {
+describe('the connection is closed after the response to a chunked request', () => {
+  test.each(heads)('%s', async (_, sent) => {
     const [response, ...more] = await inSteps(sent, '2\r\n{}\r\n', '0\r\n\r\n');
     expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
   });
 
-  test('to a create request', async () => {
+  test('that creates an animal', async () => {
     const { name, body } = newPetRequest('Chunked');
     const [response, ...more] = await inSteps(body, '0\r\n\r\n');
     expect([response?.status, response?.headers.get('connection'), more]).toEqual([201, 'close', []]);
@@ -126,7 +126,7 @@ describe('the response to a chunked request closes the connection', () => {
   });
 });
 
-describe('a rejected endless body', () => {
+describe('an endless body', () => {
   const chunks = (count: number, bytes: number) =>
     `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
   const bodies = [
@@ -138,15 +138,18 @@ describe('a rejected endless body', () => {
     heads
       .filter(([, line]) => !line.startsWith('GET'))
       .flatMap(([name, sent]) => bodies.map(([size, body]) => [name, size, sent, body] as const)),
-  )('of a request with %s, %s, is answered and closed at the bound', async (_, _size, sent, body) => {
-    // A body that the operation needs is first read up to its limit.
-    const needed = chunks(1, maxBodyBytes + 1);
-    const [response, ...more] = await inSteps(sent, needed + body);
-    expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
-  });
+  )(
+    'of a rejected request %s, sent %s, is cut off at a limit after the response',
+    async (_, _size, sent, body) => {
+      // A body that the operation needs is first read up to its limit.
+      const needed = chunks(1, maxBodyBytes + 1);
+      const [response, ...more] = await inSteps(sent, needed + body);
+      expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
+    },
+  );
 });
 
-test('a request with an unnecessary chunked body gets a response that closes the connection', async () => {
+test('the connection is closed after the response to a request with an unnecessary chunked body', async () => {
   const answers = await inSteps(`${head('GET /v1/pets', authorization)}2\r\n{}\r\n0\r\n\r\n`);
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);
 });

@@ -7,7 +7,7 @@ import { always } from '../support/property.ts';
 
 const headersOf = (fields: Readonly<Record<string, string>>) => new Headers(fields);
 
-/** Tags parsed from an `If-Match`. Null if it is refused. */
+/** Entity tags parsed from an `If-Match` header. Null if the header is rejected. */
 function ifMatch(value: string) {
   const checked = preconditionsOf(operations.approveOrder, headersOf({ 'If-Match': value }));
   return 'value' in checked ? checked.value.ifMatch : null;
@@ -27,7 +27,7 @@ describe('If-Match', () => {
     // A recipient has to ignore empty elements of a list (RFC 9110, section 5.6.1.2).
     ['"a",,"b"', ['"a"', '"b"']],
     [', "a" , ,"b",', ['"a"', '"b"']],
-  ])('%s', (value, expected) => {
+  ])('is parsed: %s', (value, expected) => {
     expect(ifMatch(value)).toEqual(expected as string[]);
   });
 
@@ -46,7 +46,7 @@ describe('If-Match', () => {
     for (const value of hostile) for (const end of ['', '"', 'x']) ifMatch(value + end);
   });
 
-  test('is ignored by an operation without it', () => {
+  test('is ignored by an operation that does not support it', () => {
     expect(preconditionsOf(operations.placeOrder, headersOf({ 'If-Match': 'bare' }))).toEqual({ value: {} });
   });
 });
@@ -82,27 +82,27 @@ describe('If-None-Match of a read', () => {
     isNotModified(headersOf({ 'If-None-Match': value }), etag);
 
   test.each(['*', ' * ', '"a"', 'W/"a"', '"b", "a"', '"b",W/"a"', '"a,b" , "a"', '"b",,"a"'])(
-    'matches the tag: %s',
+    'with the value %s matches the entity tag "a"',
     (value) => {
       expect(has(value)).toBe(true);
     },
   );
 
   test.each(['', '""', '"b"', '"A"', '"aa"', 'a', '"*"', '"b, a"', '"b", "c"', 'W/"b"'])(
-    'does not match the tag: %s',
+    'with the value %s does not match the entity tag "a"',
     (value) => {
       expect(has(value)).toBe(false);
     },
   );
 
-  test('never matches a response without a tag', () => {
+  test('never matches a response without an entity tag', () => {
     for (const value of ['*', '"a"', '""']) {
       expect(isNotModified(headersOf({ 'If-None-Match': value }), undefined)).toBe(false);
     }
     expect(isNotModified(headersOf({}), '"a"')).toBe(false);
   });
 
-  test('matches exactly the tags of its list', () => {
+  test('matches exactly the entity tags in its list', () => {
     const anyTag = fc
       .string({ unit: fc.constantFrom('a', 'b', ',', ' ', '*', 'W/', '\\'), maxLength: 4 })
       .map((text) => `"${text.replaceAll(' ', '!')}"`);

@@ -1,4 +1,3 @@
-/** No header of an answer leaks into the next one. */
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { addPets, newPet } from '../support/pets.ts';
@@ -17,7 +16,7 @@ const ofAll = [
 const ofCallers = [...ofAll, ...limits, 'ratelimit', 'ratelimit-policy'];
 const deprecated = ['deprecation', 'sunset', 'link'];
 
-/** Every kind of answer, with the names of its headers. */
+/** Every kind of response, with the names of its headers. */
 const kinds = [
   { kind: 'a page', send: () => app.call('GET', '/pets'), names: [...ofCallers, 'link', 'etag'] },
   { kind: 'an animal', send: () => app.call('GET', '/pets/1'), names: [...ofCallers, ...deprecated, 'etag'] },
@@ -53,7 +52,7 @@ const kinds = [
   },
 ];
 
-test('headers of one response do not leak into the next', async () => {
+test('headers of one response do not leak into the next one', async () => {
   for (const { kind, send, names } of kinds) {
     for (const before of kinds) {
       await before.send();

@@ -13,7 +13,7 @@ const app = await startTestApp();
 const { key } = await buyerOf(app);
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** The parsed header value. Null if it is refused. */
+/** The parsed header value. Null if the header is rejected. */
 function read(value: string | undefined): string | null | undefined {
   const headers = new Headers(value === undefined ? {} : { 'Idempotency-Key': value });
   const checked = idempotencyKeyOf(operations.placeOrder, headers);
@@ -22,7 +22,7 @@ function read(value: string | undefined): string | null | undefined {
 
 const blamed = '"in":"header","name":"Idempotency-Key"';
 
-describe('a key is read from', () => {
+describe('the parsed Idempotency-Key', () => {
   test.each([
     ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
     ['"x"', 'x'],
@@ -33,15 +33,15 @@ describe('a key is read from', () => {
     ['"a\\"b\\\\c"', 'a"b\\c'],
     ['W/x', 'W/x'],
     [' x\t', 'x'],
-  ])('%s', (value, expected) => {
+  ])('is correct for the value %s', (value, expected) => {
     expect(read(value)).toBe(expected);
   });
 
-  test('a missing header, as undefined', () => {
+  test('is undefined if the header is missing', () => {
     expect(read(undefined)).toBeUndefined();
   });
 
-  test('visible ASCII quoted with escapes, unchanged', () => {
+  test('is the original text if visible ASCII was quoted with escapes', () => {
     const visible = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
       minLength: 1,
@@ -54,23 +54,23 @@ describe('a key is read from', () => {
   });
 });
 
-describe('a key is rejected', () => {
+describe('an Idempotency-Key is rejected', () => {
   test.each([
-    ['empty', ''],
-    ['256 escaped characters', `"${'\\\\'.repeat(256)}"`],
-    ['with a tab in it', 'two\twords'],
-    ['with a quote in it, quoted', '"x"y"'],
-    ['with a parameter behind it', '"x";a=1'],
-    ['a list', '"x", "y"'],
-    ['given twice', 'x, x'],
-    ['with DEL', 'x\x7f'],
-    ['as long as a head may be', 'x'.repeat(15_000)],
-    ['as long as a head may be, of backslashes', `"${'\\'.repeat(15_000)}`],
+    ['if it is empty', ''],
+    ['if it has 256 escaped characters', `"${'\\\\'.repeat(256)}"`],
+    ['if it contains a tab', 'two\twords'],
+    ['if it contains an unescaped quote', '"x"y"'],
+    ['if a parameter follows it', '"x";a=1'],
+    ['if it is a list', '"x", "y"'],
+    ['if it was sent twice', 'x, x'],
+    ['if it contains DEL', 'x\x7f'],
+    ['if it is as long as a request head allows', 'x'.repeat(15_000)],
+    ['if it is as long as a request head allows, and consists of backslashes', `"${'\\'.repeat(15_000)}`],
   ])('%s', (_, value) => {
     expect(read(value)).toBeNull();
   });
 
-  test('together with all other mistakes of the request', async () => {
+  test('in one error with all other mistakes of the request', async () => {
     const headers = { 'Idempotency-Key': 'two words', 'If-Match': 'bare' };
     const answer = await app.call('POST', '/orders/1/approve?force=1', { key, body: '{"x":1}', headers });
     expect(answer.error.code).toBe('invalid_parameter');
@@ -83,7 +83,7 @@ describe('a key is rejected', () => {
   });
 });
 
-/** Sends a creation with these header lines, which fetch cannot send. Returns the responses. */
+/** Sends a create request with these raw header lines, which fetch cannot send. Returns the response. */
 async function raw(lines: string) {
   const body = newPet();
   const [answer] = await exchange(
@@ -94,20 +94,20 @@ async function raw(lines: string) {
   return answer;
 }
 
-describe('a key on the wire', () => {
+describe('an Idempotency-Key header', () => {
   test.each([
-    ['twice, the same', 'Idempotency-Key: x\r\nIdempotency-Key: x\r\n'],
-    ['twice, one of them empty', 'Idempotency-Key: x\r\nIdempotency-Key:\r\n'],
+    ['sent twice with the same value', 'Idempotency-Key: x\r\nIdempotency-Key: x\r\n'],
+    ['sent twice, once without a value', 'Idempotency-Key: x\r\nIdempotency-Key:\r\n'],
     ['empty', 'Idempotency-Key:\r\n'],
-    ['UTF-8', 'Idempotency-Key: cl\xc3\xa9\r\n'],
-    ['bytes that are no UTF-8', 'Idempotency-Key: \xff\xfe\r\n'],
-  ])('is rejected: %s', async (_, lines) => {
+    ['not ASCII', 'Idempotency-Key: cl\xc3\xa9\r\n'],
+    ['not valid UTF-8', 'Idempotency-Key: \xff\xfe\r\n'],
+  ])('is rejected if it is %s', async (_, lines) => {
     const answer = await raw(lines);
     expect(answer?.status).toBe(400);
     expect(answer?.body).toContain(blamed);
   });
 
-  test('is trimmed', async () => {
+  test('is trimmed before it is used', async () => {
     expect((await raw('Idempotency-Key: \t spaced \t\r\n'))?.status).toBe(201);
     expect((await raw('idempotency-KEY:spaced\r\n'))?.headers.get('idempotent-replayed')).toBe('true');
   });

@@ -1,4 +1,4 @@
-/** A connection with a request in flight is not idle, regardless of the duration. */
+/** A connection with a request in flight is not idle, however long the request takes. */
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { keepOpenUntilAnswered } from '../../src/http/listener/busy-connections.ts';
@@ -37,7 +37,7 @@ test('a connection outlasts the idle timeout while its request is in flight, and
   const port = server.port ?? 0;
   const kept = ask(port, '/kept');
   const other = ask(port, '/other');
-  // The runtime considers it idle, as it would the first connection.
+  // The runtime closes this connection as idle. The first connection stays open.
   expect(await other.closed).toBe('');
   late.resolve(new Response('late'));
   await kept.answered;

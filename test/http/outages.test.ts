@@ -1,4 +1,4 @@
-/** The log during an outage of the store: a line for its begin and end, not for each request. */
+/** During an outage of the store, the log has a line for its start and a line for its end, not a line per request. */
 import { expect, test } from 'bun:test';
 import pino, { type Logger } from 'pino';
 import { Outages } from '../../src/http/logs/outages.ts';
@@ -17,7 +17,7 @@ interface Line {
   readonly requestId?: string;
 }
 
-/** A real logger with recorded lines. `said` resolves with a line once it is logged. */
+/** A real logger that records its lines. `said` resolves with the matching line once it is logged. */
 function keptLog(level: string): { log: Logger; lines: Line[]; said: (msg: string) => Promise<Line> } {
   const lines: Line[] = [];
   const waiting = new Set<() => void>();
@@ -75,7 +75,7 @@ test('a different reason is logged on a separate line once it persists, and does
   ]);
 });
 
-test('requests rejected while every part works (a lock, a full queue) are logged as one outage, which ends after a period without rejections', async () => {
+test('rejections while every server is available (for example, because a queue is full) are logged as one outage, which ends when they stop', async () => {
   const { log, lines, said } = keptLog('info');
   using outages = new Outages(log, 10);
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
@@ -88,7 +88,7 @@ test('requests rejected while every part works (a lock, a full queue) are logged
   ]);
 });
 
-test('at level debug each rejected request is logged with its id and reason', () => {
+test('at level debug, each rejected request is logged with its id and reason', () => {
   const { log, lines } = keptLog('debug');
   using outages = new Outages(log);
   outages.notice('degraded: PostgreSQL unavailable: gone', { part: 'PostgreSQL', works: false });
@@ -113,17 +113,20 @@ test('an outage that lasts until the service stops is logged with its duration a
 test.each([
   [503, new StorageUnavailable('gone'), { level: 'warn', msg: 'requests fail with 503', reason: 'gone' }],
   [500, new Error('a mistake'), { level: 'error', msg: 'request failed', code: 'internal_error' }],
-])('a request that fails with %i is logged as that', async (status, error, line) => {
-  await using app = await startTestApp();
-  const { log, lines } = keptLog('info');
-  const context = requestContextOf(app, log);
-  const admit = () => {
-    throw error;
-  };
-  const peek: typeof context.admission.peek = (address) => context.admission.peek(address);
-  const admission = Object.assign(Object.create(context.admission), { admit, peek });
-  await using server = serve({ ...context, admission });
-  const headers = { Authorization: `Bearer ${app.key}` };
-  expect((await fetch(`${server.url}/v1/pets`, { headers })).status).toBe(status);
-  expect(lines).toMatchObject([line]);
-});
+])(
+  'a request that fails with %i is logged with the reason or the error code',
+  async (status, error, line) => {
+    await using app = await startTestApp();
+    const { log, lines } = keptLog('info');
+    const context = requestContextOf(app, log);
+    const admit = () => {
+      throw error;
+    };
+    const peek: typeof context.admission.peek = (address) => context.admission.peek(address);
+    const admission = Object.assign(Object.create(context.admission), { admit, peek });
+    await using server = serve({ ...context, admission });
+    const headers = { Authorization: `Bearer ${app.key}` };
+    expect((await fetch(`${server.url}/v1/pets`, { headers })).status).toBe(status);
+    expect(lines).toMatchObject([line]);
+  },
+);

@@ -19,7 +19,7 @@ test('an address gets a limited number of responses per minute without a key, th
     message: expect.stringContaining('unauthenticated requests from this address'),
     status: 429,
   });
-  // Setting the date does not change the length of the minute.
+  // Clock changes do not affect the length of the minute.
   for (const seconds of [-3_600, 7_200, -3_600]) {
     app.clock.step(seconds);
     expect((await get(page)).headers.get('retry-after')).toBe('40');
@@ -30,7 +30,7 @@ test('an address gets a limited number of responses per minute without a key, th
   expect((await get('/docs')).status).toBe(200);
 });
 
-test('probes and requests with a key do not count against the address and are not rejected for it', async () => {
+test('health checks and requests with a key do not count against the limit of the address, and are not rejected because of it', async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '1' });
   for (let round = 0; round < 3; round++) {
     for (const path of ['/livez', '/readyz']) expect((await fetch(app.url + path)).status).toBe(200);
@@ -53,7 +53,7 @@ test('each client behind a trusted proxy has a separate limit', async () => {
   ]);
 });
 
-test('at most 1,000 rejections are delayed at a time, and others close their connection', async () => {
+test('at most 1,000 rejections are delayed at a time, and the connections of other rejected requests are closed', async () => {
   await using app = await startTestApp();
   const options = { openapi: () => '', publicUrl: undefined, perMinute: 1, health: () => [] };
   const answer = publicRoutesOf(requestContextOf(app), options);

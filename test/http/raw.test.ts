@@ -1,6 +1,6 @@
 /**
- * Requests that fetch cannot send. The service answers a malformed request at most once, never treats bytes of its body as
- * another request, and continues.
+ * Requests that fetch cannot send. The service responds to a malformed request at most once, never treats bytes of the
+ * request's body as another request, and keeps working.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { adminUrl } from '../support/admin.ts';
@@ -14,7 +14,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const host = 'Host: animals.example\r\n';
 const authorization = `Authorization: Bearer ${app.key}\r\n`;
 
-/** A request with a valid key, named by its request id. */
+/** A request with a valid key, identified by its request id. */
 function request(line: string, id: string, headers = '', body = ''): string {
   return `${line} HTTP/1.1\r\n${host}${authorization}X-Request-Id: ${id}\r\n${headers}\r\n${body}`;
 }
@@ -23,7 +23,7 @@ const json = 'Content-Type: application/json\r\n';
 const post = (id: string, body = newPet()) =>
   request('POST /v1/pets', id, `${json}Content-Length: ${body.length}\r\n`, body);
 
-/** Ends an exchange, so that no test waits for a timeout. */
+/** Closes the connection, so that no test waits for a timeout. */
 const last = request('GET /v1/pets/0', 'last', 'Connection: close\r\n');
 
 const idsOf = (responses: readonly RawResponse[]) =>
@@ -31,14 +31,14 @@ const idsOf = (responses: readonly RawResponse[]) =>
 const statusesOf = (responses: readonly RawResponse[]) => responses.map(({ status }) => status);
 
 /**
- * Sends a malformed request, followed by another one, with a third hidden in its body. Checks the rules for all of
- * them.
+ * Sends a malformed request, which may hide a second request in its body, followed by a valid one. Checks the rules
+ * that apply to every malformed request.
  */
 async function attack(...pieces: string[]): Promise<RawResponse[]> {
   const responses = await exchange(app.url, ...pieces, last);
   expect(responses.length).toBeLessThanOrEqual(2);
   expect(idsOf(responses)).not.toContain('hidden');
-  // The parser responds with 505 to a request line with a misplaced end.
+  // The parser responds with 505 to a request line that ends in the wrong place.
   for (const { status } of responses) expect(status < 500 || status === 505).toBe(true);
   expect((await app.call('GET', '/pets?limit=1')).status).toBe(200);
   return responses;
@@ -54,7 +54,7 @@ test('a create request with a media type but neither length nor body gets an err
   ]);
 });
 
-test('an empty line before a request gets a bare 400, a documented limit of the runtime', async () => {
+test('an empty line before a request gets a bare 400, which is a documented limitation of the runtime', async () => {
   for (const line of ['\r\n', '\n']) {
     const responses = await exchange(app.url, line + request('GET /v1/pets', 'a'));
     expect(statusesOf(responses)).toEqual([400]);
@@ -80,8 +80,9 @@ describe('pipelined requests', () => {
     expect(responses[4]?.body).toContain('method_not_allowed');
   });
 
-  test('behind a create request that waits for the disk are never answered out of order', async () => {
-    // The runtime serves no request after an unanswered one. It closes the connection, and the client retries (RFC 9112, 9.3.2).
+  test('are never answered out of order, even after a create request that waits for the disk', async () => {
+    // The runtime serves no request behind one that is still in flight. It closes the connection, and the client
+    // retries (RFC 9112, section 9.3.2).
     const sent = request('GET /v1/pets/0', 'a') + post('b') + request('GET /v1/pets/0', 'c') + post('d');
     const responses = await exchange(app.url, sent + last);
     const ids = idsOf(responses);
@@ -103,7 +104,7 @@ describe('a body with contradictory lengths', () => {
   });
 });
 
-describe('a malformed head', () => {
+describe('a malformed request head', () => {
   test.each([
     ['no Host', `GET /v1/pets HTTP/1.1\r\n${authorization}\r\n`],
     ['a header of a megabyte', request('GET /v1/pets', 'broken', `X-Long: ${'a'.repeat(1_000_000)}\r\n`)],
@@ -111,8 +112,8 @@ describe('a malformed head', () => {
     ['a target of a megabyte', request(`GET /v1/pets?${'a'.repeat(1_000_000)}`, 'broken')],
     ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['nothing but line ends', '\r\n'.repeat(100)],
-  ])('is refused, and the connection closed: %s', async (_, head) => {
+    ['only line breaks', '\r\n'.repeat(100)],
+  ])('is rejected, and the connection is closed: %s', async (_, head) => {
     const responses = await attack(head);
     expect(responses.length).toBeLessThanOrEqual(1);
     for (const { status, headers } of responses) {
@@ -121,15 +122,15 @@ describe('a malformed head', () => {
     }
   });
 
-  test('with an invalid request id gets a response with a generated one', async () => {
+  test('with an invalid request id gets a response with a generated request id', async () => {
     const [response] = await attack(request('GET /v1/pets/0', '\xff\xfe'));
     expect(response?.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   });
 
   test.each([
-    ['under the version', '/v1/pets', authorization],
-    ['under the version, without a key', '/v1/pets', ''],
-    ['outside of it', '/livez', ''],
+    ['under /v1', '/v1/pets', authorization],
+    ['under /v1, without a key', '/v1/pets', ''],
+    ['outside /v1', '/livez', ''],
     ['at an unknown path', '/elsewhere', ''],
   ])('with two Host headers gets 400: %s', async (_, path, key) => {
     for (const second of [host, 'Host: other.example\r\n']) {
@@ -149,7 +150,7 @@ describe('a malformed head', () => {
     expect(response?.status).toBe(400);
   });
 
-  test('with two Authorization headers has no valid credential', async () => {
+  test('with two Authorization headers is treated as having no valid credential', async () => {
     const [response] = await attack(request('GET /v1/pets', 'twice', authorization));
     expect(response?.body).toContain('invalid_api_key');
   });
@@ -166,13 +167,13 @@ describe('an unread body', () => {
     ['405', request('PUT /v1/pets', 'refused', json + length, hidden)],
     ['404', request('GET /v1/pets/0', 'refused', length, hidden)],
     ['415', request('POST /v1/pets', 'refused', `Content-Type: text/plain\r\n${length}`, hidden)],
-  ])('is left behind, and the next request is answered as itself: %s', async (status, sent) => {
+  ])('is skipped, and the next request gets its own response: %s', async (status, sent) => {
     const responses = await attack(sent);
     expect(statusesOf(responses)).toEqual([Number(status), 404]);
     expect(idsOf(responses)).toEqual(['refused', 'last']);
   });
 
-  // An immediate close would reset connections while clients still write, and many would not receive the answer.
+  // An immediate close would reset connections while clients are sending, and many would not receive the response.
   test('is skipped if its declared length is too large, and the next request is answered', async () => {
     const body = hidden.padEnd(20_000);
     const responses = await attack(
@@ -191,10 +192,10 @@ describe('an unread body', () => {
       413,
     ],
   ])(
-    'in chunks, %s, ends the connection, with any request pipelined behind it',
+    'in chunks, %s, causes the connection to be closed, even if requests are pipelined behind it',
     async (_, sent, body, status) => {
       const responses = await attack(sent(`${json}Transfer-Encoding: chunked\r\n`, body));
-      // The runtime closes without a response if it reads the next request before this one is answered.
+      // The runtime closes the connection without a response if it reads the next request before it has responded.
       expect(statusesOf(responses)).toEqual([status].slice(0, responses.length));
     },
   );
@@ -208,9 +209,9 @@ describe('an unread body', () => {
 });
 
 describe('CONNECT', () => {
-  // Found by raw-attacks behind haproxy: the runtime keeps the connection as a tunnel and discards later requests on it.
+  // Found by raw-attacks behind HAProxy: the runtime keeps the connection open as a tunnel and discards later requests.
   test.each(['animals.example:80', 'animals.example', 'http://animals.example/', '/v1/pets', '/docs'])(
-    'closes its connection, so that no proxy sends further requests: %s',
+    'closes the connection, so that no proxy sends another request on it: %s',
     async (target) => {
       const [response] = await exchange(app.url, request(`CONNECT ${target}`, 'tunnel'));
       expect([404, 405]).toContain(response?.status ?? 0);
@@ -219,7 +220,7 @@ describe('CONNECT', () => {
   );
 });
 
-describe('a target in another form', () => {
+describe('an unusual request target', () => {
   const codeAt = async (target: string) => {
     const [response] = await attack(request(`GET ${target}`, 'odd'));
     return `${response?.status} ${response?.body === '' ? '' : JSON.parse(response?.body ?? '{}').code}`;
@@ -235,12 +236,12 @@ describe('a target in another form', () => {
     ['/%76%31/pets', '404 route_not_found'],
     ['/v1/pets/\xff\xfe', '404 pet_not_found'],
     ['/v1/pets?limit=\xd9\xa3', '400 invalid_parameter'],
-  ])('%s is answered with %s', async (target, code) => {
+  ])('%s gets the response %s', async (target, code) => {
     expect(await codeAt(target)).toBe(code);
   });
 
   test.each(['/x/../v1/pets', '/v1/../v1/pets', '/./v1/pets', '/v1/./pets', '/v1/x/../pets'])(
-    'with dot segments is never answered without a key: %s',
+    'with dot segments does not bypass authentication: %s',
     async (target) => {
       const keyless = `GET ${target} HTTP/1.1\r\n${host}\r\n`;
       const [response] = await attack(keyless);
@@ -249,14 +250,14 @@ describe('a target in another form', () => {
     },
   );
 
-  test('of HTTP/1.0 without Host is accepted', async () => {
+  test('in an HTTP/1.0 request without Host is accepted', async () => {
     const [response, ...more] = await exchange(app.url, `GET /v1/pets/0 HTTP/1.0\r\n${authorization}\r\n`);
     expect(response?.status).toBe(404);
     expect(response?.body).toContain('pet_not_found');
     expect(more).toEqual([]);
   });
 
-  test('that requests another protocol is answered with HTTP/1.1', async () => {
+  test('in a request to upgrade to another protocol gets an HTTP/1.1 response', async () => {
     for (const upgrade of ['websocket', 'h2c']) {
       const [response] = await attack(
         request('GET /v1/pets/0', 'odd', `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`),

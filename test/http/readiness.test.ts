@@ -6,7 +6,7 @@ import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { startTestApp } from '../support/app.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 
-test('a draining service reports it on /readyz, still responds, and closes connections', async () => {
+test('a draining service responds with 503 on /readyz, still serves requests, and closes connections', async () => {
   await using app = await startTestApp();
   let isDraining = false;
   await using server = serve({ ...requestContextOf(app), isDraining: () => isDraining });
@@ -31,10 +31,10 @@ describe('a service whose limit state is overwritten', () => {
   const noise = () => Buffer.alloc(64_000, 0xa5);
 
   test.each([
-    // A copy of the file of another start of the service.
+    // A copy of the file from another run of the service.
     ['by a copy', (file: LimitFile) => Atomics.add(file.i32, header.firstOwner, 1_000_000)],
     ['by noise', (file: LimitFile) => writeSync(file.fd, noise(), 0, noise().length, 0)],
-  ])('%s responds 503 on /readyz and to requests until a restart', async (_how, overwrite) => {
+  ])('%s responds with 503 on /readyz and to requests until it is restarted', async (_how, overwrite) => {
     await using app = await startTestApp();
     const limits = app.config.databaseUrl.replace('sqlite:', '').replace(/\.db$/, '.limits');
     {

@@ -1,4 +1,4 @@
-/** Every response has a request id for operators, including errors and paths outside the version. */
+/** Every response has a request id for operators, including errors and paths outside /v1. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
@@ -22,7 +22,7 @@ describe.each(paths)('%s', (path) => {
       headers: id === undefined ? {} : { 'X-Request-Id': id },
     });
 
-  test('returns the request id of the client, or a new one', async () => {
+  test("returns the client's request id, or a generated one", async () => {
     for (const method of ['GET', 'HEAD', 'POST']) {
       expect((await send(method, 'My-Request.7')).headers.get('x-request-id')).toBe('My-Request.7');
     }
@@ -34,10 +34,10 @@ describe.each(paths)('%s', (path) => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('has Cache-Control and X-Content-Type-Options: nosniff', async () => {
+  test('returns Cache-Control and X-Content-Type-Options: nosniff', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, headers } = await send(method);
-      // A redirection has no body.
+      // A redirect has no body.
       if (status !== 302) expect(headers.get('x-content-type-options')).toBe('nosniff');
       if (status >= 400) expect(headers.get('cache-control')).toBe('no-store');
       else if (/^\/\w+z$/.test(path)) expect(headers.get('cache-control')).toBe('no-store');
@@ -68,7 +68,7 @@ describe('500 internal_error', () => {
     throw new Error('a secret of the inside');
   };
 
-  test('is logged under the request id when a page outside the version prefix fails', async () => {
+  test('is logged under the request id when a page outside /v1 fails', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     const answer = publicRoutesOf(context, {

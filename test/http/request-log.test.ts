@@ -1,4 +1,4 @@
-/** The request log: all requests if enabled, and always changes of keys. */
+/** The request log. Requests are logged if enabled; changes to keys are always logged. */
 import { describe, expect, test } from 'bun:test';
 import { requestLogOf } from '../../src/http/logs/request-log.ts';
 import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
@@ -39,7 +39,7 @@ async function callInEveryWay(app: TestApp): Promise<void> {
 }
 
 describe('LOG_REQUESTS', () => {
-  test('all: every request is logged with its caller, address and outcome', async () => {
+  test('set to all, logs every request with its caller, address and outcome', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     await callInEveryWay(under.app);
     const seen = under.requests().map((line) => {
@@ -62,7 +62,7 @@ describe('LOG_REQUESTS', () => {
       'alive GET  /livez 200 ',
       'nowhere GET   404 ',
     ]);
-    // Account and key 2 follow those of a new store, and are not exhausted by any test.
+    // The first account and key come with the new store, so those of the test have the id 2.
     const byId = Object.fromEntries(under.requests().map((line) => [line.requestId, line]));
     expect(byId.listed).toMatchObject({ account: 2, key: 2 });
     expect(byId.refused).toMatchObject({ account: 3, key: 3 });
@@ -70,7 +70,7 @@ describe('LOG_REQUESTS', () => {
     expect(JSON.stringify(under.lines)).not.toContain(under.app.key.slice(4, 30));
   });
 
-  test('all: a line contains the size of the body', async () => {
+  test('set to all, logs the size of each response body', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     const { app } = under;
     await app.call('POST', '/pets', { body: newPet() });
@@ -91,7 +91,7 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests().at(-1)).not.toHaveProperty('bytes');
   });
 
-  test('all: a line contains the trace id of a valid traceparent', async () => {
+  test('set to all, logs the trace id of a valid traceparent header', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = '00f067aa0ba902b7';
@@ -110,14 +110,14 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests().map(({ traceId }) => traceId)).toEqual(cases.map(([, traceId]) => traceId));
   });
 
-  test('errors: a line for each 4xx and 5xx', async () => {
+  test('set to errors, logs each request with a 4xx or 5xx response', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'errors' });
     await callInEveryWay(under.app);
     const ids = under.requests().map(({ requestId }) => requestId);
     expect(ids).toEqual(['invalid', 'missing', 'elsewhere', 'keyless', 'refused', 'nowhere']);
   });
 
-  test('slow: a line for each request that took at least LOG_SLOW_MS', async () => {
+  test('set to slow, logs each request that took at least LOG_SLOW_MS', async () => {
     const { log, lines } = keptLog();
     const request = { request: new Request('http://a/'), requestId: 'x', client: () => '192.0.2.1' };
     const write = requestLogOf(log, 'slow', 500);
@@ -136,13 +136,13 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests()).toEqual([]);
   });
 
-  test('off, the default: no line', async () => {
+  test('set to off, which is the default, logs no requests', async () => {
     await using under = await appWith({});
     await under.app.call('GET', '/pets?limit=0');
     expect(under.requests()).toEqual([]);
   });
 
-  test('logs nothing if LOG_LEVEL excludes it', () => {
+  test('logs no requests if LOG_LEVEL excludes them', () => {
     const { log } = keptLog();
     log.level = 'warn';
     expect(requestLogOf(log, 'all', 500)).toBeUndefined();
@@ -158,13 +158,13 @@ describe('LOG_REQUESTS', () => {
   });
 });
 
-describe('with any LOG_REQUESTS', () => {
-  /** Messages logged at the start, except for that of the first key. */
+describe('with any value of LOG_REQUESTS', () => {
+  /** Messages that are logged at startup. */
   const ofStart = ['created a new store', 'created the first account and API key'];
   const told = (lines: readonly Readonly<Record<string, unknown>>[]) =>
     lines.filter(({ msg }) => !ofStart.includes(String(msg))).map(({ level: _, time: __, ...line }) => line);
 
-  test('a ban is logged once, when it begins, with its end', async () => {
+  test('a ban is logged once, when it begins, with its expiry', async () => {
     await using under = await appWith({ BAN_STRIKES: '2', BAN_FIRST_SECONDS: '300' });
     const { app, lines } = under;
     const { key, keyId, account } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
@@ -205,7 +205,7 @@ describe('with any LOG_REQUESTS', () => {
     ]);
   });
 
-  test('the first account and the id of its key are logged, but not the key itself', async () => {
+  test('the ids of the first account and its key are logged, but not the key itself', async () => {
     await using under = await appWith({});
     expect(under.lines).toContainEqual(
       expect.objectContaining({ msg: 'created the first account and API key', account: 1, key: 1 }),

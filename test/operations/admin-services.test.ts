@@ -1,4 +1,4 @@
-/** Operations of operators on accounts, keys and bans, and their refusals. */
+/** Operations of operators on accounts, keys and bans, and their errors. */
 import { afterAll, expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
@@ -12,7 +12,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-test('an expired or revoked key cannot be rotated, and its end stays unchanged', async () => {
+test('an expired or revoked key cannot be rotated, and its expiry time does not change', async () => {
   const { id: accountId } = await accounts.create('shop', 'pro');
   const make = async (lifetimeMs?: number) => (await keys.create(accountId, 'till', lifetimeMs)).id;
   const [revoked, expired, rotated] = [await make(), await make(-1), await make()];

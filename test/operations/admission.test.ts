@@ -26,7 +26,7 @@ async function admittedAfter(changes: number) {
   const { id } = await enterprise(storage, quota);
   const { key } = await new KeyOperations({ store: storage, clock, actor }, randomBytes).create(id, 'till');
   let left = changes;
-  /** The real limits, with changes of callers between calls. */
+  /** The real limits, with changes to the caller between calls. */
   const restless: LimitStore = {
     banRules: limits.banRules,
     versions: () => limits.versions(),
@@ -53,7 +53,7 @@ test('a caller that changes during admission is read again', async () => {
   expect(admission.caller?.quota.perMinute).toBe(50);
 });
 
-test('admission responds with service_unavailable, not invalid_api_key, while callers keep changing', async () => {
+test('admission fails with service_unavailable, not invalid_api_key, while callers keep changing', async () => {
   await expect(admittedAfter(5)).rejects.toMatchObject({ code: 'service_unavailable' });
 });
 
@@ -81,7 +81,7 @@ function counted(keys: KeyStore) {
 const places: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
 for (const [name, makePlace] of Object.entries(places)) {
-  describe(`unknown keys, on ${name}`, () => {
+  describe(`unknown or revoked keys, on ${name}`, () => {
     async function open() {
       await using opened = new AsyncDisposableStack();
       const clock = new FakeClock();
@@ -118,7 +118,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(bench.asked).toEqual({ lookUps, readings: 1 });
     });
 
-    test('do not block valid keys from the same address, not even a new one', async () => {
+    test('do not block valid keys from the same address, even new ones', async () => {
       await using bench = await open();
       for (let failure = 0; failure < 6; failure++) await bench.admit(makeKey(randomBytes));
       const { key, id } = await bench.admin.create(bench.accountId, 'new');
@@ -128,7 +128,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(await bench.admit(key)).toBe('too_many_failed_authentications');
     });
 
-    test('and revoked keys are looked up only once until callers change', async () => {
+    test('that were revoked are looked up only once until callers change', async () => {
       await using bench = await open();
       const { key, id } = await bench.admin.create(bench.accountId, 'leaked');
       await bench.admin.revoke(id);

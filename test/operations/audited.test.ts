@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const entries = (object?: string) => audit.list(undefined, 100_000, { object });
 
-test('every unit of work for operators names its subject', () => {
+test('every unit of work for operators declares its subject', () => {
   const ofTheServiceItself = [
     ...['createFirstKey', 'createPetOnce', 'once', 'audited', 'auditedOnce'],
     ...['addSession', 'useSession', 'removeSession'],
@@ -44,7 +44,7 @@ test('every unit of work for operators names its subject', () => {
   expect([...withSubject, ...ofTheServiceItself].sort()).toEqual(Object.keys(units).sort());
 });
 
-test('an entry contains the actor, the time, the operation, the object, and its state before and after', async () => {
+test("an entry contains the actor, the time, the operation, the object, and the object's state before and after", async () => {
   const { id } = await accounts.create('Shop', 'pro');
   const from = admin.clock.now();
   await accounts.update(id, { name: 'Corner shop', plan: 'business' });
@@ -63,7 +63,7 @@ test('an entry contains the actor, the time, the operation, the object, and its 
   });
 });
 
-test('a rejected change leaves no entry', async () => {
+test('a rejected change creates no entry', async () => {
   const before = await entries();
   await operators.create('anna', 'viewer');
   expect(await rejectionOf(operators.create('anna', 'admin'))).toMatchObject({ code: 'name_taken' });
@@ -82,7 +82,7 @@ test('a change that has no effect is not recorded', async () => {
   expect(await entries()).toEqual(before);
 });
 
-test('a new token is recorded, even one with the same last four characters', async () => {
+test('a new token is recorded, even if its last four characters are the same', async () => {
   const { operator } = await operators.create('ben', 'viewer');
   const replaced = { id: operator.id, fingerprint: 'f'.repeat(64), lastFour: operator.lastFour };
   await writeAs(admin, 'rotateOperator', replaced);
@@ -90,7 +90,7 @@ test('a new token is recorded, even one with the same last four characters', asy
   expect(latest).toMatchObject({ operation: 'rotateOperator', before: latest?.after });
 });
 
-test('an export contains all matching entries from several pages, oldest first', async () => {
+test('an export contains all matching entries of several pages, oldest first', async () => {
   const at = 1_700_000_000_000;
   const entry = { actor: 'operator:long', operation: 'updateAccount', before: null, after: null };
   const write = (index: number) =>
@@ -139,14 +139,14 @@ test('lifting a ban is reported as successful even if the result cannot be recor
   }) as typeof storage.write;
   const failing = new BanOperations({ ...admin, store: { ...storage, limits, write } });
   const refusal = await rejectionOf(failing.lift(id));
-  const message = 'The ban was lifted, but the audit log has only the entry of the attempt.';
+  const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
   expect(refusal).toMatchObject({ code: 'service_unavailable', message });
   expect(messageOf(refusal)).toBe(
     `${message} The store is temporarily unavailable (the disk is full). Check before you try again.`,
   );
 });
 
-test("limits derived from a plan are those of the account's plan at the time of the write", async () => {
+test('limits derived from the plan of an account use its plan at the time of the write', async () => {
   const { id } = await accounts.create('moving', 'enterprise', { perMinute: 10, perDay: 100 });
   let reads = 0;
   /** Changes the limits after the first read. */

@@ -1,4 +1,4 @@
-/** The schedule of backups, with a real store and a clock controlled by the test. */
+/** Scheduled backups, with a real store and a clock controlled by the test. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,8 +44,8 @@ function started(settings: BackupSettings = daily): BackupOperations {
 
 const actor = { kind: 'operator', name: 'anna' } as const;
 
-describe('backups of the service', () => {
-  test('are due immediately if there is none, and otherwise when the latest is as old as the interval, even after a restart', async () => {
+describe('scheduled and manual backups', () => {
+  test('are due immediately if there is none, or when the interval since the latest has passed, even after a restart', async () => {
     const first = started();
     expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
     clock.advance(24 * hour - 1);
@@ -58,7 +58,7 @@ describe('backups of the service', () => {
     });
   });
 
-  test('are limited to the latest ones', async () => {
+  test('are deleted, oldest first, when there are more than the configured number', async () => {
     const operations = started();
     for (let day = 0; day < 5; day++) {
       await operations.makeDue();
@@ -72,7 +72,7 @@ describe('backups of the service', () => {
     ]);
   });
 
-  test('made manually are never deleted and do not count towards the limit', async () => {
+  test('created manually are never deleted and do not count towards the limit', async () => {
     const operations = started({ ...daily, keep: 1 });
     const byHand = await operations.create(actor, 'before-upgrade');
     expect(byHand).toMatchObject({
@@ -110,7 +110,7 @@ describe('backups of the service', () => {
     expect(readdirSync(backups).filter((file) => file.endsWith('.verified'))).toEqual([`${name}.verified`]);
   });
 
-  test('are created and kept even if some have a date in the future', async () => {
+  test('are created and kept even if other backups are dated in the future', async () => {
     const operations = started({ ...daily, keep: 1 });
     await operations.makeDue();
     const name = 'store-2027-01-15T100000Z.backup';
@@ -136,7 +136,7 @@ describe('backups of the service', () => {
       backups: [],
     });
     expect(operations.concern?.what).toContain(backups);
-    expect(operations.concern?.remedy).toContain('tried again');
+    expect(operations.concern?.remedy).toContain('retried');
     clock.advance(299);
     expect(await operations.makeDue()).toBeUndefined();
     await Bun.file(backups).delete();
@@ -146,7 +146,7 @@ describe('backups of the service', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
-  test('have metrics for the latest one in the folder, even after a restart, and for the numbers created and failed', async () => {
+  test('have metrics for the latest backup, even after a restart, and for the number of backups created and failed', async () => {
     const first = started();
     expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.figures())?.latest).toBeUndefined();
@@ -161,7 +161,7 @@ describe('backups of the service', () => {
     expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
   });
 
-  test('delete the files of a killed service', async () => {
+  test('remove the partial files of a killed service', async () => {
     mkdirSync(backups);
     const stranger = 'store-2027-01-01.4194999.partial';
     // No process has this number.
@@ -173,7 +173,7 @@ describe('backups of the service', () => {
     expect(readdirSync(backups).sort()).toEqual([stranger, name].sort());
   });
 
-  test('are created only on request if no interval is set', async () => {
+  test('are created only manually if no interval is set', async () => {
     const operations = started({ everyMs: undefined, keep: 3 });
     expect(await operations.makeDue()).toBeUndefined();
     expect(await operations.state()).toMatchObject({ folder: backups, everySeconds: null, backups: [] });
@@ -181,7 +181,7 @@ describe('backups of the service', () => {
 });
 
 describe('createBackup', () => {
-  test('reports a backup that was created but could not be recorded', async () => {
+  test('fails with an error that names the backup if it was created but could not be recorded', async () => {
     const data = dataFileIn(folder.path);
     const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
     const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
@@ -194,7 +194,7 @@ describe('createBackup', () => {
     ]);
   });
 
-  test('is rejected while another one is in progress, and without a folder', async () => {
+  test('is rejected while another backup is in progress, and without a backup folder', async () => {
     const operations = started();
     const first = operations.create(actor, 'manual');
     expect(await rejectionOf(operations.create(actor, 'manual'))).toMatchObject({
@@ -215,7 +215,7 @@ describe('verifyBackup', () => {
   const verify = (operations: BackupOperations, name: string) =>
     backupHandlers.verifyBackup({ backups: operations }, { body: { name } } as never);
 
-  test('reads only backups of this store in the folder', async () => {
+  test("accepts only the names of this store's backups in the folder", async () => {
     const operations = started();
     const { name } = await operations.create(actor, 'manual');
     mkdirSync(join(backups, 'store-'));

@@ -1,4 +1,4 @@
-/** Copies between two files. Copies between engines are tested with the servers. */
+/** Copies between two files. Copies between engines are tested in test/storage/copy.test.ts. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ test('the error for a source that changes during the copy names the source', asy
   await expect(verified).rejects.not.toThrow(/The target was written/);
 });
 
-test('an in-memory store is rejected as source and as target', async () => {
+test('an in-memory store is rejected as the source or the target of a copy', async () => {
   await using folder = await temporaryFolder();
   const from = `sqlite:${join(folder.path, 'from.db')}`;
   await filled(from);

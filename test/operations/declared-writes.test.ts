@@ -1,20 +1,20 @@
-/** Declared resources of a unit of work that runs another unit. */
+/** The resources that a unit of work locks if it runs another unit of work. */
 import { expect, test } from 'bun:test';
 import { units } from '../../src/operations/units.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';
 
 const writesOf = (name: string, input: unknown) => runsOf(units, [{ name, input }])[0]?.writes;
 
-test('a request with an Idempotency-Key writes only what its unit declares', () => {
+test('a request with an Idempotency-Key locks only the resources that its unit of work declares', () => {
   expect(writesOf('once', { operationId: 'placeOrder' })).toEqual(['pets', 'orders']);
   expect(writesOf('once', { operationId: 'putCategory' })).toEqual(['categories']);
 });
 
-test('a change by an operator writes only what its unit declares', () => {
+test('a change by an operator locks only the resources that its unit of work declares', () => {
   expect(writesOf('audited', { unit: 'updateAccount' })).toEqual(['callers']);
   expect(writesOf('audited', { unit: 'updatePet' })).toEqual(['pets', 'orders']);
 });
 
-test('a change by an operator whose unit declares no writes still excludes others', () => {
+test('a change by an operator locks the callers if its unit of work declares no resources', () => {
   expect(writesOf('audited', { unit: 'rotateOperator' })).toEqual(['callers']);
 });

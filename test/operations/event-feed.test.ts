@@ -8,7 +8,7 @@ import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 
 const wanted = allEvents();
 
-/** A feed of the store, in which a category is named after each first read of a page. */
+/** A feed in which a category is created after the first read of the events. */
 function racing({ store, clock }: Bench) {
   const { events } = store;
   let id = 0n;
@@ -51,14 +51,14 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       expect(await page(empty.next)).toEqual({ ids: [1n], next: 1n });
     });
 
-    test('an event recorded while a reader requests the page after the last one appears on the next page', async (bench) => {
+    test('an event recorded while the page after the newest event is read appears on the next page', async (bench) => {
       const { change, page } = racing(bench);
       await change();
       expect(await page(1n)).toEqual({ ids: [], next: 1n });
       expect(await page(1n)).toEqual({ ids: [2n], next: 2n });
     });
 
-    test('after the newest event before a gap, the oldest retained event is the next one', async (bench) => {
+    test('a reader whose position precedes a gap gets an error that names the oldest retained event', async (bench) => {
       await bench.store.write('skipEvents', null);
       await racing(bench).change();
       await bench.store.write('skipEvents', null);

@@ -23,7 +23,7 @@ const idsIn = (chunks: readonly Uint8Array[]) =>
     ].map(([, id]) => id),
   );
 
-test('accounts with the same filter share the bytes of a batch, but never receive events of another account', () => {
+test("streams of several accounts with the same filter share the bytes of a batch, but never another account's events", () => {
   const frames = new SharedFrames();
   const open = [event(1, null), event(2, null)];
   expect(idsIn(frames.of(open, filterOf(1)))).toEqual(['1', '2']);

@@ -41,7 +41,7 @@ class Recorder {
 const idsFrom = (first: bigint, count: number) =>
   Array.from({ length: count }, (_, at) => first + BigInt(at));
 
-test("delivers each event after a listener's position once and in order, independently of other listeners", async () => {
+test("each event after a listener's position is delivered exactly once and in order, independently of other listeners", async () => {
   using tail = new EventTail(storage.events, app.clock);
   const from = await last();
   const [first, ahead, later] = [new Recorder(), new Recorder(), new Recorder()];
@@ -60,7 +60,7 @@ test("delivers each event after a listener's position once and in order, indepen
   expect(later.ids).toEqual(idsFrom(from + 4n, 2_500));
 });
 
-test('a closed listener receives no events, and the next one starts at its position', async () => {
+test('a closed listener receives no events, and the next listener starts at its own position', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const [gone, next] = [new Recorder(), new Recorder()];
   tail.listen(await last(), gone);
@@ -74,7 +74,7 @@ test('a closed listener receives no events, and the next one starts at its posit
   expect([gone.ids, next.ids]).toEqual([[], [from + 1n]]);
 });
 
-test('ends each listener after its timeout, and all listeners, including later ones, when it is closed', async () => {
+test('each listener ends after its timeout, and all listeners, including new ones, end when the tail is closed', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const [short, long, late] = [new Recorder(10), new Recorder(), new Recorder()];
   const from = await last();
@@ -88,7 +88,7 @@ test('ends each listener after its timeout, and all listeners, including later o
   expect([long.reason, late.reason, tail.listeners]).toEqual(['closing', 'closing', 0]);
 });
 
-test('ends all listeners at a gap, after the events before it', async () => {
+test('all listeners end at a gap, after they have received the events before it', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const listener = new Recorder();
   const from = await last();
@@ -100,7 +100,7 @@ test('ends all listeners at a gap, after the events before it', async () => {
   expect([listener.ids, listener.reason, tail.listeners]).toEqual([[from + 1n], 'gap', 0]);
 });
 
-test('ends all listeners when the store is restored to a state that lacks events they have received', async () => {
+test('all listeners end when the store is restored to a state that lacks events they have received', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const listener = new Recorder();
   tail.listen((await last()) + 5n, listener);

@@ -16,14 +16,14 @@ async function open() {
   const clock = new FakeClock();
   const store = opened.use(await openStore({ url: `sqlite:${path}`, clock, rules, serving: true }));
   const { id } = await enterprise(store, { perMinute: 1, perDay: 1 });
-  // Fingerprints are hexadecimal. Their digits determine the position in the set.
+  // Fingerprints are hexadecimal. Their digits determine their position in the set.
   const print = (index: number) => new Bun.CryptoHasher('sha256').update(`key ${index}`).digest('hex');
   const make = async (index: number) => store.write('createKey', newKey(id, print(index)));
   const kept = opened.move();
   return { path, store, print, make, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test('the known keys are read from several pages, and later include new ones', async () => {
+test('the known keys are read in several pages, and include new keys after the next read', async () => {
   await using bench = await open();
   await Promise.all(Array.from({ length: 1_001 }, (_, index) => bench.make(index)));
   const known = new KnownKeys(bench.store.keys);

@@ -18,7 +18,7 @@ function counterAt(instant: string) {
   return { clock, counter: new TrafficCounter(clock) };
 }
 
-/** All rows by minute, taken a few at a time. */
+/** All per-minute rows, taken a few at a time. */
 function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
   const taken: MinuteUsage[] = [];
   for (let rows = counter.peekMinutes(most); rows.minutes.length > 0; rows = counter.peekMinutes(most)) {
@@ -28,8 +28,8 @@ function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
   return taken;
 }
 
-describe('minutes', () => {
-  test('contain every request once, whenever they are taken, even if the clock changes', () => {
+describe('per-minute statistics', () => {
+  test('contain every request exactly once, whenever they are collected, even if the clock is changed', () => {
     const request = fc.record({
       operation: fc.constantFrom<OperationId | undefined>(
         ...allOperations.map(({ operationId }) => operationId),
@@ -61,7 +61,7 @@ describe('minutes', () => {
     });
   });
 
-  test('contain the latency of every request once, by bucket', () => {
+  test('contain the latency of every request exactly once, by bucket', () => {
     const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
     const minute = clock.now();
     const taken: LatencyUsage[] = [];
@@ -98,8 +98,8 @@ describe('minutes', () => {
   });
 });
 
-describe('seconds', () => {
-  test('are kept for five minutes, with the outcomes of their requests', () => {
+describe('per-second statistics', () => {
+  test('are kept for five minutes, with the outcomes of the requests', () => {
     const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
     const first = clock.seconds;
     counter.count('listPets', undefined, undefined, justNow());
@@ -117,7 +117,7 @@ describe('seconds', () => {
   });
 });
 
-describe('latency', () => {
+describe('a latency', () => {
   test('is counted in the bucket of the first bound that it does not exceed', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     counter.count('listPets', undefined, undefined, justNow() - 3);
@@ -125,7 +125,7 @@ describe('latency', () => {
     const { buckets = [], sumSeconds } =
       counter.traffic().latencies.find(({ operation }) => operation === 'listPets') ?? {};
     expect(buckets.length).toBe(latencyBounds.length + 1);
-    // Longer than 2.5 ms, and longer than any bound.
+    // One latency is above 2.5 ms, the other above every bound.
     expect(buckets.slice(0, latencyBounds.indexOf(0.002_5) + 1)).toEqual(Array(6).fill(0));
     expect(buckets.at(-1)).toBe(1);
     expect(buckets.reduce((sum, count) => sum + count, 0)).toBe(2);
@@ -133,8 +133,8 @@ describe('latency', () => {
   });
 });
 
-describe('keys', () => {
-  test('have counts by outcome and of deprecated operations, and the minute of their last use', () => {
+describe('the statistics of API keys', () => {
+  test('include counts by outcome and of deprecated operations, and the minute of the last use', () => {
     const { clock, counter } = counterAt('2027-01-15T10:58:30Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     counter.count('getPet', 'pet_not_found', callerOf(7), justNow());
@@ -156,7 +156,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('have a row for each hour, oldest first, until the row is dropped', () => {
+  test('have one row per hour, oldest first, until the row is dropped', () => {
     const { clock, counter } = counterAt('2027-01-15T10:59:59Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     clock.advance(1);
@@ -175,7 +175,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('are limited in number, and requests of any further ones are counted as lost', () => {
+  test('are limited to a number of keys, and requests of additional keys are counted as lost', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     let calls = 0;
     counter.keys.whenMany = () => {
@@ -195,7 +195,7 @@ describe('keys', () => {
   });
 });
 
-test('the counters of two processes are summed by name', () => {
+test('the counters of several processes are summed by name', () => {
   const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
   counter.count('listPets', undefined, undefined, justNow());
   clock.advance(1);

@@ -59,8 +59,8 @@ function recording({ store, clock }: Bench) {
 /** The expected stored sums for a number of requests. */
 const all = (requests: number) => ({ ofKeys: requests, ofMinutes: requests, ofLatencies: requests });
 
-describe('usage', () => {
-  test('is written once, in small groups', async (bench) => {
+describe('recorded usage', () => {
+  test('is written exactly once, in small groups', async (bench) => {
     await using under = recording(bench);
     under.useAll();
     await under.recorder.record();
@@ -94,7 +94,7 @@ describe('usage', () => {
     expect(await under.stored()).toEqual(all(10_000));
   });
 
-  test('is complete after a graceful stop', async (bench) => {
+  test('is complete after a graceful shutdown', async (bench) => {
     const under = recording(bench);
     await under.recorder.record();
     const [alive] = await bench.store.instances.list();
@@ -110,12 +110,12 @@ describe('usage', () => {
     expect((await bench.store.instances.list())[0]?.seenAt).toBe(0);
   });
 
-  test('is reported as lost if too much is pending', async (bench) => {
+  test('is reported as lost when too much of it is pending', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     for (let keyId = 1; keyId <= 40_002; keyId++) under.use(keyId);
     await under.recorder.record();
     await under.recorder.record();
-    expect(under.told).toEqual(['requests are missing from the usage of keys']);
+    expect(under.told).toEqual(['requests are missing from key usage']);
   });
 });

@@ -1,4 +1,4 @@
-/** The admin listener of a separate process: with workers, on a terminal, and disabled. */
+/** The admin listener of a service process: with workers, in a terminal, and disabled. */
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { workersTests } from './worker-stores.ts';
 
 const workersTest = workersTests();
 
-workersTest('every worker applies the changes of an operator', async (stores) => {
+workersTest("every worker applies an operator's changes", async (stores) => {
   await using service = await stores.startInstance();
   const url = await consoleOf(service);
   const { token } = await addOperatorTo(stores.operator.storage, 'admin');
@@ -26,7 +26,7 @@ workersTest('every worker applies the changes of an operator', async (stores) =>
   await until(async () => (await statusOf()) === 200);
 });
 
-workersTest('an operator waits for the events of every worker', async (stores) => {
+workersTest('a long poll of the admin API receives events from every worker', async (stores) => {
   await using service = await stores.startInstance();
   const url = await consoleOf(service);
   const { token } = await addOperatorTo(stores.operator.storage, 'viewer');
@@ -39,7 +39,7 @@ workersTest('an operator waits for the events of every worker', async (stores) =
 });
 
 workersTest(
-  'SIGTERM stops the admin listener with the workers while a request waits for events',
+  'SIGTERM stops the admin listener and the workers even while a request waits for events',
   async (stores) => {
     await using service = await stores.startInstance();
     const url = await consoleOf(service);
@@ -74,7 +74,7 @@ test('the admin listener of a service with workers creates a backup in a separat
   expect(verified.status).toBe(200);
 });
 
-test("without a terminal the service prints the console's address without a sign-in code", async () => {
+test("without a terminal, the service prints the console's address without a sign-in code", async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const url = /^Console {12}(http:\/\/127\.0\.0\.1:\d+)$/m.exec(service.stdout())?.[1] ?? '';
@@ -82,7 +82,7 @@ test("without a terminal the service prints the console's address without a sign
   expect(service.stdout()).not.toContain('code');
 });
 
-test('without a terminal the log shows a command that creates a token for the console', async () => {
+test('without a terminal, the log shows a command that creates a token for the console', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   await service.logged('the console needs an operator token');
@@ -100,7 +100,7 @@ test('without a terminal the log shows a command that creates a token for the co
 });
 
 testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
-  'on a terminal the service prints a link with a code that can be used once and is not logged',
+  'in a terminal, the service prints a link with a code that can be used only once and is not logged',
   async () => {
     await using folder = await temporaryFolder();
     const quoted = serveCommand.map((word) => `'${word}'`).join(' ');
@@ -114,18 +114,18 @@ testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
       role: 'admin',
     });
     expect((await redeem()).code).toBe('sign_in_failed');
-    // A terminal also shows the log.
+    // The terminal also shows the log, so the code must occur only once.
     expect(terminal.stdout().split(code)).toHaveLength(2);
   },
 );
 
-test('ADMIN_PORT=off disables the listener, and no console is announced', async () => {
+test('ADMIN_PORT=off disables the admin listener, and no console URL is printed', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { ADMIN_PORT: 'off' });
   expect(service.stdout()).not.toContain('Console');
 });
 
-test('an address of another machine prevents the start with a message that names ADMIN_HOST', async () => {
+test('the service does not start if ADMIN_HOST is not an address of this machine, and the error names ADMIN_HOST', async () => {
   await using folder = await temporaryFolder();
   const environment = {
     ...settingsIn(folder.path),

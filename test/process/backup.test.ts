@@ -1,4 +1,4 @@
-/** Backups by the command line while the service runs, and by the service. */
+/** Backups that the command line creates while the service is running, and backups that the service creates. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,21 +17,21 @@ beforeAll(async () => {
 });
 afterAll(() => sampleFolder[Symbol.asyncDispose]());
 
-/** A folder with a copy of the sample store and a backup of it. */
+/** Creates a folder with a copy of the sample store and a backup of that store. */
 async function sampleCopy(): Promise<TemporaryFolder> {
   const folder = await temporaryFolder();
   cpSync(sampleFolder.path, folder.path, { recursive: true });
   return folder;
 }
 
-/** Runs the command line on the store in a folder. */
+/** Runs a command on the store in a folder. */
 function run(folder: string, ...words: string[]) {
   return finished([...commandLine, ...words], { cwd: folder, environment: settingsIn(folder) });
 }
 
 async function succeed(folder: string, ...words: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await run(folder, ...words);
-  if (exitCode !== 0) throw new Error(`${words.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`);
+  if (exitCode !== 0) throw new Error(`${words.join(' ')} exited with ${exitCode}:\n${stdout}${stderr}`);
   return stdout;
 }
 
@@ -48,7 +48,7 @@ test('a restored store contains exactly the animals, keys, counts and bans of th
     await succeed(folder.path, 'bans', 'lift', '3');
     await succeed(folder.path, 'keys', 'revoke', '2');
   }
-  // The service was killed. Its log has later changes, which must not reach the restored file.
+  // The service was killed, so the WAL contains later changes, which must not reach the restored file.
   expect(existsSync(`${dataFileIn(folder.path)}-wal`)).toBe(true);
   const said = await succeed(folder.path, 'restore', 'made.backup', '--replace');
   expect(said).toContain('Restored 1 animal, 3 accounts and 3 API keys as of ');
@@ -64,7 +64,7 @@ test('a restored store contains exactly the animals, keys, counts and bans of th
   expect(service.stderr()).not.toContain('other users of this machine');
 });
 
-test('a store that is used by a service or a command is not replaced by a restore', async () => {
+test('a restore does not replace a store that a service or a command is using', async () => {
   await using folder = await sampleCopy();
   {
     await using service = await startService(folder.path, strict);
@@ -100,7 +100,7 @@ test('the service creates a backup when the latest is older than the interval, a
   ];
   for (const name of [...old, ...others.slice(0, 2)])
     copyFileSync(join(folder.path, 'made.backup'), join(backups, name));
-  // The name alone does not identify a backup.
+  // A file is not a backup only because of its name.
   writeFileSync(join(backups, 'store-2020-01-04T000000Z.backup'), 'a letter');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', BACKUP_KEEP: '2' };
   const made = () =>

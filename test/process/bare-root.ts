@@ -1,18 +1,18 @@
-/** A root folder like that of the container image: only the executable, the C library, /proc and /dev. */
+/** A root folder like the container image's: only the executable, the C library, /proc and /dev. */
 import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../support/server-process.ts';
 
-/** Requirement: permission to create private mounts. */
+/** Requirement for `bareRoot`: permission to create private mounts. */
 export const bareRoots = [
   { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
   ['unshare', '--map-root-user', '--mount', 'true'],
 ] as const;
 
-/** The only folder that the service can write to. */
+/** The only folder to which the service can write. */
 export const dataFolder = '/data';
 
-/** Creates the root in an empty folder. Returns the command that runs the program in it. */
+/** Creates the root in an empty folder. Returns the command that runs the program in this root. */
 export async function bareRoot(
   folder: string,
   program: string,
@@ -50,7 +50,7 @@ export async function bareRoot(
   ];
 }
 
-/** The shared libraries of a program, including the loader. */
+/** Paths of the program's shared libraries, including the loader. */
 function librariesOf(program: string): string[] {
   const { stdout } = Bun.spawnSync(['ldd', program]);
   return [...stdout.toString().matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path);

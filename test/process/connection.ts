@@ -4,11 +4,11 @@ export interface RawReply {
   readonly status: number;
   readonly head: string;
   readonly body: string;
-  /** True if the answer announces the end of the connection. */
+  /** True if the response contains `Connection: close`. */
   readonly closes: boolean;
 }
 
-/** One TCP connection with plain HTTP/1.1. It never retries or reconnects, so dropped requests are visible. */
+/** A TCP connection with plain HTTP/1.1. It never retries or reconnects, so that dropped requests are visible. */
 export class Connection implements Disposable {
   readonly #socket: Socket;
   #received = '';
@@ -40,7 +40,7 @@ export class Connection implements Disposable {
     this.#socket.write(text);
   }
 
-  /** Stops reading, so that the system's buffers fill. */
+  /** Stops reading, so that the system's buffers fill up. */
   pause(): void {
     this.#socket.pause();
   }
@@ -56,7 +56,7 @@ export class Connection implements Disposable {
     return this.reply();
   }
 
-  /** The next answer. Rejects if the connection ends before the answer is complete. */
+  /** The next response. Rejects if the connection is closed before the response is complete. */
   async reply(): Promise<RawReply> {
     for (;;) {
       const reply = this.#take();
@@ -90,7 +90,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** The head of a POST with the length of this body, and the beginning of the body. */
+/** The head of a POST with the full length of this body, and the first `sentLength` characters of the body. */
 export function beginPost(key: string, body: string, sentLength: number): string {
   return [
     'POST /v1/pets HTTP/1.1',

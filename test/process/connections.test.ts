@@ -11,7 +11,7 @@ import { beginPost, Connection } from './connection.ts';
 const descriptors = 96;
 
 testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 'true'])(
-  'with more incomplete heads than descriptors, new clients are served, including the reference',
+  'new clients are still served, even large files, when there are more incomplete request heads than descriptors',
   async () => {
     await using folder = await temporaryFolder();
     const command = ['prlimit', `--nofile=${descriptors}:${descriptors}`, ...serveCommand];
@@ -33,7 +33,7 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/net/tcp'])(
-  'too many incomplete heads at the admin port block neither operators nor clients',
+  'too many incomplete request heads at the admin port block neither operators nor clients',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
@@ -54,25 +54,26 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
-  'at MAX_CONNECTIONS idle connections are closed, and a request in progress is finished',
+  'when MAX_CONNECTIONS is reached, idle connections are closed and a request in progress is completed',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '20' });
     const body = '{"name":"Ozzy","categoryId":1}';
     using busy = await Connection.open(service.url);
     const live = 'GET /livez HTTP/1.1\r\nHost: test\r\n\r\n';
-    // The answer to the first request shows that the service has read the second, which came in the same packet.
+    // The response to the first request shows that the service has read the second request, which was sent in the same
+    // packet.
     busy.write(live + beginPost(await issueKey(folder.path, 'pro'), body, 10));
     expect((await busy.reply()).status).toBe(200);
     using idle = new DisposableStack();
     const closed: Promise<unknown>[] = [];
     for (let count = 0; count < 30; count++) {
-      // At the maximum number of connections, the listener is replaced. A connection that it has not accepted yet is
-      // refused or reset.
+      // When the maximum is reached, the listener is replaced. A connection that the old listener has not accepted yet
+      // is refused or reset.
       const connection = await Connection.open(service.url).catch(() => undefined);
       if (connection === undefined) continue;
       idle.use(connection).write(live);
-      // The connection ends before the second answer.
+      // The connection is closed before a second response.
       const replies = connection.reply().then(() => connection.reply());
       closed.push(replies.catch(() => 'closed'));
     }
@@ -84,7 +85,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
-  'uploads of authenticated clients and operators survive many connections with incomplete heads',
+  'uploads of authenticated clients and operators survive many connections with incomplete request heads',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '40' });
@@ -106,13 +107,16 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
   },
 );
 
-/** The status of an upload. Undefined if this machine was too slow to send it before the service's timeout. */
+/**
+ * The status of an upload during many incomplete requests. Undefined if this machine was too slow to send the upload
+ * before the service's timeout.
+ */
 async function statusBesideCrowd(url: string, begin: string, rest: string, crowd: number) {
   using upload = await Connection.open(url);
   const beganAt = performance.now();
   upload.write(begin);
   using held = new DisposableStack();
-  // Twice, because connections that were already open a second before are closed first.
+  // Opens connections twice, because the service closes connections that are older than a second first.
   for (let wave = 0; wave < 2; wave++) {
     const closed: Promise<unknown>[] = [];
     for (let count = 0; count < crowd; count++) {
@@ -140,7 +144,7 @@ function beginImport(token: string, file: string, sentLength: number): string {
   ].join('\r\n');
 }
 
-/** The answer to a client that tries again when its connection is refused or reset. */
+/** The response to a client that retries if the connection is refused or reset. */
 async function answered(url: string): Promise<Response> {
   let response: Response | undefined;
   await until(async () => {

@@ -10,16 +10,16 @@ export interface DrainOptions {
   readonly begin?: BeginDrained;
 }
 
-/** Starts a service under these settings, for a test to stop. */
+/** Starts a service with these settings, which the test then stops. */
 export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promise<Drained>;
 
 export interface Drained extends AsyncDisposable {
   readonly service: Service;
-  /** Key of an account with an ample quota. */
+  /** Key of an account whose quota is too high to reach. */
   readonly key: string;
 }
 
-/** The service on a new store. */
+/** Starts a service on a new store. */
 export const ownService: BeginDrained = async (settings) => {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
@@ -30,15 +30,15 @@ export const ownService: BeginDrained = async (settings) => {
 };
 
 export interface DrainFigures {
-  /** Requests answered after the signal. */
+  /** Number of responses after the signal. */
   readonly answered: number;
-  /** Number of clients whose connection was closed with an answer, which should be all. */
+  /** Number of clients whose connection was closed after a response. This should be all clients. */
   readonly closed: number;
   readonly failures: readonly string[];
   readonly exitCode: number;
 }
 
-/** Stops the service while keep-alive clients are idle between two requests. Returns their observations. */
+/** Stops the service while keep-alive clients are idle between two requests. Returns what the clients observed. */
 export async function drainUnder({
   clients,
   signal,

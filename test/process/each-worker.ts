@@ -1,5 +1,6 @@
 /**
- * Connections to distinct workers. The system distributes connections, so more are opened until each worker has one.
+ * One connection to each worker. The operating system distributes connections, so connections are opened until every
+ * worker has one.
  */
 import { serveWorker } from '../../src/cli/processes.ts';
 import type { Service } from '../support/process.ts';
@@ -7,12 +8,12 @@ import { childrenOf, commandOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 
-/** The common prefix of request ids of one process. */
+/** The prefix that the request ids of one process share. */
 export function processOf({ head }: RawReply): string {
   return /^x-request-id: *(\S+)-\d+$/im.exec(head)?.[1] ?? '';
 }
 
-/** A header of an answer, or empty if absent. */
+/** The value of a response header. Empty if the header is absent. */
 export function headerOf({ head }: RawReply, name: string): string {
   return new RegExp(`^${name}: *(.*?)\r?$`, 'im').exec(head)?.[1] ?? '';
 }
@@ -25,7 +26,7 @@ export class EachWorker implements Disposable {
     this.connections = connections;
   }
 
-  /** The key is used at least once for each worker. */
+  /** Opens the connections. Sends at least one request with the key to each worker. */
   static async meet({ url }: Pick<Service, 'url'>, key: string, workers: number): Promise<EachWorker> {
     const met = new Map<string, Connection>();
     await until(async () => {
@@ -38,7 +39,7 @@ export class EachWorker implements Disposable {
     return new EachWorker([...met.values()]);
   }
 
-  /** Sends a request to each worker in turn. */
+  /** Sends a request to each worker, one after the other. */
   async ask(path: string, key: string): Promise<RawReply[]> {
     const replies: RawReply[] = [];
     for (const connection of this.connections) replies.push(await connection.get(path, key));
@@ -54,7 +55,7 @@ export class EachWorker implements Disposable {
   }
 }
 
-/** The process of the worker with this number. */
+/** Process id of the worker with this number. */
 export function workerPid({ pid }: Pick<Service, 'pid'>, number: number): number {
   const found = childrenOf(pid).find((child) => commandOf(child).endsWith(`${serveWorker} ${number}`));
   if (found === undefined) throw new Error(`There is no worker ${number}.`);

@@ -1,4 +1,4 @@
-/** Event streams of whole processes: workers, instances, stops, and closed connections. */
+/** Event streams of service processes: workers, instances, shutdown and closed connections. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { AdminServices } from '../../src/app/app.ts';
@@ -45,7 +45,7 @@ workersTest('every worker streams the commits of all workers', async ({ operator
   const key = await readerKey(operator);
   await using stack = new AsyncDisposableStack();
   const met = new Map<string, EventSource>();
-  // The system distributes connections, so several attempts may be needed.
+  // The operating system distributes connections, so several attempts may be needed.
   await until(async () => {
     const source = await EventSource.open(service.url, { key });
     if (met.has(workerOf(source))) await source[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ describe.skipIf(cluster === undefined)('two instances', () => {
   });
 });
 
-test('a stop ends streams immediately, even those of readers that do not read', async () => {
+test('shutdown ends streams immediately, even if a client does not read its stream', async () => {
   await using own = await serving({ DRAIN_SECONDS: '1' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
@@ -95,11 +95,11 @@ test('a stop ends streams immediately, even those of readers that do not read', 
   expect(await service.exited).toBe(0);
 });
 
-test('a stream is never closed as idle by IDLE_TIMEOUT_SECONDS', async () => {
+test('an event stream is never closed by IDLE_TIMEOUT_SECONDS', async () => {
   await using own = await serving({ IDLE_TIMEOUT_SECONDS: '1' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
-  // Twice the idle timeout of connections.
+  // Waits for the idle timeout of two other connections.
   for (let round = 0; round < 2; round++) {
     using idle = await Connection.open(service.url);
     idle.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -111,13 +111,13 @@ test('a stream is never closed as idle by IDLE_TIMEOUT_SECONDS', async () => {
   expect(source.hasEnded).toBe(false);
 });
 
-test('a stream survives many new connections when MAX_CONNECTIONS is reached', async () => {
+test('an event stream survives many new connections when MAX_CONNECTIONS is reached', async () => {
   await using own = await serving({ MAX_CONNECTIONS: '20' });
   const { service, key } = own;
   await using source = await EventSource.open(service.url, { key });
   using crowd = new DisposableStack();
   let closed = 0;
-  // Connections with half a head are closed when the maximum is reached for the second time.
+  // Connections with incomplete request heads are closed when the maximum is reached for the second time.
   await until(async () => {
     const connection = await Connection.open(service.url).catch(() => undefined);
     if (connection === undefined) return false;
@@ -143,7 +143,7 @@ const rssOf = ({ pid }: Pick<Service, 'pid'>) =>
   1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
 
 test.skipIf(process.platform !== 'linux')(
-  'readers that start in the past without reading need little memory',
+  'streams of old events need little memory if their clients do not read',
   async () => {
     await using own = await serving({});
     const { service, operator, key } = own;
@@ -159,7 +159,7 @@ test.skipIf(process.platform !== 'linux')(
       await using source = await EventSource.open(service.url, { key, query: '?after=0' });
       await until(() => source.events.length === 3_000);
     };
-    // The runtime does not immediately return the memory of a reader of all events to the system.
+    // Reads all events once before measuring, because the runtime does not return the memory to the system immediately.
     await readAll();
     const readers = 8;
     const before = rssOf(service);

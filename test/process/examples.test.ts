@@ -1,4 +1,4 @@
-/** Runs the programs in examples/ as their README describes, with the real service. */
+/** Runs the programs in examples/ with a real service, as their README describes. */
 import { expect, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -19,7 +19,7 @@ const day = [
   '  Mia, the quiet one: sold',
 ];
 
-/** Output of the shop day with a service. Its last line is a count that varies. */
+/** Output of the shop day example, without the last line, which is a count that varies. */
 async function dayAt(url: string, key: string): Promise<string[]> {
   const environment = { API: `${url}/v1`, KEY: key };
   await using program = start([process.execPath, 'examples/shop-day.ts'], { environment });

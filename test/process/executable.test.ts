@@ -24,7 +24,7 @@ afterAll(() => executable[Symbol.asyncDispose]());
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Runs a command that must succeed, and returns its output. */
+/** Runs a command that must succeed, and returns the command's output. */
 async function said(place: EmptyPlace, words: readonly string[], environment = {}): Promise<string> {
   await using running = place.run(words, { environment: { ...settingsIn(place.folder), ...environment } });
   expect([await running.exited, running.stderr()]).toEqual([0, '']);
@@ -53,11 +53,11 @@ test('the build prints the path, size and duration, and leaves no other files', 
   expect(readdirSync(join(executable.path, '..'))).toEqual(['animal-store']);
 });
 
-test('the file contains no traces of the build machine', () => {
+test('the executable contains no traces of the build machine', () => {
   expect(readFileSync(executable.path).includes(root)).toBe(false);
 });
 
-test('in an empty folder, without Node.js or any other program, it serves the API, all pages and the console, and keeps the data', async () => {
+test('the executable serves, in an empty folder and without Node.js or any other program, the API, all pages and the console, and keeps the data', async () => {
   await using place = await EmptyPlace.make(executable);
   let key: string;
   {
@@ -96,7 +96,7 @@ test('in an empty folder, without Node.js or any other program, it serves the AP
   expect(files.filter((name) => !name.startsWith('store.'))).toEqual([]);
 });
 
-testBareRoot('it runs with only a C library and one writable folder', async () => {
+testBareRoot('the executable runs with only a C library and one writable folder', async () => {
   await using folder = await temporaryFolder();
   const command = await bareRoot(folder.path, executable.path);
   const environment = { PATH: process.env.PATH ?? '', WORKERS: '2', DRAIN_SECONDS: '0' };
@@ -105,7 +105,7 @@ testBareRoot('it runs with only a C library and one writable folder', async () =
   await stop(service);
 });
 
-test('its workers run the same file, serve and write, and exit with it', async () => {
+test("the executable's workers run the same file, serve and write, and exit with the service", async () => {
   await using place = await EmptyPlace.make(executable);
   await using service = await place.serve({ WORKERS: '2' });
   const workers = childrenOf(service.pid);
@@ -119,7 +119,7 @@ test('its workers run the same file, serve and write, and exit with it', async (
   await until(() => !workers.some(isRunning));
 });
 
-test('it starts a sandbox that leaves no files', async () => {
+test('the executable starts a sandbox that leaves no files', async () => {
   await using place = await EmptyPlace.make(executable);
   const environment = { TMPDIR: place.folder };
   await using sandbox = place.run(['sandbox', '--port', '0', '--json'], { environment });
@@ -131,7 +131,7 @@ test('it starts a sandbox that leaves no files', async () => {
   expect(readdirSync(place.folder)).toEqual([]);
 });
 
-test('it prints its version and help, and rejects unknown commands', async () => {
+test('the executable prints its version and help, and rejects unknown commands', async () => {
   await using place = await EmptyPlace.make(executable);
   expect(await said(place, ['--version'])).toBe(`${packageJson.version}\n`);
   expect(await said(place, ['--help'])).toContain('Usage: animal-store [options] [command]');
@@ -140,7 +140,7 @@ test('it prints its version and help, and rejects unknown commands', async () =>
   expect(wrong.stderr()).toContain("unknown command 'sreve'");
 });
 
-test('its commands work while the service runs, including the printed one', async () => {
+test("the executable's commands, including the command it prints, work while the service is running", async () => {
   await using place = await EmptyPlace.make(executable);
   await using service = await place.serve();
   const line = /^ {2}(cd .* --help)$/m.exec(service.stdout())?.[1] ?? '';
@@ -164,7 +164,7 @@ test('`ready` fails with the reason when the service is not running', async () =
   expect(asking.stderr()).toStartWith(`animal-store: No response from http://127.0.0.1:${port}/readyz: `);
 });
 
-test('it reads a .env in the working directory, and ignores a bunfig.toml', async () => {
+test('the executable reads a .env file in the working directory, and ignores a bunfig.toml', async () => {
   await using place = await EmptyPlace.make(executable);
   await Bun.write(join(place.folder, '.env'), 'LOG_LEVEL=loud\n');
   await Bun.write(join(place.folder, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
@@ -175,7 +175,7 @@ test('it reads a .env in the working directory, and ignores a bunfig.toml', asyn
 });
 
 test.skipIf(servers === undefined)(
-  'it copies its store to PostgreSQL and serves it from there, with limits in Redis',
+  'the executable copies a store to PostgreSQL and serves the copy, with limits in Redis',
   async () => {
     if (servers === undefined) return;
     await using place = await EmptyPlace.make(executable);

@@ -1,4 +1,4 @@
-/** The service as the single file built by `npm run build`, and empty folders to run it in. */
+/** The single executable that `npm run build` creates, and empty folders in which to run it. */
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
@@ -18,7 +18,7 @@ export interface Executable extends AsyncDisposable {
   readonly said: string;
 }
 
-/** Builds the file in an otherwise empty folder. */
+/** Builds the executable in an otherwise empty folder. */
 export async function buildExecutable(): Promise<Executable> {
   await using made = new AsyncDisposableStack();
   const folder = made.use(await temporaryFolder());
@@ -30,7 +30,7 @@ export async function buildExecutable(): Promise<Executable> {
   return { path, said: building.stdout(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** An empty folder of another user, if this user may switch users. PATH contains no programs. */
+/** An empty folder, which belongs to another user if this process can switch users. PATH contains no programs. */
 export class EmptyPlace implements AsyncDisposable {
   readonly folder: string;
   readonly #executable: string;

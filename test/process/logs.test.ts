@@ -14,7 +14,7 @@ test('a failure is logged with its route instead of its URL, which may contain a
   }
   const client = clientOf(service.url, service.firstKey ?? '');
   const secret = service.firstKey?.slice('ask_'.length, -6) ?? '';
-  // A client error is not logged as a failure.
+  // A client error is not logged as an error.
   expect((await fetch(`${service.url}/v1/pets`)).status).toBe(401);
   for (const target of [`/pets?api_key=${secret}`, `/pets/${secret}`, `/${secret}`]) {
     expect((await client.get(target)).status).toBe(500);
@@ -25,14 +25,14 @@ test('a failure is logged with its route instead of its URL, which may contain a
   const failures = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request failed');
   expect(failures.map(({ route }) => route)).toEqual(['/v1/pets', '/v1/pets/:petId', undefined]);
   for (const { level, code, err } of failures) {
-    // 50 is pino's level for errors.
+    // 50 is pino's error level.
     expect([level, code]).toEqual([50, 'internal_error']);
     expect(err.message).toContain('no such table: keys');
   }
   expect(service.stderr()).not.toContain(secret);
 });
 
-test("an incomplete or malformed body is not logged, because it is the client's mistake", async () => {
+test('an incomplete or malformed body is not logged, because it is a client error', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   const key = await issueKey(folder.path, 'pro');
@@ -41,7 +41,7 @@ test("an incomplete or malformed body is not logged, because it is the client's 
     'Content-Type: application/json\r\n';
   await exchange(service.url, `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
   await breakOff(service.url, `${head}Content-Length: 50\r\n\r\n{"name"`);
-  // Read the log after the process has ended, so that it is complete.
+  // The log is read after the process has exited, so that it is complete.
   service.signal('SIGTERM');
   await service.exited;
   expect(service.stderr()).toContain('"msg":"stopping"');

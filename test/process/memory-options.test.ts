@@ -8,15 +8,15 @@ import { childrenOf } from '../support/process-tree.ts';
 
 const names = Object.keys(memoryOptions);
 
-/** The runtime's options with which a process was started. */
+/** The runtime's memory options with which a process was started. */
 function optionsOf(pid: number): Record<string, string> {
   const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   const pairs = variables.map((variable) => variable.split('=') as [string, string]);
   return Object.fromEntries(pairs.filter(([name]) => names.includes(name)));
 }
 
-describe('the runtime has its options for memory', () => {
-  test('in a service that is started without them', async () => {
+describe("the runtime's memory options are set", () => {
+  test('in a service that is started without these options', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
     expect(optionsOf(service.pid)).toEqual(memoryOptions);

@@ -1,4 +1,4 @@
-/** The copy that examples/mirror.ts maintains, while others write and the program is killed. */
+/** The copy that examples/mirror.ts keeps while clients write and the program is killed repeatedly. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -15,7 +15,7 @@ import { randomFrom } from '../support/random.ts';
 const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** A running service of one or several instances. */
+/** A running service with one or several instances. */
 interface Place extends AsyncDisposable {
   readonly urls: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ function proxyOf(urls: readonly string[], arrived: (address: string) => void) {
   return { url: server.url.origin, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
-/** Changes random resources until stopped. Refused requests, such as an order for a sold animal, change nothing. */
+/** Changes random resources until stopped. Rejected requests, such as an order for a sold animal, change nothing. */
 async function write(store: AnimalStore, seed: number, isStopped: () => boolean): Promise<void> {
   const random = randomFrom(seed);
   const some = (most: number) => 1 + Math.floor(random() * most);
@@ -93,8 +93,8 @@ async function importAnimals({ settings }: Place, name: string): Promise<void> {
 }
 
 /**
- * The request at which each run of the program is killed: while it reads all lists, between events, and while it reads
- * imported animals.
+ * The request at which each run of the program is killed: while the program reads all lists, between events, and while
+ * it reads imported animals.
  */
 const runs = [
   { kind: 'list', killedAt: 1 },
@@ -152,7 +152,7 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     await reading.said('Copied everything');
     expect(await differenceOf(part, original, ['pet', 'category'])).toBeUndefined();
 
-    // A position unknown to the store, as after a restore.
+    // Sets a position that the store does not know, as after a restore.
     last.signal('SIGKILL');
     await last.exited;
     using file = new Database(copy);

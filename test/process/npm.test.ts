@@ -12,9 +12,9 @@ const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, 
   '--version',
 ]);
 
-npmTest('npm start forwards SIGTERM, so that the service drains and npm ends', async () => {
+npmTest('npm start forwards SIGTERM, so that the service drains and npm exits', async () => {
   await using folder = await temporaryFolder();
-  // A separate process group, so that a leftover service does not outlive the test.
+  // Runs in a separate process group, so that a leftover service can be killed after the test.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
   const [service = 0] = childrenOf(npm.pid);

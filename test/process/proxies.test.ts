@@ -1,4 +1,4 @@
-/** The service behind real proxies, with the configurations in deploy/. */
+/** The service behind real proxies with the configurations in deploy/. */
 import { afterAll, describe, expect } from 'bun:test';
 import { deliveredProxy } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
@@ -19,11 +19,11 @@ const haproxyTest = testWith({ name: 'haproxy', package: 'haproxy' }, [
 
 const nginxTest = testWith({ name: 'nginx', package: 'nginx' }, [findProgram('nginx') ?? 'nginx', '-v']);
 
-describe('behind nginx that compresses', () => {
+describe('behind nginx with compression', () => {
   const gzip = 'gzip on; gzip_types application/json; gzip_min_length 0;';
 
   nginxTest(
-    'a change with the weakened ETag of a response succeeds, and one with an older tag fails',
+    'a change with the weakened ETag of the current response succeeds, and a change with an older ETag fails',
     async () => {
       await using proxy = await deliveredProxy('nginx', [app.url, app.url], gzip);
       if (proxy === undefined) throw new Error('nginx is missing.');
@@ -50,7 +50,7 @@ describe('behind nginx that compresses', () => {
 });
 
 describe('behind haproxy', () => {
-  haproxyTest('rejected chunked requests with trailers send no response to other clients', async () => {
+  haproxyTest("rejected chunked requests with trailers do not affect other clients' responses", async () => {
     await using proxy = await deliveredProxy('haproxy', [app.url, app.url]);
     if (proxy === undefined) throw new Error('haproxy is missing.');
     const { url } = proxy;

@@ -3,16 +3,16 @@ import { type BeginDrained, ownService } from './drain.ts';
 
 export interface ReconnectingFigures {
   readonly answered: number;
-  /** Number of clients whose connection was refused before they sent data, as if no service were running. */
+  /** Number of clients whose connection was refused before they sent data. */
   readonly refused: number;
-  /** Errors of requests that were sent but not answered. */
+  /** Errors of requests that were sent but got no complete response. */
   readonly failures: readonly string[];
   readonly exitCode: number;
 }
 
 type Outcome = 'answered' | 'refused' | { readonly failure: string };
 
-/** One request on a new connection, which the client closes after the answer. */
+/** Sends one request with `Connection: close` on a new connection. */
 function requestOf(url: string, key: string): Promise<Outcome> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -38,8 +38,8 @@ function requestOf(url: string, key: string): Promise<Outcome> {
 }
 
 /**
- * Stops the service under clients that open a connection for each request, so that the system's queue always has some.
- * The clients continue until they are refused.
+ * Stops the service while clients open a new connection for each request, so that the system's accept queue is never
+ * empty. The clients continue until they are refused.
  */
 export async function stopUnderReconnecting(
   clients: number,

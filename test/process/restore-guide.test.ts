@@ -1,4 +1,4 @@
-/** Runs the commands for backup and restore from the operators' guide. */
+/** Runs the commands for backup and restore from the operator guide. */
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { finished, root, settingsIn, startService } from '../support/process.ts';
 
-/** The code blocks of a section of docs/backup.md, changed to run the program of this checkout. */
+/** The code blocks of a section in docs/backup.md, changed to run the program of this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {
   const page = await Bun.file(join(root, 'docs/backup.md')).text();
   const [, section = ''] = page.split(`\n## ${heading}\n`);
@@ -20,7 +20,7 @@ async function commandsOf(heading: string): Promise<string[]> {
   return texts;
 }
 
-/** Runs the commands of a section on the store in the folder, and returns their output. */
+/** Runs a section's commands on the store in this folder, and returns the output. */
 async function run(heading: string, folder: string): Promise<string> {
   let said = '';
   for (const commands of await commandsOf(heading)) {
@@ -32,7 +32,7 @@ async function run(heading: string, folder: string): Promise<string> {
   return said;
 }
 
-test('the commands back up a running service and restore its animals, keys and counts', async () => {
+test('the documented commands back up a running service and restore its animals, keys and counts', async () => {
   await using folder = await temporaryFolder();
   let key = '';
   {
@@ -43,7 +43,7 @@ test('the commands back up a running service and restore its animals, keys and c
     expect(await run('Create a backup', folder.path)).toContain('Backed up 1 animal ');
     expect((await client.add('After')).status).toBe(201);
   }
-  expect(await run('Verify', folder.path)).toContain('friday.backup is sound.');
+  expect(await run('Verify', folder.path)).toContain('friday.backup is intact.');
   expect(await run('Restore', folder.path)).toContain('Restored 1 animal,');
   expect(await run('Restore drills', folder.path)).toContain('1');
   expect(existsSync(join(folder.path, 'drill/animal-store.db'))).toBe(true);
@@ -53,7 +53,7 @@ test('the commands back up a running service and restore its animals, keys and c
   expect(JSON.parse((await client.get('/pets')).text)).toMatchObject([{ id: 1, name: 'Before' }]);
   const { day } = JSON.parse((await client.get('/rate-limit')).text);
   expect(day.limit - day.remaining).toBe(2);
-  // A reader of the replaced store has read its second event, whose id is never reused.
+  // A new event must not reuse the id of an event in the replaced store, because a client may have read it.
   expect((await client.add('Later')).status).toBe(201);
   expect((await client.get('/events?after=2')).status).toBe(410);
 });

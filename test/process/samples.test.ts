@@ -1,4 +1,4 @@
-/** Runs the programs in the guides like a reader. */
+/** Runs the sample programs in the guides as a reader would. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { testWith } from '../support/requirements.ts';
 
 const guide = (name: string) => Bun.file(join(root, 'docs/guides', `${name}.md`)).text();
 
-/** The code block below a marker such as `<!-- sample: curl -->`. */
+/** The code block after a marker such as `<!-- sample: curl -->`. */
 function blockBelow(marker: string, markdown: string): string {
   const start = markdown.indexOf(`<!-- ${marker} -->\n`);
   const block = /^<!--.*-->\n```\w+\n([\s\S]*?)^```$/m.exec(markdown.slice(start));
@@ -22,12 +22,12 @@ function blockBelow(marker: string, markdown: string): string {
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Project with the TypeScript client installed. */
+/** A project in which the TypeScript client is installed. */
 const project = await temporaryFolder();
 beforeAll(() => installClient(project.path));
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** Runs a program in a new folder with an address and a key. Returns its output. */
+/** Runs a program in a new folder with an address and a key. Returns the program's output. */
 async function outputOf(
   file: string,
   text: string,
@@ -72,7 +72,7 @@ for (const { name, file, command, testIt } of samples) {
     const before = await count();
     const output = await outputOf(file, blockBelow(`sample: ${name}`, await guide('quickstart')), command);
     expect(await count()).toBe(before + 1);
-    // Shown once when added and once in the list. The sample of the client shows only the list.
+    // The animal is printed once when added and once in the list. The client sample prints only the list.
     const least = name === 'client' ? 1 : 2;
     expect(output.match(/Ozzy/g)?.length).toBeGreaterThanOrEqual(least);
   });
@@ -80,7 +80,7 @@ for (const { name, file, command, testIt } of samples) {
 
 const typescript = [process.execPath];
 
-test('the samples for pagination count every animal over several pages', async () => {
+test('the pagination samples count every animal across several pages', async () => {
   await using own = await startTestApp();
   const client = clientOf(own.url, own.key);
   for (let n = 0; n < 205; n++) await client.add(`Ozzy ${n}`);
@@ -90,7 +90,7 @@ test('the samples for pagination count every animal over several pages', async (
   }
 });
 
-test('the samples for retries add one animal, even if sent repeatedly', async () => {
+test('the retry samples add only one animal, even if the request is sent repeatedly', async () => {
   await using own = await startTestApp();
   const markdown = await guide('errors-and-retries');
   const client = blockBelow('sample: client-retries', markdown);

@@ -10,7 +10,7 @@ interface StartedByShell extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** The service started by a shell that receives the signal and does not forward it, as npx does. */
+/** Starts the service from a shell that does not forward signals, as npx does. */
 async function startedByShell(place: Workplace, npmCommand: string): Promise<StartedByShell> {
   const [bun, main] = commandLine;
   const shell = start(['sh', '-c', '"$0" "$1" serve & echo "pid $!"; wait', bun, main], {
@@ -23,7 +23,7 @@ async function startedByShell(place: Workplace, npmCommand: string): Promise<Sta
     shell,
     url: /(http:\S+)\/docs\n/.exec(shell.stdout())?.[1] ?? '',
     pid,
-    // A service that fails to stop must not outlive its test.
+    // A service that fails to stop must not outlive the test.
     [Symbol.asyncDispose]: async () => {
       await shell[Symbol.asyncDispose]();
       if (isAlive(pid)) process.kill(pid, 'SIGKILL');
@@ -31,7 +31,7 @@ async function startedByShell(place: Workplace, npmCommand: string): Promise<Sta
   };
 }
 
-/** Resolves when the service has stopped cleanly although the shell that started it has ended. */
+/** Resolves when the service has stopped cleanly, although the shell that started it has exited. */
 async function stopped(shell: Running): Promise<void> {
   await until(() => /"msg":"stopping"[\s\S]*"msg":"stopped"/.test(shell.stderr()));
 }
@@ -44,7 +44,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('when the process that started it is gone', () => {
+describe('when the process that started the service has exited', () => {
   test('a service started by npx stops gracefully, because npx does not forward signals', async () => {
     await using place = await newWorkplace();
     await using started = await startedByShell(place, 'exec');
@@ -54,13 +54,13 @@ describe('when the process that started it is gone', () => {
     await expect(fetch(`${url}/livez`)).rejects.toThrow();
   });
 
-  test('any other service keeps running', async () => {
+  test('a service not started by npx keeps running', async () => {
     await using place = await newWorkplace();
     await using started = await startedByShell(place, 'start');
     const { shell, url, pid } = started;
     shell.signal('SIGTERM');
     await until(() => !isAlive(shell.pid));
-    // When a service started later by npx has noticed, this one has noticed as well.
+    // A service that npx starts later detects its parent's exit later than this service would.
     await using otherPlace = await newWorkplace();
     await using ofNpx = await startedByShell(otherPlace, 'exec');
     ofNpx.shell.signal('SIGTERM');
@@ -71,11 +71,11 @@ describe('when the process that started it is gone', () => {
   });
 });
 
-test('signals within a second count as one, and a later one stops the service immediately', async () => {
+test('signals within a second count as one signal, and a later signal stops the service immediately', async () => {
   await using place = await newWorkplace();
   let exitCode: number | undefined = 0;
   let tookMs = 0;
-  // If the drain ended before this process sent the next signal, the exit code is 0 and proves nothing.
+  // Tries again if the exit code is 0, because the drain ended before this process sent the next signal.
   while (exitCode === 0) {
     exitCode = undefined;
     await using service = await place.serve({ DRAIN_SECONDS: '5' });
@@ -115,7 +115,7 @@ testWith({ name: 'nohup on Linux', package: 'coreutils' }, ['nohup', 'test', '-e
   },
 );
 
-test('an address of another machine prevents the start with a message that names HOST', async () => {
+test('the service does not start if HOST is not an address of this machine, and the error names HOST', async () => {
   await using place = await newWorkplace();
   for (const HOST of ['192.0.2.1', 'nowhere.invalid', 'no name at all']) {
     const { exitCode, stdout, stderr } = await place.run(['serve'], { environment: { HOST } });
@@ -126,7 +126,7 @@ test('an address of another machine prevents the start with a message that names
   }
 });
 
-test('a store that cannot be opened ends a command with exit code 1 and its path', async () => {
+test("a command exits with code 1 and prints the store's path if the store cannot be opened", async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('folder/is-a-file'), 'no database');
   for (const args of [['serve'], ['keys', 'list'], ['export', '-', '--format', 'csv']]) {

@@ -7,7 +7,7 @@ import { childrenOf } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
 
 testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
-  'the first start prints the address, the reference and a curl line that works as it stands',
+  'the first start prints the address, the API reference and a curl command that works unchanged',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -21,7 +21,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
   },
 );
 
-test('without a terminal the first key is not logged, but written to a file that only its owner can read', async () => {
+test('without a terminal, the initial key is not logged, but written to a file that only its owner can read', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   expect(service.firstKey).toMatch(/^ask_\w{38}$/);
@@ -31,9 +31,9 @@ test('without a terminal the first key is not logged, but written to a file that
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('if the first key cannot be written, a command that issues another one is printed instead of the key', async () => {
+test('if the initial key cannot be written, a command that issues another key is printed instead', async () => {
   await using folder = await temporaryFolder();
-  // A folder with the name of the file.
+  // A folder with the name of the key file prevents writing the file.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
   await using service = await startService(folder.path);
   expect(service.stdout()).toContain('could not write its first API key');
@@ -44,7 +44,7 @@ test('if the first key cannot be written, a command that issues another one is p
   expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
 });
 
-test('a .env that cannot be read prevents the start, and no store is created', async () => {
+test('the service does not start, and no store is created, if .env cannot be read', async () => {
   await using folder = await temporaryFolder();
   mkdirSync(`${folder.path}/.env`);
   await using service = start(serveCommand, { environment: settingsIn(folder.path), cwd: folder.path });
@@ -53,7 +53,7 @@ test('a .env that cannot be read prevents the start, and no store is created', a
   expect(existsSync(dataFileIn(folder.path))).toBe(false);
 });
 
-test('a second start prints no key, and keeps the data and the key of the first', async () => {
+test('a second start prints no key, and keeps the data and the key of the first start', async () => {
   await using folder = await temporaryFolder();
   let key: string;
   {
@@ -69,7 +69,7 @@ test('a second start prints no key, and keeps the data and the key of the first'
   expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
 });
 
-test('a start on a port in use exits with code 1, names the port and keeps the first key', async () => {
+test('starting on a port in use exits with code 1, reports the port and keeps the initial key', async () => {
   await using folder = await temporaryFolder();
   using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const environment = { ...settingsIn(folder.path), PORT: String(taken.port) };
@@ -89,7 +89,7 @@ test.each(['1', '2'])('SIGUSR1 and SIGUSR2 do not stop a service with WORKERS=%s
     process.kill(pid, 'SIGUSR1');
     process.kill(pid, 'SIGUSR2');
   }
-  // The signal is delivered before later requests. SIGTERM would have ended the process.
+  // The signal is delivered before this request. SIGTERM would have stopped the process.
   expect((await fetch(`${service.url}/livez`)).status).toBe(200);
   service.signal('SIGTERM');
   expect(await service.exited).toBe(0);

@@ -7,23 +7,24 @@ import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 import { embeddedTests } from './worker-stores.ts';
 
-/** Uses few clients and the longest drain, for slow machines. */
+/** Stops a service under few clients with the longest drain, so that slow machines pass. */
 async function stopUnderFew(begin?: BeginDrained): Promise<void> {
   const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5, begin);
   expect({ refused, failures, exitCode }).toEqual({ refused: 8, failures: [], exitCode: 0 });
 }
 
-filtering('a connection that exists when the listener closes is answered', () => stopUnderFew());
+filtering('a connection that exists when the listener closes still gets a response', () => stopUnderFew());
 
 embeddedTests(filtering)(
-  'a connection that exists when the listeners of the workers close is answered',
+  "a connection that exists when the workers' listeners close still gets a response",
   (stores) => stopUnderFew(stores.beginDrained),
 );
 
-test('a stop waits for requests in flight, but not for connections without a request or with an incomplete head', async () => {
+test('graceful shutdown waits for in-flight requests, but not for idle connections or incomplete request heads', async () => {
   await using quietFolder = await temporaryFolder();
   await using busyFolder = await temporaryFolder();
-  // Within the drain, because the system passes on a connection without data after about a second.
+  // The drain is long enough for connections without data, which the system passes to the service only after about a
+  // second.
   await using quiet = await startService(quietFolder.path, { DRAIN_SECONDS: '3' });
   await using busy = await startService(busyFolder.path, { DRAIN_SECONDS: '3' });
   using silent = await Connection.open(quiet.url);

@@ -13,15 +13,15 @@ const stopping = '"msg":"stopping"';
 
 describe('draining', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: the next request of each of 32 idle clients is answered, and its connection is closed`, async () => {
+    test(`with ${signal}, each of 32 idle clients gets a response to its next request, and its connection is closed`, async () => {
       const { closed, failures, exitCode } = await drainUnder({ clients: 32, signal });
       expect({ closed, failures, exitCode }).toEqual({ closed: 32, failures: [], exitCode: 0 });
     });
   }
 
-  test('/readyz returns 503 immediately, while requests are still answered', async () => {
+  test('/readyz returns 503 immediately, while other requests still succeed', async () => {
     await using folder = await temporaryFolder();
-    // The longest drain, so that a slow machine sends all these requests within it.
+    // The longest drain, so that even a slow machine can send all these requests before it ends.
     await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     service.signal('SIGTERM');
@@ -35,7 +35,7 @@ describe('draining', () => {
     expect(await service.exited).toBe(0);
   });
 
-  test('a stop waits for a slow body, but not forever for one that never ends', async () => {
+  test('shutdown waits for a slow request body, but times out on a body that never ends', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
     const key = service.firstKey ?? '';
@@ -45,8 +45,8 @@ describe('draining', () => {
     await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
     await service.logged(stopping);
-    // Longer than the grace period of requests that the service does not wait for. The rest of the 10 s is for slow
-    // machines.
+    // Longer than the grace period of requests for which the service does not wait. The rest of the 10 s is a margin
+    // for slow machines.
     await Bun.sleep(3_000);
     slow.write(body.slice(10));
     expect((await slow.reply()).status).toBe(201);
@@ -56,13 +56,13 @@ describe('draining', () => {
   });
 });
 
-describe('stopping', () => {
-  test('a stop saves exact counts, and the next start continues them', async () => {
+describe('shutdown', () => {
+  test('saves exact counts, from which the next start continues', async () => {
     await using folder = await temporaryFolder();
     let key: string;
     {
       await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-      // The limits per day and per minute are equal, because the minute may end during the test.
+      // The daily limit equals the per-minute limit, because the minute may end during the test.
       key = await issueKey(folder.path, 'enterprise', { perMinute: 500, perDay: 500 });
       const client = clientOf(service.url, key);
       for (let request = 0; request < 6; request++) await client.get('/pets');

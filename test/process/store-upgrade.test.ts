@@ -1,4 +1,4 @@
-/** Several versions of the service with one store. A store in use is not changed. */
+/** Different versions of the service use one store. A newer version must not change a store that is in use. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,8 @@ import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
 
 /**
- * State that a newer version must not change: data, format and tables. (The running service writes usage to the log.)
+ * State that a newer version must not change: data, format and tables. The usage records are omitted, because the
+ * running service writes them.
  */
 function stateOf(folder: string) {
   const data = dataFileIn(folder);
@@ -29,7 +30,7 @@ function stateOf(folder: string) {
 
 const namesIn = (text: string) => (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
 
-test('a store of version 1.0.0 keeps its animals and its key, but its counts and bans start again', async () => {
+test('a store of version 1.0.0 keeps its animals and its key, but its counts and bans are reset', async () => {
   await using folder = await temporaryFolder();
   const former = join(folder.path, 'store.limits.db');
   await writeOldStore(dataFileIn(folder.path), former);
@@ -47,7 +48,7 @@ test('a store of version 1.0.0 keeps its animals and its key, but its counts and
   expect(readFileSync(former)).toEqual(before);
 });
 
-test('a store that is being served is changed neither by a newer service, whose start is refused, nor by a newer command', async () => {
+test('a store that a service is using is not changed by a newer service or a newer command, which both fail', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
@@ -64,7 +65,7 @@ test('a store that is being served is changed neither by a newer service, whose 
   expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ status: 'ready' });
 });
 
-test('a newer command upgrades a store that is not being served, even if several start at once', async () => {
+test('a newer command upgrades a store that no service is using, even if several commands start concurrently', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
@@ -72,7 +73,7 @@ test('a newer command upgrades a store that is not being served, even if several
   await using _two = openLater(path, false);
   expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterMigrations.length }]);
   expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
-  // This version is now the older one.
+  // This version is now the older version.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 
@@ -96,13 +97,13 @@ test('a running command of an older version does not write into an upgraded stor
 
 const known = dataMigrations.length;
 
-test('a service whose data file is upgraded by another process answers 503, reports it once and on /readyz, and stops gracefully', async () => {
+test('a service whose data file is upgraded by another process returns 503, reports this once in the log and in /readyz, and stops gracefully', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   const client = clientOf(service.url, service.firstKey ?? '');
   expect((await client.add('Ozzy')).status).toBe(201);
   {
-    // Acts like a version that does not check whether the store is in use.
+    // Simulates a version that does not check whether the store is in use.
     using other = new Database(dataFileIn(folder.path));
     other.run(
       `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${known + 1}; COMMIT`,

@@ -1,4 +1,4 @@
-/** The receivers in examples/webhooks, with deliveries of the service. */
+/** Sends deliveries to the receivers in examples/webhooks. */
 import { afterAll, beforeAll, describe, expect } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ interface Delivery {
   readonly event: number;
   readonly secret?: string;
   readonly ageSeconds?: number;
-  /** Replaces the signed body. */
+  /** Sent instead of the signed body. */
   readonly body?: string;
 }
 
@@ -33,7 +33,7 @@ function bodyOf(event: number): string {
   return `{"id":${event},"type":"pet.created","timestamp":"2027-01-15T10:00:00.000Z","data":{"id":1,"name":"Søren 犬","categoryId":7,"status":"sold"}}`;
 }
 
-/** The status of the response. */
+/** Sends a delivery and returns the status of the response. */
 async function deliver(
   url: string,
   { event, secret = secrets[0], ageSeconds = 0, body }: Delivery,
@@ -58,7 +58,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
     await running.said(/port (\d+)\./);
     const url = `http://127.0.0.1:${/port (\d+)\./.exec(running.stdout())?.[1]}`;
     const kept = () => running.stdout().trimEnd().split('\n').slice(1);
-    /** Resolves with the recorded events when there are `count`. */
+    /** Resolves with the recorded events once there are at least `count`. */
     const events = async (count: number) => {
       await until(() => kept().length >= count);
       return kept().sort();
@@ -67,7 +67,7 @@ describe.each(receivers)('the receiver $file', ({ file, command, requirement }) 
   }
   const test = testWith(requirement, [...command, '--version']);
 
-  test('stores each event once, despite repeated and concurrent deliveries and after a crash', async () => {
+  test('stores each event only once, despite repeated and concurrent deliveries and a crash', async () => {
     const inbox = `${file}.inbox`;
     {
       await using receiver = await startReceiver(inbox);

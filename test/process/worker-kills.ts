@@ -1,4 +1,4 @@
-/** Kills workers one after the other under load. Only requests on their connections may fail. */
+/** Kills workers one after the other under load. Only requests on connections to killed workers may fail. */
 import { clientOf } from '../support/client.ts';
 import { allNames } from '../support/load.ts';
 import { ample, type Service } from '../support/process.ts';
@@ -20,16 +20,16 @@ export interface WorkerKillOptions {
 export interface WorkerKillFigures {
   readonly answered: number;
   readonly acknowledged: number;
-  /** Requests in flight on connections of workers that were killed. */
+  /** Number of requests that were in flight to workers when they were killed. */
   readonly cutOff: number;
-  /** Number of unanswered requests that the account was charged for. */
+  /** Number of requests without a response that counted against the limit. */
   readonly chargedUnanswered: number;
-  /** All other failures. */
+  /** Failures other than requests that were cut off. */
   readonly failures: readonly string[];
 }
 
 const clients = 8;
-/** Requests that a connection repeats. */
+/** Requests that a connection sends in turn. */
 const kinds = ['creation', 'list', 'animal'] as const;
 type Kind = (typeof kinds)[number];
 
@@ -39,14 +39,19 @@ class WorkerLoad {
   answered = 0;
   cutOff = 0;
   kills = 0;
-  /** Of the animal that was acknowledged last. */
+  /** Id of the animal that was acknowledged last. */
   lastId = 0;
-  /** Number of kills whose process has ended. Until then, it still accepts connections. */
+  /**
+   * Number of killed processes that have exited. Until a killed process has exited, it may still accept connections.
+   */
   over = 0;
   #stopped = false;
   readonly #service: Service;
   readonly #key: string;
-  /** By the process part of the request ids. The process was cut off, so that it does not answer later requests. */
+  /**
+   * Processes that have closed a connection, by the prefix of their request ids. They must not respond to later
+   * requests.
+   */
   readonly #gone = new Set<string>();
 
   constructor(service: Service, key: string) {
@@ -59,8 +64,8 @@ class WorkerLoad {
       const overBefore = this.over;
       const opened = await Connection.open(this.#service.url).catch((error: Error) => error);
       if (opened instanceof Connection) await this.#use(opened, `${name} ${turn}`, overBefore);
-      // The worker may be killed between the system's accept and the first response. A refused connection means that no worker
-      // listens.
+      // A worker may be killed before it accepts a connection that the system has established. A refused connection is
+      // a failure, because it means that no worker was listening.
       else if (/REFUSED/i.test(String(opened)) || this.kills === overBefore)
         this.failures.push(String(opened));
     }
@@ -79,7 +84,7 @@ class WorkerLoad {
       try {
         const reply = await this.#ask(connection, kind, `${name} ${number}`);
         process = processOf(reply);
-        if (process === '' || goneBefore.has(process)) this.failures.push(`answered by ${process}`);
+        if (process === '' || goneBefore.has(process)) this.failures.push(`got a response from ${process}`);
         this.#judge(kind, `${name} ${number}`, reply);
       } catch (error) {
         this.cutOff++;
@@ -109,8 +114,9 @@ class WorkerLoad {
 }
 
 /**
- * Kills workers repeatedly, each after the previous one was replaced. Throws if an acknowledged animal is missing, or if the
- * counted requests differ from the answered ones, with a tolerance for those cut off.
+ * Kills workers repeatedly, each after the previous worker was replaced. Throws if an acknowledged animal is missing,
+ * or if the number of counted requests differs from the number of responses. Requests that were in flight during a kill
+ * may or may not be counted.
  */
 export async function killWorkers({
   service,
@@ -140,15 +146,15 @@ export async function killWorkers({
   await Promise.all(going);
   const { answered, acknowledged, cutOff, failures } = load;
   const client = clientOf(service.url, key);
-  // This request is counted as well.
+  // Subtracts this request, which is counted as well.
   const counted = ample.perDay - (await client.get('/pets?limit=1')).remaining - 1;
   if (counted < answered || counted > answered + cutOff) {
-    throw new Error(`${counted} requests were counted: ${answered} were answered, ${cutOff} cut off.`);
+    throw new Error(`${counted} requests were counted: ${answered} got responses, ${cutOff} were cut off.`);
   }
   const names = await allNames(client);
   const stored = new Set(names);
   const lost = load.acknowledged.filter((name) => !stored.has(name));
-  if (lost.length > 0) throw new Error(`Acknowledged and lost: ${lost.join(', ')}.`);
+  if (lost.length > 0) throw new Error(`Acknowledged animals were lost: ${lost.join(', ')}.`);
   if (stored.size < names.length) throw new Error('An animal was stored twice.');
   return {
     ...{ answered, acknowledged: acknowledged.length, cutOff, chargedUnanswered: counted - answered },

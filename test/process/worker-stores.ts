@@ -18,20 +18,20 @@ import type { BeginDrained } from './drain.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A store with an operator. Services on it have two workers unless the settings specify another number. */
+/** A store with an operator. Services on this store have two workers, unless the settings specify another number. */
 export interface WorkerStores extends AsyncDisposable {
   readonly operator: AdminServices;
-  /** `command` defaults to the serving command. */
+  /** `command` defaults to the command that starts the service. */
   startInstance(environment?: Environment, command?: readonly string[]): Promise<Service>;
-  /** Does not wait until they serve. */
+  /** Starts an instance without waiting until it serves. */
   begin(environment?: Environment): Running;
-  /** For a test that stops them. */
+  /** Starts an instance that the test then stops. */
   readonly beginDrained: BeginDrained;
-  /** A key of a new account. */
+  /** Creates an account and returns a key for it. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
-/** An embedded store in a new folder. */
+/** An embedded store, in a new folder. */
 export interface EmbeddedStores extends WorkerStores {
   readonly folder: string;
 }
@@ -53,7 +53,10 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
   };
 }
 
-/** A store on new servers. Undefined if this machine has none. The operators' commands use the same environment. */
+/**
+ * Creates a store on new database servers. Returns undefined if no database servers are available for tests. The
+ * operator uses the same environment.
+ */
 export async function serverStores(environment: Environment = {}): Promise<WorkerStores | undefined> {
   const cluster = await startCluster({ instances: 0, environment });
   if (cluster === undefined) return undefined;
@@ -91,7 +94,7 @@ function storesOf(
 
 type StoresTest<Stores> = (name: string, body: (stores: Stores) => Promise<void>) => void;
 
-/** A test on a new embedded store. */
+/** Defines tests that each run on a new embedded store. */
 export function embeddedTests(define: typeof test = test): StoresTest<EmbeddedStores> {
   return (name, body) =>
     define(`${name}, on the embedded store`, async () => {
@@ -100,7 +103,7 @@ export function embeddedTests(define: typeof test = test): StoresTest<EmbeddedSt
     });
 }
 
-/** A test on every available kind of store. Tests of one file share the servers. */
+/** Defines tests that each run on every available kind of store. All tests of a file share the database servers. */
 export function workersTests(define: typeof test = test): StoresTest<WorkerStores> {
   const onEmbedded = embeddedTests(define);
   let servers: WorkerStores | undefined;
@@ -111,7 +114,7 @@ export function workersTests(define: typeof test = test): StoresTest<WorkerStore
   return (name, body) => {
     onEmbedded(name, body);
     define(`${name}, on PostgreSQL and Redis`, async () => {
-      // Their absence was reported when they were started.
+      // Missing servers have already been reported.
       if (servers !== undefined) await body(servers);
     });
   };

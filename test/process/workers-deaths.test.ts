@@ -1,4 +1,4 @@
-/** Workers on the embedded store: state after the failure of a worker or the disk, and after a stop. */
+/** Workers on the embedded store, after a worker or the disk fails, and after shutdown. */
 import { expect } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
@@ -20,7 +20,7 @@ embeddedTest('an account locked by a killed worker is still served', async (stor
   const { key, accountId } = await stores.issueKey(quota);
   using each = await EachWorker.meet(service, key, 3);
   const victim = workerPid(service, 2);
-  // It stops in the middle of a count.
+  // The worker is suspended, as if in the middle of counting a request.
   process.kill(victim, 'SIGSTOP');
   slotLockedBy(limitFileIn(stores.folder), accountId, 2);
   process.kill(victim, 'SIGKILL');
@@ -47,28 +47,31 @@ embeddedTest('a worker is replaced while another process locks the data file', a
   expect((await created).map(({ status }) => status)).toEqual([201, 201]);
 });
 
-embeddedTest('a stop leaves consistent files, and the next start continues the counts', async (stores) => {
-  const { key } = await stores.issueKey(quota);
-  // The last connection to close cleans up. It must belong to the service.
-  await stores.operator[Symbol.asyncDispose]();
-  const remainingOf = (reply: RawReply) => Number(headerOf(reply, 'x-ratelimit-remaining'));
-  let remaining: number;
-  {
+embeddedTest(
+  'shutdown leaves consistent files, and the next start continues from the saved counts',
+  async (stores) => {
+    const { key } = await stores.issueKey(quota);
+    // The last connection that is closed removes the WAL. It must belong to the service.
+    await stores.operator[Symbol.asyncDispose]();
+    const remainingOf = (reply: RawReply) => Number(headerOf(reply, 'x-ratelimit-remaining'));
+    let remaining: number;
+    {
+      await using service = await stores.startInstance({ WORKERS: '3' });
+      using each = await EachWorker.meet(service, key, 3);
+      for (const connection of each.connections) expect((await connection.add('Rex', key)).status).toBe(201);
+      remaining = Math.min(...(await each.ask('/v1/pets', key)).map(remainingOf));
+      service.signal('SIGTERM');
+      expect(await service.exited).toBe(0);
+    }
+    expect(readdirSync(stores.folder).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([]);
     await using service = await stores.startInstance({ WORKERS: '3' });
-    using each = await EachWorker.meet(service, key, 3);
-    for (const connection of each.connections) expect((await connection.add('Rex', key)).status).toBe(201);
-    remaining = Math.min(...(await each.ask('/v1/pets', key)).map(remainingOf));
-    service.signal('SIGTERM');
-    expect(await service.exited).toBe(0);
-  }
-  expect(readdirSync(stores.folder).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([]);
-  await using service = await stores.startInstance({ WORKERS: '3' });
-  using connection = await Connection.open(service.url);
-  const reply = await connection.get('/v1/pets', key);
-  expect([JSON.parse(reply.body).length, remainingOf(reply)]).toEqual([3, remaining - 1]);
-});
+    using connection = await Connection.open(service.url);
+    const reply = await connection.get('/v1/pets', key);
+    expect([JSON.parse(reply.body).length, remainingOf(reply)]).toEqual([3, remaining - 1]);
+  },
+);
 
-embeddedTest('a second service on the same store is refused, with and without workers', async (stores) => {
+embeddedTest('a second service on the same store does not start, with or without workers', async (stores) => {
   await using first = await stores.startInstance();
   for (const settings of [{}, { WORKERS: '1' }]) {
     await using second = stores.begin(settings);
@@ -81,18 +84,18 @@ embeddedTest('a second service on the same store is refused, with and without wo
 
 const limitedTest = embeddedTests(testWith(...fileSizeLimits));
 
-limitedTest('/readyz of every worker reports failing writes and their recovery', async (stores) => {
+limitedTest('/readyz of every worker reports failing writes and the recovery', async (stores) => {
   await using service = await stores.startInstance({ WORKERS: '3' });
   const { key } = await stores.issueKey();
   using each = await EachWorker.meet(service, key, 3);
   const says = async (status: string) =>
     (await each.ask('/readyz', key)).every(({ body }) => body.includes(`"status":"${status}"`));
   expect(await says('ready')).toBe(true);
-  // The supervisor writes for all.
+  // The supervisor process writes for all workers.
   limitFileSize(service.pid, statSync(`${dataFileIn(stores.folder)}-wal`).size);
   expect((await (each.connections[0] as Connection).add('refused', key)).status).toBe(503);
   await until(() => says('degraded'));
-  // A worker that starts during the change also receives it.
+  // A worker that starts during the outage also reports it.
   process.kill(workerPid(service, 3), 'SIGKILL');
   await service.logged('"msg":"worker serving"');
   using again = await EachWorker.meet(service, key, 3);

@@ -1,4 +1,4 @@
-/** Workers on the embedded store. A change by one worker or an operator applies to the next request of every worker. */
+/** Workers on the embedded store. A change by one worker or an operator applies to the next request on every worker. */
 import { expect } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { until } from '../support/wait.ts';
@@ -13,14 +13,14 @@ const all = <T>(value: T): T[] => Array.from({ length: workers }, () => value);
 const settings = { WORKERS: String(workers) };
 
 embeddedTest(
-  'an animal created through one worker is listed by every one in the next request',
+  'an animal created by one worker is listed by every worker in the next request',
   async (stores) => {
     await using service = await stores.startInstance(settings);
     const { key } = await stores.issueKey();
     using each = await EachWorker.meet(service, key, workers);
     for (let round = 0; round < 3; round++) {
       for (const [number, writer] of each.connections.entries()) {
-        // Each worker caches the page.
+        // Makes each worker cache the page.
         await each.ask('/v1/pets?limit=100', key);
         const { status, body } = await writer.add(`animal ${round} of ${number}`, key);
         expect(status).toBe(201);
@@ -31,7 +31,7 @@ embeddedTest(
 );
 
 embeddedTest(
-  'changes of keys and accounts by an operator apply on every worker immediately',
+  'changes to keys and accounts by an operator apply on every worker immediately',
   async (stores) => {
     const { operator, issueKey } = stores;
     await using service = await stores.startInstance(settings);
@@ -55,20 +55,21 @@ embeddedTest(
   },
 );
 
-embeddedTest('a ban earned on one worker applies on all until it is lifted', async (stores) => {
+embeddedTest('a ban imposed by one worker applies on all workers until it is lifted', async (stores) => {
   await using service = await stores.startInstance({
     ...settings,
     BAN_STRIKES: '3',
     BAN_FIRST_SECONDS: '86400',
   });
   using each = await EachWorker.meet(service, (await stores.issueKey()).key, workers);
-  // Uses limits per day, because a minute may end during the test.
+  // Uses daily limits, because a minute may end during the test.
   const { key, keyId } = await stores.issueKey({ perMinute: 1, perDay: 1 });
   const [one] = each.connections;
   const ask = async () => (await one?.get('/v1/pets', key))?.body;
   await ask();
   expect(await ask()).toContain('daily_quota_exceeded');
-  // Strikes count from a second after the first refusal. Asking all the time would close the connection.
+  // Rejected requests are strikes only from one second after the first rejection. Requests without a pause would close
+  // the connection.
   const refusedAt = performance.now();
   await until(() => performance.now() - refusedAt > 1_000);
   for (let strike = 1; strike <= 3; strike++) await ask();
@@ -79,7 +80,7 @@ embeddedTest('a ban earned on one worker applies on all until it is lifted', asy
 });
 
 embeddedTest(
-  'one account with two keys is admitted exactly its limit by all workers, each Remaining once',
+  'all workers together accept exactly as many requests of an account with two keys as its limit allows, and return each Remaining once',
   async (stores) => {
     await using service = await stores.startInstance({ WORKERS: '4' });
     for (let window = 0; window < 3; window++) {
@@ -93,7 +94,7 @@ embeddedTest(
   },
 );
 
-embeddedTest('failed authentications of an address count together on all workers', async (stores) => {
+embeddedTest('failed authentications of an address are counted across all workers', async (stores) => {
   const most = 12;
   await using service = await stores.startInstance({
     ...settings,
@@ -107,7 +108,7 @@ embeddedTest('failed authentications of an address count together on all workers
 });
 
 embeddedTest(
-  'concurrent creations by all workers get contiguous ids that ascend for every client',
+  'concurrent creations on all workers get contiguous ids that ascend for every client',
   async (stores) => {
     await using service = await stores.startInstance(settings);
     const { key } = await stores.issueKey();

@@ -11,12 +11,12 @@ const embeddedTest = embeddedTests();
 
 const stopping = '"msg":"stopping"';
 
-/** Resolves when none of the processes is left. */
+/** Resolves when all these processes have exited. */
 async function gone(pids: readonly number[]): Promise<void> {
   await until(() => !pids.some(isRunning));
 }
 
-/** A request on each of some connections that never ends. */
+/** Opens connections with a request whose body never ends. */
 async function endlessRequests({ url }: Service, key: string): Promise<DisposableStack> {
   const opened = new DisposableStack();
   for (let count = 0; count < 8; count++) {
@@ -30,7 +30,7 @@ async function endlessRequests({ url }: Service, key: string): Promise<Disposabl
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   const define = signal === 'SIGTERM' ? workersTest : embeddedTest;
   define(
-    `${signal}: the next request of each of 32 idle clients of two workers is answered, and closes the connection`,
+    `with ${signal}, each of 32 idle clients of two workers gets a response to its next request, and its connection is closed`,
     async (stores) => {
       const options = { clients: 32, signal, begin: stores.beginDrained };
       const { closed, failures, exitCode } = await drainUnder(options);
@@ -40,13 +40,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 embeddedTest(
-  'signals to every process of the service, as terminals and systemd send them, cause one drain',
+  'signals to every process of the service, as terminals and systemd send them, cause a single drain',
   async (stores) => {
     await using service = await stores.startInstance({ DRAIN_SECONDS: '5' });
     const workers = childrenOf(service.pid);
     for (const pid of [...workers, service.pid]) process.kill(pid, 'SIGINT');
     await service.logged(stopping);
-    // The supervisor logs it a moment before it informs the workers.
+    // The supervisor logs this message shortly before it informs the workers.
     let stops = 0;
     await until(async () => {
       const ready = await fetch(`${service.url}/readyz`, { keepalive: false });
@@ -59,19 +59,19 @@ embeddedTest(
   },
 );
 
-embeddedTest('signals to every process during the start end it cleanly', async (stores) => {
+embeddedTest('signals to every process during startup stop the service cleanly', async (stores) => {
   await using service = stores.begin();
   await until(() => childrenOf(service.pid).length === 2);
   const workers = childrenOf(service.pid);
   service.signal('SIGTERM');
-  // Workers already ended by the supervisor need no signal.
+  // Workers that the supervisor has already stopped need no signal.
   for (const pid of workers) if (isRunning(pid)) process.kill(pid, 'SIGTERM');
   expect(await service.exited).toBe(0);
   expect(service.stderr()).toContain('"msg":"stopped"');
 });
 
 embeddedTest(
-  'a worker that dies during the drain is not replaced, and the others continue',
+  'a worker that dies during the drain is not replaced, and the other workers continue',
   async (stores) => {
     await using service = await stores.startInstance({ DRAIN_SECONDS: '5' });
     const [first = 0, second = 0] = childrenOf(service.pid);
@@ -88,7 +88,7 @@ embeddedTest(
 );
 
 embeddedTest(
-  'a worker that hangs is killed at the deadline of the stop, and the service exits with 0',
+  'a hung worker is killed at the shutdown deadline, and the service exits with 0',
   async (stores) => {
     await using service = await stores.startInstance();
     const [hung = 0] = childrenOf(service.pid);
@@ -100,27 +100,30 @@ embeddedTest(
   },
 );
 
-workersTest('a second signal ends all processes immediately, with requests in progress', async (stores) => {
-  await using service = await stores.startInstance({ DRAIN_SECONDS: '5' });
-  const { key } = await stores.issueKey();
-  using _endless = await endlessRequests(service, key);
-  const workers = childrenOf(service.pid);
-  service.signal('SIGTERM');
-  await service.logged(stopping);
-  let exitCode: number | undefined;
-  void service.exited.then((code) => {
-    exitCode = code;
-  });
-  await until(() => {
-    if (exitCode === undefined) service.signal('SIGTERM');
-    return exitCode !== undefined;
-  });
-  // 128 and the number of SIGTERM.
-  expect(exitCode).toBe(143);
-  await gone(workers);
-});
+workersTest(
+  'a second signal stops all processes immediately, even with requests in progress',
+  async (stores) => {
+    await using service = await stores.startInstance({ DRAIN_SECONDS: '5' });
+    const { key } = await stores.issueKey();
+    using _endless = await endlessRequests(service, key);
+    const workers = childrenOf(service.pid);
+    service.signal('SIGTERM');
+    await service.logged(stopping);
+    let exitCode: number | undefined;
+    void service.exited.then((code) => {
+      exitCode = code;
+    });
+    await until(() => {
+      if (exitCode === undefined) service.signal('SIGTERM');
+      return exitCode !== undefined;
+    });
+    // 128 plus the signal number of SIGTERM (15).
+    expect(exitCode).toBe(143);
+    await gone(workers);
+  },
+);
 
-workersTest('workers end with a killed supervisor, and the store can be served again', async (stores) => {
+workersTest('workers exit if the supervisor is killed, and the store can be served again', async (stores) => {
   {
     await using service = await stores.startInstance({ DRAIN_SECONDS: '5' });
     const { key } = await stores.issueKey();

@@ -1,4 +1,4 @@
-/** Reads of a worker on the embedded store while another process commits. */
+/** A worker reads the embedded store while another process commits. */
 import { expect, test } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
 import { systemClock } from '../../src/domain/clock.ts';
@@ -21,20 +21,20 @@ function openAsWorker(folder: string) {
   });
 }
 
-/** Creates an account in another process, before this event-loop tick ends. */
+/** Creates an account in another process, within the current event-loop tick. */
 function createAccount(folder: string, name: string): void {
   const command = [...serveCommand.slice(0, -1), 'accounts', 'create', '--name', name, '--plan', 'free'];
   const { exitCode, stderr } = Bun.spawnSync(command, { env: { ...process.env, ...settingsIn(folder) } });
   if (exitCode !== 0) throw new Error(stderr.toString());
 }
 
-test('a worker sees a commit of another process during the same event-loop tick', async () => {
+test("a worker sees another process's commit within the same event-loop tick", async () => {
   await using folder = await temporaryFolder();
   await makeStore(folder.path);
   await using _service = await startService(folder.path);
   await using store = await openAsWorker(folder.path);
   const names = () => store.accounts.list(undefined, 10);
-  // Without a pause, so that all of it is one tick.
+  // There is no await between these statements, so that they run in one tick.
   const before = names();
   createAccount(folder.path, 'during the tick');
   const after = names();

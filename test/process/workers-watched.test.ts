@@ -1,4 +1,4 @@
-/** Status and settings of several workers, through the supervisor. */
+/** Status and settings of several workers, accessed through the supervisor. */
 import { expect } from 'bun:test';
 import { addOperatorTo } from '../support/admin.ts';
 import type { Service } from '../support/process.ts';
@@ -11,7 +11,7 @@ import { type WorkerStores, workersTests } from './worker-stores.ts';
 
 const test = workersTests();
 
-/** Calls to the admin listener of a service, by a new operator. */
+/** Creates an operator, and functions that call the service's admin listener. */
 async function operatorOf(service: Service, { operator }: WorkerStores) {
   const { token } = await addOperatorTo(operator.storage, 'admin');
   const url = await consoleOf(service);
@@ -37,7 +37,7 @@ async function operatorOf(service: Service, { operator }: WorkerStores) {
 
 const listed = 'animal_store_requests_total{operation="listPets",code="ok"}';
 
-/** Sends requests on new connections until the condition holds. Returns their number. */
+/** Sends requests on new connections until the condition holds. Returns the number of requests. */
 async function ask({ url }: Service, key: string, enough: (asked: number) => boolean): Promise<number> {
   let asked = 0;
   await until(async () => {
@@ -49,7 +49,7 @@ async function ask({ url }: Service, key: string, enough: (asked: number) => boo
   return asked;
 }
 
-/** The numbers of the workers that logged a request. */
+/** Numbers of the workers that have logged a request. */
 const logging = (service: Service) =>
   new Set(
     service
@@ -59,7 +59,7 @@ const logging = (service: Service) =>
       .map((line) => (JSON.parse(line) as { worker: number }).worker),
   );
 
-test('metrics sum up all workers, including those that have ended', async (stores) => {
+test('metrics total all workers, including workers that have exited', async (stores) => {
   await using service = await stores.startInstance({ ADMIN_PORT: '0' });
   const { key } = await stores.issueKey();
   const operator = await operatorOf(service, stores);
@@ -95,7 +95,7 @@ test("every worker applies an operator's log settings, even if it starts later",
   await ask(service, key, () => logging(since()).size === 2);
 });
 
-test('the usage of all workers is recorded when they stop', async (stores) => {
+test('the usage of all workers is recorded when the service stops', async (stores) => {
   await using service = await stores.startInstance({ ADMIN_PORT: 'off' });
   const { key, accountId } = await stores.issueKey();
   const asked = await ask(service, key, (count) => count === 40);

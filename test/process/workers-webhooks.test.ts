@@ -1,4 +1,4 @@
-/** Deliveries sent by operators when the supervisor has the admin listener. */
+/** Deliveries that operators trigger while the admin listener runs in the supervisor process. */
 import { expect } from 'bun:test';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { consoleOf } from '../support/process.ts';

@@ -20,7 +20,7 @@ const linesOf = (service: Pick<Service, 'stderr'>) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 workersTest(
-  'a start is reported once, every worker serves, and each log line of a worker has its number',
+  "a start is reported only once, every worker serves, and each of a worker's log lines has the worker's number",
   async (stores) => {
     await using service = await stores.startInstance({ WORKERS: '3', LOG_REQUESTS: 'all' });
     const { key } = await stores.issueKey();
@@ -44,7 +44,7 @@ workersTest(
 );
 
 workersTest(
-  'the port of a service with workers is in use for other services, with and without workers',
+  'another service, with or without workers, cannot use the port of a service with workers',
   async (stores) => {
     await using folder = await temporaryFolder();
     await using first = await stores.startInstance();
@@ -58,8 +58,8 @@ workersTest(
   },
 );
 
-embeddedTest('a port in use by another program is reported once, with exit code 1', async (stores) => {
-  // Even a process that would share the port.
+embeddedTest('a port in use by another program is reported only once, with exit code 1', async (stores) => {
+  // The port is in use even if the other process is willing to share it.
   using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
   await using service = stores.begin({ PORT: String(taken.port) });
   expect(await service.exited).toBe(1);
@@ -68,11 +68,11 @@ embeddedTest('a port in use by another program is reported once, with exit code 
 });
 
 embeddedTest(
-  'of two services started at once on one port, one serves and the other reports that it is in use',
+  'when two services start concurrently on one port, one of them serves and the other reports that the port is in use',
   async (stores) => {
     let refused: string[] = [];
-    // Both are refused where another process has the port. If 100 of the 20,000 ports are in use, five attempts in a
-    // row fail with a probability of 3e-12.
+    // Neither service starts if another process is using the port. If 100 of the 20,000 ports are in use, five attempts
+    // in a row fail with a probability of 3e-12.
     for (let attempt = 0; attempt < 5 && refused.length !== 1; attempt++) {
       const PORT = String(likelyFreePort());
       const both = await Promise.allSettled([1, 2].map(() => stores.startInstance({ PORT })));
@@ -99,7 +99,8 @@ workersTest(
 embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
   await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
   using open = new DisposableStack();
-  // At least 30 of them come to one worker, whose part is 20. With 40 for each, 40 of 60 would have to.
+  // One worker gets at least 30 of the 60 connections, which exceeds its share of 20. If each worker allowed 40, one of
+  // them would need at least 40 connections.
   for (let count = 0; count < 60; count++) {
     const connection = open.use(await Connection.open(service.url));
     connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');

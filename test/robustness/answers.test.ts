@@ -1,4 +1,4 @@
-/** Refusals stay small, even if a request repeats its mistake often. */
+/** Error responses stay small, even if a request contains many errors. */
 import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 
@@ -6,7 +6,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 test.each(['a=&', '=&', 'limit=1&'])(
-  'each mistake in a query of 14,000 bytes of "%s" is reported once',
+  'an error that a query repeats for 14,000 bytes is reported only once (%s)',
   async (parameter) => {
     const answer = await app.call('GET', `/pets?${parameter.repeat(14_000 / parameter.length)}`);
     expect(answer.status).toBe(400);
@@ -15,41 +15,47 @@ test.each(['a=&', '=&', 'limit=1&'])(
   },
 );
 
-/** Different names, up to the maximum size of a request. */
+/** Distinct names. */
 const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
 
 const unknown = JSON.stringify(Object.fromEntries(names(1_500).map((name) => [name, 1])));
 const twice = `{${names(700).map((name) => `"${name}":1,"${name}":1`)}}`;
 
-// The bodies also lack `name` and `categoryId`.
+// The bodies also lack `name` and `categoryId`, which counts as two more errors.
 test.each([
   ['query', 2_300, 'GET', names(2_300).join('&'), {}],
   ['body', 1_502, 'POST', '', { body: unknown }],
   ['body', 702, 'POST', '', { body: twice }],
-])('of a %s with %i mistakes the first 20 are named and the others counted', async (...row) => {
-  const [place, count, method, query, options] = row;
-  const answer = await app.call(method, `/pets?${query}`, options);
-  expect(answer.status).toBe(400);
-  expect(answer.error.details?.length).toBe(20);
-  expect(answer.error.details?.[0]).toMatchObject({ in: place });
-  expect(answer.error.message).toEndWith(`; and ${count - 20} more mistakes.`);
-  expect(answer.text.length).toBeLessThan(8_000);
-});
+])(
+  'the first 20 errors in a %s with %i errors are listed, and the other errors are counted',
+  async (...row) => {
+    const [place, count, method, query, options] = row;
+    const answer = await app.call(method, `/pets?${query}`, options);
+    expect(answer.status).toBe(400);
+    expect(answer.error.details?.length).toBe(20);
+    expect(answer.error.details?.[0]).toMatchObject({ in: place });
+    expect(answer.error.message).toEndWith(`; and ${count - 20} more mistakes.`);
+    expect(answer.text.length).toBeLessThan(8_000);
+  },
+);
 
 test.each([
   ['body', 'POST', '', (name: string) => ({ body: JSON.stringify({ [name]: 1 }) })],
   ['query', 'GET', '?', () => ({})],
-] as const)('a long unknown name in a %s is cut in the error', async (place, method, mark, options) => {
-  const name = `${'x'.repeat(63)}🐈${'x'.repeat(9_000)}`;
-  const query = mark === '' ? '' : `?${encodeURIComponent(name)}`;
-  const answer = await app.call(method, `/pets${query}`, options(name));
-  expect(answer.error.details).toContainEqual(
-    expect.objectContaining({ in: place, name: `${'x'.repeat(63)}…` }),
-  );
-  expect(answer.text.length).toBeLessThan(1_000);
-});
+] as const)(
+  'a long unknown name in a %s is truncated in the error response',
+  async (place, method, mark, options) => {
+    const name = `${'x'.repeat(63)}🐈${'x'.repeat(9_000)}`;
+    const query = mark === '' ? '' : `?${encodeURIComponent(name)}`;
+    const answer = await app.call(method, `/pets${query}`, options(name));
+    expect(answer.error.details).toContainEqual(
+      expect.objectContaining({ in: place, name: `${'x'.repeat(63)}…` }),
+    );
+    expect(answer.text.length).toBeLessThan(1_000);
+  },
+);
 
-test('only 20 of 21 mistakes are listed', async () => {
+test('at most 20 of 21 validation errors are listed', async () => {
   const exactly = async (count: number) => (await app.call('GET', `/pets?${names(count).join('&')}`)).error;
   expect((await exactly(20)).message).not.toContain('more mistake');
   expect((await exactly(21)).message).toEndWith('; and 1 more mistake.');

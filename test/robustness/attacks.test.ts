@@ -10,21 +10,21 @@ import { testWith } from '../support/requirements.ts';
 const seed = 20_301_205;
 const progress = () => undefined;
 
-test('attacks on the framing of HTTP do not confuse counts or keys', async () => {
+test('HTTP framing attacks do not corrupt counts or mix up keys', async () => {
   const { attacks } = await rawAttacks({ rounds: 1, seed, progress }, []);
   expect(attacks).toBeGreaterThanOrEqual(250);
 });
 
-test('hostile JSON is rejected or read exactly', async () => {
+test('hostile JSON is rejected or parsed exactly', async () => {
   const { bodies } = await hostileJson({ rounds: 1, seed, progress }, Number.POSITIVE_INFINITY);
   expect(bodies).toBeGreaterThanOrEqual(400);
 });
 
-test('slow connections do not delay others', async () => {
+test('slow connections do not delay other clients', async () => {
   const figures = await slowClients({ rounds: 100, seed, progress }, false);
-  expect(figures['at most at once']).toBeGreaterThan(80);
+  expect(figures['most at the same time']).toBeGreaterThan(80);
 });
 
-testWith(...fileSizeLimits)('no part of a key is in a log, a file or a response', async () => {
+testWith(...fileSizeLimits)('no part of a key appears in a log, a file or a response', async () => {
   expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(600);
 });

@@ -3,12 +3,12 @@ import { crowds, publicCrowds } from '../stress/public.ts';
 import { testWith } from '../support/requirements.ts';
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/status'])(
-  'many slow readers of public pages need little memory, and other callers are served',
+  'many slow readers of public pages need little memory, and other clients are still served',
   async () => {
-    // 20 connections for each path. The stress test checks rates and the exact bound, on a quiet machine.
+    // Opens 20 connections per path. The stress test checks rates and the exact bound, on an idle machine.
     const { peakMb, shares } = await publicCrowds({ rounds: 1, progress: () => undefined }, 20);
     expect([...shares.keys()]).toEqual([...crowds]);
-    // A copy of the script for each silent client would need an additional 174 MB.
+    // A separate copy of the script for each client that does not read would need an additional 174 MB.
     expect(peakMb).toBeLessThan(200);
   },
 );

@@ -1,4 +1,4 @@
-/** The upgrade of a store of version 1.0.0, killed at every point at which it changes a file. */
+/** Upgrades a store of version 1.0.0, and kills the upgrade before every system call that changes a file. */
 import { expect, test } from 'bun:test';
 import { killAtEachCall } from '../faults/each-call.ts';
 import { tracing } from '../faults/strace.ts';
@@ -8,16 +8,16 @@ import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 
-/** More than one page of each index. */
+/** Number of animals. Enough for more than one page of each index. */
 const animals = 500;
 
-test('the upgrade of a store of version 1.0.0 changes nothing for its clients', async () => {
+test('upgrading a store of version 1.0.0 changes nothing for clients', async () => {
   await using folder = await temporaryFolder();
   await upgradeStore(folder.path, await writeStore(folder.path, animals));
 });
 
 testWith(...tracing)(
-  'kill -9 at any call of the upgrade leaves the store unchanged or upgraded, and the next start completes it',
+  'kill -9 at any system call of an upgrade leaves the store unchanged or upgraded, and the next start completes the upgrade',
   async () => {
     await using folder = await temporaryFolder();
     const store = await writeStore(folder.path, animals);
@@ -33,7 +33,7 @@ testWith(...tracing)(
         await upgradeStore(place, store);
       },
     });
-    // The complete run, and the kill before the first change.
+    // The complete run upgrades the store, and the kill before the first change leaves it unchanged.
     expect([...states].sort()).toEqual(['unchanged', 'upgraded']);
   },
 );

@@ -1,4 +1,4 @@
-/** `animal-store sandbox` as a process, and its absence from a service. */
+/** The command `animal-store sandbox`, and checks that a normal service contains nothing of the sandbox. */
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -16,7 +16,6 @@ interface Ready {
   readonly pid: number;
 }
 
-/** Parent of the folders that the command creates. */
 function startIn(
   folder: string,
   args: readonly string[] = [],
@@ -28,7 +27,7 @@ function startIn(
   });
 }
 
-/** Contents of a folder, except for the runtime's cache, which is among temporary files if HOME is unset. */
+/** Contents of a folder, except for the runtime's cache, which is a temporary file if HOME is unset. */
 async function madeIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name !== '.bun');
 }
@@ -38,7 +37,7 @@ async function readyOf(running: Running): Promise<Ready> {
   return JSON.parse(running.stdout());
 }
 
-test('a sandbox prints its address as one line of JSON, reads no settings and leaves no files', async () => {
+test('a sandbox prints its URL as one line of JSON, reads no settings and leaves no files', async () => {
   await using folder = await temporaryFolder();
   const settings = {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/real',
@@ -61,7 +60,7 @@ test('a sandbox prints its address as one line of JSON, reads no settings and le
     const headers = { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': fault };
     await fetch(`${url}/v1/pets`, { method: 'POST', headers }).catch(() => undefined);
   }
-  // A delayed answer does not delay the stop.
+  // A delayed response does not delay the shutdown.
   const held = fetch(`${url}/v1/pets`, {
     headers: { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': 'delay=10m' },
   }).then(
@@ -77,7 +76,7 @@ test('a sandbox prints its address as one line of JSON, reads no settings and le
   expect(running.stderr()).toBe('');
 });
 
-test('a sandbox deletes the folder of a killed sandbox, but not of a running one', async () => {
+test('a sandbox deletes the folders of killed sandboxes, but not the folders of running ones', async () => {
   await using folder = await temporaryFolder();
   await using killed = startIn(folder.path, ['--json']);
   await readyOf(killed);
@@ -98,7 +97,7 @@ test('a sandbox deletes the folder of a killed sandbox, but not of a running one
   expect(await madeIn(folder.path)).toEqual([]);
 });
 
-test('a sandbox starts with the animals of a file, and returns to them after a reset', async () => {
+test('a sandbox starts with the animals from a file, and a reset restores them', async () => {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, 'animals.csv'), 'name,categoryId,status\nOzzy,1,available\nRex,2,sold\n');
   await using running = startIn(folder.path, ['--import', 'animals.csv', '--json']);
@@ -117,7 +116,7 @@ test('a sandbox starts with the animals of a file, and returns to them after a r
   expect(await inventory.json()).toEqual({ available: 1, pending: 0, sold: 1 });
 });
 
-test('a failed start reports a remedy and leaves no files', async () => {
+test('a sandbox that cannot start suggests a remedy and leaves no files', async () => {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, 'wrong.csv'), 'name,categoryId\nOzzy,one\n');
   using taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
@@ -137,7 +136,7 @@ test('a failed start reports a remedy and leaves no files', async () => {
   expect(await madeIn(folder.path)).toEqual(['wrong.csv']);
 });
 
-test('a service loads no module of the sandbox', async () => {
+test('a service loads no sandbox modules', async () => {
   await using folder = await temporaryFolder();
   const report = join(folder.path, 'report.ts');
   await Bun.write(
@@ -170,7 +169,7 @@ test('a service loads no module of the sandbox', async () => {
   expect(bySandbox.filter((path) => ofSandbox.test(path))).toContain('src/sandbox/control.ts');
 });
 
-test('a service has neither the paths nor the header of the sandbox', async () => {
+test('a service does not have the paths or the header of the sandbox', async () => {
   await using app = await startTestApp();
   for (const path of ['', '/faults', '/clock', '/reset', '/requests', '/accounts']) {
     for (const method of ['GET', 'POST', 'DELETE']) {
@@ -182,7 +181,7 @@ test('a service has neither the paths nor the header of the sandbox', async () =
 });
 
 testWith({ name: 'npx', package: 'npm' }, ['npx', '--version'])(
-  'npx animal-store sandbox starts it from a clone, and it ends with npx',
+  'npx animal-store sandbox starts a sandbox from a clone, which ends with npx',
   async () => {
     await using folder = await temporaryFolder();
     await using npx = start(['npx', 'animal-store', 'sandbox', '--port', '0', '--json'], {

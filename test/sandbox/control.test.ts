@@ -1,4 +1,4 @@
-/** The routes below `/sandbox`. */
+/** The routes under `/sandbox`. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { SandboxAccount } from '../../src/sandbox/accounts.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
@@ -19,8 +19,8 @@ interface ClockState {
 const advance = (to: object) => sandbox.steered<ClockState>('POST', '/clock', to);
 const ozzy = { body: '{"name":"Ozzy","categoryId":1}' };
 
-describe('the clock', () => {
-  test('ends a window', async () => {
+describe('advancing the clock', () => {
+  test('ends a rate limit window', async () => {
     const user = await sandbox.account();
     expect((await user.call('GET', '/pets', { fault: 'remaining=0' })).number('x-ratelimit-remaining')).toBe(
       0,
@@ -30,14 +30,14 @@ describe('the clock', () => {
     expect((await user.call('GET', '/pets')).number('x-ratelimit-remaining')).toBe(59);
   });
 
-  test('ends a key', async () => {
+  test('can make a key expire', async () => {
     const user = await sandbox.account({ expiresInSeconds: 3_600 });
     expect((await user.call('GET', '/pets')).status).toBe(200);
     await advance({ advanceSeconds: 3_600 });
     expect((await user.call('GET', '/pets')).error.code).toBe('invalid_api_key');
   });
 
-  test('can be advanced to the sunset of getPet, which the Date of responses shows', async () => {
+  test('can pass the sunset date of getPet, and changes the Date of responses', async () => {
     const user = await sandbox.account();
     await user.call('POST', '/pets', ozzy);
     expect((await user.call('GET', '/pets/1')).status).toBe(200);
@@ -47,7 +47,7 @@ describe('the clock', () => {
     expect(removed.header('date')).toStartWith('Thu, 05 Dec 2030 00:00:');
   });
 
-  test('cannot be set back', async () => {
+  test('is not possible backwards or beyond the year 9998', async () => {
     for (const body of [
       { advanceSeconds: -1 },
       { to: '2020-01-01T00:00:00Z' },
@@ -62,8 +62,8 @@ describe('the clock', () => {
   });
 });
 
-describe('a reset', () => {
-  test('restores animals, ids, keys, limits, bans, faults, clock and requests', async () => {
+describe('resetting the sandbox', () => {
+  test('restores animals, ids, keys, limits, bans, faults, the clock and the list of requests', async () => {
     const [free] = await sandbox.steered<SandboxAccount[]>('GET', '/accounts');
     const ask = (method: string, headers: Record<string, string> = {}) =>
       fetch(`${sandbox.url}/v1/pets`, {
@@ -77,7 +77,7 @@ describe('a reset', () => {
       expect(added.headers.get('x-ratelimit-remaining')).toBe('59');
       const fresh = await sandbox.account();
       expect(fresh.account).toBe(5);
-      // Cached from here on.
+      // Makes the service cache the key and the list.
       expect(JSON.parse((await fresh.call('GET', '/pets')).text)).toHaveLength(1);
       expect(await (await ask('GET')).json()).toHaveLength(1);
       await sandbox.steered('POST', '/faults', { faults: 'status=500' });
@@ -94,7 +94,7 @@ describe('a reset', () => {
     }
   });
 
-  test('works even at the latest possible date', async () => {
+  test('works even if the clock is at the latest possible date', async () => {
     const user = await sandbox.account();
     await advance({ to: '9998-12-31T00:00:00Z' });
     expect((await user.call('GET', '/pets')).status).toBe(200);
@@ -107,14 +107,14 @@ describe('a reset', () => {
   });
 });
 
-describe('requests', () => {
-  test('are listed with all details a test needs, and without keys', async () => {
+describe('recorded requests', () => {
+  test('are listed with all details that a test needs, and without keys', async () => {
     const user = await sandbox.account();
     const headers = { 'X-Request-Id': 'mine' };
     await user.call('GET', `/pets?limit=${user.key}`, { headers, fault: 'delay=1ms' });
     await user.call('GET', '/pets', { fault: 'cut=before' }).catch(() => undefined);
     const requests = await user.requests();
-    // Bun's fetch sends a GET again when a connection breaks that it has used before.
+    // Bun's fetch resends a GET if a reused connection breaks.
     expect(requests.slice(0, 2)).toEqual([
       {
         number: expect.any(Number),
@@ -145,9 +145,9 @@ describe('requests', () => {
   });
 });
 
-describe('accounts', () => {
+describe('sandbox accounts', () => {
   test.each(['free', 'pro', 'business', 'enterprise'])(
-    'exist for plan %s and can be created',
+    'exist for the %s plan, and can be created',
     async (plan) => {
       const accounts = await sandbox.steered<SandboxAccount[]>('GET', '/accounts');
       const first = accounts.find((account) => account.plan === plan);
@@ -164,13 +164,13 @@ describe('accounts', () => {
     expect((await (await sandbox.account()).call('GET', '/orders')).status).toBe(200);
   });
 
-  test('an enterprise account has custom limits', async () => {
+  test('can have custom limits on the enterprise plan', async () => {
     const user = await sandbox.account({ plan: 'enterprise', perMinute: 3, perDay: 10 });
     expect((await user.call('GET', '/pets')).number('x-ratelimit-remaining')).toBe(2);
   });
 });
 
-describe('mistakes get the errors of the API', () => {
+describe('an invalid request to /sandbox is rejected with an error of the API', () => {
   test.each<[string, string, unknown, number, string, RegExp]>([
     ['GET', '/nothing', undefined, 404, 'route_not_found', /GET \/sandbox lists/],
     ['PUT', '/faults', {}, 405, 'method_not_allowed', /method/],
@@ -197,7 +197,7 @@ describe('mistakes get the errors of the API', () => {
   });
 });
 
-describe('the index', () => {
+describe('the index of the sandbox', () => {
   test('is text for browsers and JSON for programs', async () => {
     const text = await (await sandbox.steer('GET', '')).text();
     for (const { key } of sandbox.accounts) expect(text).toContain(key);
@@ -208,13 +208,13 @@ describe('the index', () => {
   });
 });
 
-describe('a web page cannot control it', () => {
+describe('a web page cannot control the sandbox', () => {
   test.each<Record<string, string>>([
     { Origin: 'https://evil.example' },
     { Origin: 'null' },
     { 'Sec-Fetch-Site': 'cross-site' },
     { 'Sec-Fetch-Site': 'same-site' },
-  ])('of another origin: %j', async (headers) => {
+  ])('from another origin: %j', async (headers) => {
     const response = await sandbox.steer('POST', '/reset', undefined, headers);
     expect({ status: response.status, ...((await response.json()) as object) }).toMatchObject({
       status: 403,
@@ -241,7 +241,7 @@ describe('a web page cannot control it', () => {
     'sandbox:4010',
     'host.docker.internal',
     '192.0.2.1',
-  ])('a program can control it by the name %s', async (host) => {
+  ])('but a program can, with the host name %s', async (host) => {
     const [answer] = await exchange(
       sandbox.url,
       `HEAD /sandbox HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: head\r\nConnection: close\r\n\r\n`,

@@ -1,4 +1,4 @@
-/** The language of faults. */
+/** Syntax and validation of faults. */
 import { describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { type Fault, faultNames, parseFault } from '../../src/sandbox/fault.ts';
@@ -20,23 +20,26 @@ test.each<[string, Partial<Fault>]>([
     'status=500; rate=0.2; seed=7; times=3; operation=createPet',
     { rate: 0.2, seed: 7, times: 3, operation: 'createPet' },
   ],
-])('"%s" is understood', (text, meant) => {
+])('the fault "%s" can be parsed', (text, meant) => {
   expect(parseFault(text)).toMatchObject({ text, ...meant });
 });
 
-test.each(Object.entries(faultNames))('the example of %s can be parsed', (_name, { example }) => {
-  const complete = [example, `${example}; status=429`, `${example}; status=503; rate=0.5`];
-  const understood = complete.filter((text) => {
-    try {
-      return parseFault(text) !== undefined;
-    } catch {
-      return false;
-    }
-  });
-  expect(understood).not.toEqual([]);
-});
+test.each(Object.entries(faultNames))(
+  'the documented example of the fault %s can be parsed',
+  (_name, { example }) => {
+    const complete = [example, `${example}; status=429`, `${example}; status=503; rate=0.5`];
+    const understood = complete.filter((text) => {
+      try {
+        return parseFault(text) !== undefined;
+      } catch {
+        return false;
+      }
+    });
+    expect(understood).not.toEqual([]);
+  },
+);
 
-describe('an invalid fault is rejected with the mistake and a remedy', () => {
+describe('an invalid fault is rejected with an error that explains the mistake', () => {
   test.each<[string, RegExp]>([
     ['', /has no effect\. Add one of status/],
     ['rate=0.5', /has no effect/],
@@ -60,14 +63,14 @@ describe('an invalid fault is rejected with the mistake and a remedy', () => {
     ['status=404; retry-after=3', /Only 429 and 503 have Retry-After/],
     ['status=429; retry-after=61', /resets within 60 s\. Add code=daily_quota_exceeded/],
     ['cut=between', /"cut" must be before or after/],
-    ['cut=after; slow-body=1s', /"slow-body" needs an answer/],
+    ['cut=after; slow-body=1s', /"slow-body" needs a response/],
     ['delay=5', /"delay" must be a duration of at most 600s/],
     ['delay=11m', /"delay" must be a duration of at most 600s/],
     ['slow-body=0ms', /"slow-body" must be a duration of at most 10s/],
     ['remaining=-1', /"remaining" must be a whole number from 0/],
     ['status=503; rate=0', /"rate" must be above 0 and at most 1/],
     ['status=503; rate=1.5', /"rate" must be above 0 and at most 1/],
-    ['status=503; seed=7', /"seed" is of a rate/],
+    ['status=503; seed=7', /"seed" requires a rate/],
     ['webhook=late', /"webhook" must be one of duplicate, out-of-order, wrong-signature, old-timestamp/],
     ['webhook-delay=31s', /"webhook-delay" must be a duration of at most 30s/],
     ['webhook=duplicate; status=503', /"webhook" and "status" exclude each other/],
@@ -87,23 +90,23 @@ test('every error code and status of the API can be used as a fault', () => {
   }
 });
 
-describe('a rate', () => {
+describe('the rate of a fault', () => {
   const drawn = (text: string, count = 1_000) => {
     const asked = new AskedFault(parseFault(text));
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('applies to a fraction of the requests, and to the same requests after every start', () => {
+  test('selects a fraction of the requests, and selects the same requests after every start', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);
   });
 
-  test('applies to different requests with a different seed', () => {
+  test('selects different requests with a different seed', () => {
     expect(drawn('status=503; rate=0.2; seed=7')).not.toEqual(drawn('status=503; rate=0.2; seed=8'));
   });
 
-  test('ends after a number of times', () => {
+  test('does not apply after `times` faults', () => {
     expect(drawn('status=503; rate=0.2; times=3').filter(Boolean)).toHaveLength(3);
   });
 });

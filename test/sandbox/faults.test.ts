@@ -1,4 +1,4 @@
-/** Each fault as a client sees it. Every answer is checked against the contract. */
+/** Every fault from the client's view. All responses are checked against the contract. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, errorsOf } from '../../src/contract/operations.ts';
@@ -16,7 +16,7 @@ const ozzy = { body: '{"name":"Ozzy","categoryId":1}' };
 const names = async ({ call }: Awaited<ReturnType<TestSandbox['account']>>) =>
   JSON.parse((await call('GET', '/pets?limit=100')).text).map(({ name }: { name: string }) => name);
 
-test('a stream whose response never arrives does not count as open', async () => {
+test('an event stream whose response never arrives does not count as open', async () => {
   const user = await sandbox.account();
   for (const fault of ['cut=after', 'reply=redirect', 'reply=html-502'])
     for (let count = 0; count < 10; count++)
@@ -24,13 +24,13 @@ test('a stream whose response never arrives does not count as open', async () =>
   expect((await user.call('GET', '/events/stream')).status).toBe(200);
 });
 
-describe('status', () => {
+describe('the status fault', () => {
   const operation = allOperations.find(({ operationId }) => operationId === 'createPet');
   const codes = operation === undefined ? [] : errorsOf(operation);
   const plain = codes.filter((code) => !code.endsWith('_exceeded') && code !== 'api_key_banned');
 
   test.each(plain)(
-    '%s is returned according to the contract, without performing the request',
+    '%s returns an error that conforms to the contract, and the request is not applied',
     async (code) => {
       const user = await sandbox.account();
       const body = `{"name":"${code}","categoryId":1}`;
@@ -44,7 +44,7 @@ describe('status', () => {
     },
   );
 
-  test('a 503 is free and has Retry-After, while other errors count as requests', async () => {
+  test('a 503 has Retry-After and does not count against the limit, while other errors count', async () => {
     const user = await sandbox.account();
     const unavailable = await user.call('GET', '/pets', { fault: 'status=503' });
     expect(unavailable.number('retry-after')).toBe(5);
@@ -53,13 +53,13 @@ describe('status', () => {
     expect(internal.number('x-ratelimit-remaining')).toBe(59);
   });
 
-  test('a 503 has the given Retry-After', async () => {
+  test('can set the Retry-After of a 503', async () => {
     const user = await sandbox.account();
     const answer = await user.call('GET', '/pets', { fault: 'status=503; retry-after=17' });
     expect(answer.number('retry-after')).toBe(17);
   });
 
-  test('a 429 is real: it lasts until Retry-After has passed, and no longer', async () => {
+  test('causes a real 429, which lasts exactly until Retry-After has passed', async () => {
     const user = await sandbox.account();
     const refused = await user.call('GET', '/pets', { fault: 'status=429; retry-after=30' });
     expect(refused.error.code).toBe('rate_limit_exceeded');
@@ -69,7 +69,7 @@ describe('status', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('a daily 429 is real, too, and lasts until the next day', async () => {
+  test('causes a real daily 429, which lasts until the next day', async () => {
     const user = await sandbox.account();
     const fault = 'code=daily_quota_exceeded; retry-after=3600';
     const refused = await user.call('GET', '/pets', { fault });
@@ -78,7 +78,7 @@ describe('status', () => {
     expect((await user.call('GET', '/pets')).error.code).toBe('daily_quota_exceeded');
   });
 
-  test('a status that the operation never returns is rejected with the possible ones', async () => {
+  test('rejects a status that the operation never returns, and lists the possible statuses', async () => {
     const user = await sandbox.account();
     const answer = await user.call('GET', '/pets', { fault: 'status=409' });
     expect(answer.error).toMatchObject({
@@ -91,15 +91,15 @@ describe('status', () => {
   });
 });
 
-describe('cut', () => {
-  test('before: the connection is cut, and the request is not performed', async () => {
+describe('the cut fault', () => {
+  test('before: the connection is cut, and the request is not applied', async () => {
     const user = await sandbox.account();
     const body = '{"name":"cut before","categoryId":1}';
     await expect(user.call('POST', '/pets', { body, fault: 'cut=before' })).rejects.toThrow();
     expect(await names(user)).not.toContain('cut before');
   });
 
-  test('after: the connection is cut after the request is performed, and a retry with its Idempotency-Key returns the response', async () => {
+  test('after: the connection is cut after the request is applied, and a retry with the same Idempotency-Key returns the response', async () => {
     const user = await sandbox.account();
     const headers = { 'Idempotency-Key': '"cut-after"' };
     const body = '{"name":"cut after","categoryId":1}';
@@ -121,8 +121,8 @@ test.each([
   expect(await exchange(sandbox.url, head)).toEqual([]);
 });
 
-describe('limits', () => {
-  test('remaining: the quota is nearly exhausted from this request on', async () => {
+describe('a limit fault', () => {
+  test('remaining: only this number of requests remains after this request', async () => {
     const user = await sandbox.account();
     const remaining = async (fault?: string) =>
       (await user.call('GET', '/pets', fault === undefined ? {} : { fault })).number('x-ratelimit-remaining');
@@ -130,7 +130,7 @@ describe('limits', () => {
     expect((await user.call('GET', '/pets')).status).toBe(429);
   });
 
-  test('ban: the key is banned until its end, and other keys are not', async () => {
+  test('ban: the key is banned for this duration, and other keys are not affected', async () => {
     const [user, other] = [await sandbox.account(), await sandbox.account()];
     const banned = await user.call('GET', '/pets', { fault: 'ban=1h' });
     expect(banned.error.code).toBe('api_key_banned');
@@ -142,8 +142,8 @@ describe('limits', () => {
   });
 });
 
-describe('slow answers', () => {
-  test('delay: the request is performed before the client gets the response', async () => {
+describe('a slow response', () => {
+  test('delay: the request is applied before the client gets the response', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const aborted = new AbortController();
     const sent = fetch(`${sandbox.url}/v1/pets`, {
@@ -169,7 +169,7 @@ describe('slow answers', () => {
   });
 });
 
-describe('faults for many requests', () => {
+describe('faults set with POST /sandbox/faults', () => {
   test('apply to all requests of one account until they are removed', async () => {
     const [user, other] = [await sandbox.account(), await sandbox.account()];
     await sandbox.steered('POST', '/faults', { faults: 'status=503', account: user.account });
@@ -180,7 +180,7 @@ describe('faults for many requests', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('occur a number of times for one operation, and are reported', async () => {
+  test('can be limited to one operation and a number of times, and the number of hits is reported', async () => {
     const user = await sandbox.account();
     const faults = 'status=500; times=2; operation=getInventory';
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -204,7 +204,7 @@ describe('faults for many requests', () => {
     );
   });
 
-  test('in a list: the first one that applies is used', async () => {
+  test('are tried in order, and the first fault that applies is used', async () => {
     const user = await sandbox.account();
     const faults = ['status=500; times=1', 'status=503; times=1'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -213,7 +213,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([500, 503, 200]);
   });
 
-  test('remaining and ban apply once to each account and change its limits', async () => {
+  test('apply once to each account if they change limits (remaining and ban)', async () => {
     const user = await sandbox.account();
     await sandbox.steered('POST', '/faults', { faults: 'remaining=1', account: user.account });
     const statuses = [];
@@ -221,7 +221,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('share their count if several requests have the same header', async () => {
+  test('share the count of `times` between requests with the same header', async () => {
     const user = await sandbox.account();
     const statuses = [];
     for (let n = 0; n < 3; n++)
@@ -229,7 +229,7 @@ describe('faults for many requests', () => {
     expect(statuses).toEqual([503, 503, 200]);
   });
 
-  test('that occur at a rate let a client that retries succeed, with each write performed once', async () => {
+  test('with a rate let a client that retries succeed, and each write is applied exactly once', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const faults = ['cut=after; rate=0.3; seed=7', 'cut=before; rate=0.3; seed=8', 'status=503; rate=0.2'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -247,7 +247,7 @@ describe('faults for many requests', () => {
   });
 });
 
-test('an invalid header is rejected, and the request is not performed', async () => {
+test('a request with an invalid X-Sandbox header is rejected and not applied', async () => {
   const user = await sandbox.account();
   const answer = await user.call('POST', '/pets', {
     body: '{"name":"no","categoryId":1}',

@@ -1,4 +1,4 @@
-/** docs/guides/sandbox.md, done as a reader would: the commands, the program, and the tests in each runner. */
+/** Follows docs/guides/sandbox.md as a reader would: the commands, the program, and the tests in each test runner. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startSandbox } from '../../client/src/sandbox.ts';
@@ -31,12 +31,12 @@ function blockBelow(comment: string): string {
   return text;
 }
 
-/** The text between two comments. */
+/** The text between the opening and closing comment with this name. */
 function between(name: string): string {
   return page.slice(page.indexOf(`<!-- ${name}`), page.indexOf(`<!-- /${name.replace(/:.*/, '')} -->`));
 }
 
-/** Runs a program that must succeed in the folder. Returns its output. */
+/** Runs a program in the folder, checks that it succeeds, and returns its output. */
 async function run(command: readonly string[]): Promise<string> {
   const environment = { SANDBOX: sandbox.url, KEY: sandbox.accounts[0]?.key ?? '', HOME: folder.path };
   await using program = start(command, { environment, cwd: folder.path });
@@ -48,20 +48,20 @@ async function run(command: readonly string[]): Promise<string> {
   return program.stdout();
 }
 
-/** Text with … for what may differ. */
+/** Pattern for a text in which … stands for variable parts. */
 function pattern(expected: string): RegExp {
   const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);
 }
 
-/** Each block in a language with the output that stands below it. */
+/** Code blocks in a language, each with the output block below it. */
 function steps(text: string, language: string): { code: string; output: string }[] {
   const step = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\`\n(?:\`\`\`\n([\\s\\S]*?)\`\`\`\n)?`, 'g');
   return [...text.matchAll(step)].map(([, code = '', output = '']) => ({ code, output }));
 }
 
 testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}', '--version'])(
-  'the commands print the documented output',
+  'the commands of the sandbox guide print the documented output',
   async () => {
     const [settings, ...commands] = steps(between('tour'), 'sh');
     expect(settings?.code).toContain('export SANDBOX=');
@@ -72,7 +72,7 @@ testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}',
   },
 );
 
-test('the program of the walk-through prints the documented output', async () => {
+test('the program of the sandbox guide prints the documented output', async () => {
   const parts = steps(between('program: robust'), 'ts');
   expect(parts).toHaveLength(8);
   await Bun.write(join(folder.path, 'robust.ts'), parts.map(({ code }) => code).join('\n'));
@@ -80,18 +80,18 @@ test('the program of the walk-through prints the documented output', async () =>
   expect(output).toBe(parts.map(({ output: printed }) => printed).join(''));
 });
 
-test('the test for bun test passes', async () => {
+test("the guide's test for Vitest passes under bun test, which has the same functions", async () => {
   const text = blockBelow('file: vitest').replace("from 'vitest'", "from 'bun:test'");
   await Bun.write(join(folder.path, 'bun.test.ts'), text);
   await run([process.execPath, 'test', 'bun.test.ts']);
 });
 
-test("the test for Jest passes under bun test, which provides Jest's functions", async () => {
+test("the guide's test for Jest passes under bun test, which provides Jest's functions", async () => {
   await Bun.write(join(folder.path, 'jest.test.cjs'), blockBelow('file: jest'));
   await run([process.execPath, 'test', 'jest.test.cjs']);
 });
 
-test('the helper starts a sandbox, opens isolated stores in it, and ends it', async () => {
+test('startSandbox starts a sandbox that can open isolated stores and be stopped', async () => {
   const command = [process.execPath, join(root, 'src/main.ts')];
   await using started = await startSandbox({ command }).then((running) => ({
     running,
@@ -115,7 +115,7 @@ testWith({ name: 'Node.js 20', package: 'nodejs' }, [
   'node',
   '-e',
   'process.exit(+(+process.versions.node.split(".")[0] < 20))',
-])('the test for node:test passes', async () => {
+])("the guide's test for node:test passes", async () => {
   await Bun.write(join(folder.path, 'node.test.mjs'), blockBelow('file: node'));
   expect(await run(['node', '--test', 'node.test.mjs'])).toMatch(/# pass 1|pass 1/);
 });
@@ -125,7 +125,7 @@ testWith({ name: 'pytest', package: 'python3-pytest', optional: true }, [
   '-m',
   'pytest',
   '--version',
-])('the test for pytest passes', async () => {
+])("the guide's test for pytest passes", async () => {
   await Bun.write(join(folder.path, 'test_sandbox.py'), blockBelow('file: pytest'));
   expect(await run(['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test_sandbox.py'])).toContain(
     '3 passed',

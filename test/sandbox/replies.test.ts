@@ -1,4 +1,4 @@
-/** Responses as proxies send them. */
+/** The reply fault, which simulates the responses of proxies. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import { rejectionOf } from '../support/rejection.ts';
@@ -13,7 +13,7 @@ afterAll(() => sandbox[Symbol.asyncDispose]());
 const namesOf = async ({ call }: SandboxUser) =>
   JSON.parse((await call('GET', '/pets?limit=100')).text).map(({ name }: { name: string }) => name);
 
-describe('reply', () => {
+describe('the reply fault', () => {
   const send = async (reply: string, name: string) => {
     const user = await sandbox.account();
     const response = await fetch(`${sandbox.url}/v1/pets`, {
@@ -35,7 +35,7 @@ describe('reply', () => {
     ['html-503', 503, false],
     ['html-504', 504, true],
     ['html-404', 404, false],
-  ])("%s returns a proxy's page with status %i; performed: %p", async (reply, status, isDone) => {
+  ])("%s returns a proxy's page with status %i; request applied: %p", async (reply, status, isDone) => {
     const { response, text, isPerformed } = await send(reply, reply);
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toBe('text/html');
@@ -44,7 +44,7 @@ describe('reply', () => {
     expect(isPerformed).toBe(isDone);
   });
 
-  test('redirect points to another host, and the request is not performed', async () => {
+  test('redirect points to another host, and the request is not applied', async () => {
     const { response, isPerformed } = await send('redirect', 'redirected');
     expect([response.status, response.headers.get('location')]).toEqual([
       302,
@@ -60,7 +60,7 @@ describe('reply', () => {
     expect(isPerformed).toBe(true);
   });
 
-  test("half-body returns the service's status, and cuts the connection within the body", async () => {
+  test("half-body returns the service's status, and cuts the connection in the middle of the body", async () => {
     const { response, text, isPerformed } = await send('half-body', 'halved');
     expect([response.status, text, isPerformed]).toEqual([201, 'broken', true]);
   });
@@ -74,9 +74,12 @@ test.each([
   ['redirect', 'unexpected_response', 302],
   ['wrong-type', 'unexpected_response', 200],
   ['half-body', 'connection_failed', undefined],
-])('reply=%s results in a %s, and never in a NotFoundError', async (reply, code, status) => {
-  const { account, key } = await sandbox.account();
-  const store = new AnimalStore({ url: sandbox.url, key, maxWaitSeconds: 0 });
-  await sandbox.steered('POST', '/faults', { faults: `reply=${reply}; operation=getInventory`, account });
-  expect(await rejectionOf(store.inventory.get())).toMatchObject({ code, status });
-});
+])(
+  'with reply=%s, the client rejects with %s and never with a NotFoundError',
+  async (reply, code, status) => {
+    const { account, key } = await sandbox.account();
+    const store = new AnimalStore({ url: sandbox.url, key, maxWaitSeconds: 0 });
+    await sandbox.steered('POST', '/faults', { faults: `reply=${reply}; operation=getInventory`, account });
+    expect(await rejectionOf(store.inventory.get())).toMatchObject({ code, status });
+  },
+);

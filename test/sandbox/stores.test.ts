@@ -17,7 +17,7 @@ const clientOf = ({ url, accounts }: Pick<StoreEntry, 'url' | 'accounts'>) =>
   new AnimalStore({ url, key: accounts[0]?.key, maxRetries: 0 });
 const ozzy = { name: 'Ozzy', categoryId: 1n };
 
-test('an isolated store shares nothing: animals, limits, faults, clock and requests', async () => {
+test('an isolated store has separate animals, limits, faults, clock and requests', async () => {
   const one = await sandbox.steered<StoreEntry>('POST', '/stores');
   const other = await sandbox.steered<StoreEntry>('POST', '/stores');
   const steer = (path: string, body?: object) =>
@@ -40,11 +40,11 @@ test('an isolated store shares nothing: animals, limits, faults, clock and reque
   });
   const requests = (await (await fetch(`${other.url}/sandbox/requests`)).json()) as RequestEntry[];
   expect(requests.map(({ operation }) => operation)).toEqual(['getInventory']);
-  // It has no stores itself.
+  // An isolated store cannot contain other stores.
   expect((await steer('/stores')).status).toBe(404);
 });
 
-test('a removed store and unknown ones get 404', async () => {
+test('removing a removed or unknown store returns 404', async () => {
   const { id, url } = await sandbox.steered<StoreEntry>('POST', '/stores');
   expect(await sandbox.steered<StoreEntry[]>('GET', '/stores')).toContainEqual(
     expect.objectContaining({ id, url }),
@@ -54,8 +54,8 @@ test('a removed store and unknown ones get 404', async () => {
   expect((await sandbox.steer('DELETE', `/stores/${id}`)).status).toBe(404);
 });
 
-describe('the number of stores', () => {
-  /** Stores that open nothing, under a clock of the test. */
+describe('the number of isolated stores', () => {
+  /** `Stores` with fake stores, and a clock controlled by the test. */
   function countedStores() {
     const removed: string[] = [];
     const time = { ms: 0 };
@@ -71,7 +71,7 @@ describe('the number of stores', () => {
     return { stores, removed, time, uses };
   }
 
-  test('is limited, including stores that are being opened', async () => {
+  test('is limited, and includes stores that are being opened', async () => {
     const { stores, removed } = countedStores();
     await Promise.all(Array.from({ length: maxStores }, () => stores.create()));
     expect(((await rejectionOf(stores.create())) as Refusal).code).toBe('service_unavailable');
@@ -81,7 +81,7 @@ describe('the number of stores', () => {
     expect(removed).toHaveLength(maxStores + 1);
   });
 
-  test('excludes stores without a request for ten minutes', async () => {
+  test('decreases when stores have had no request for ten minutes', async () => {
     const { stores, removed, time, uses } = countedStores();
     await stores.create();
     await stores.create();

@@ -1,4 +1,4 @@
-/** Without a fault, a sandbox answers exactly as the service does. */
+/** Without faults, a sandbox responds exactly like the service. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { exchange } from '../support/raw.ts';
@@ -11,7 +11,7 @@ let keys: readonly [string, string];
 beforeAll(async () => {
   sandbox = await startTestSandbox({ corsOrigins: origin });
   service = await startTestApp({ CORS_ORIGINS: origin });
-  // Limits per day, because a minute may end during the test.
+  // Also limits requests per day, because a minute may end during the test.
   const quota = { perMinute: 100, perDay: 100 };
   const account = await sandbox.account({ plan: 'enterprise', ...quota });
   keys = [account.key, (await service.tenant('enterprise', quota)).key];
@@ -42,23 +42,23 @@ const conversations: readonly (readonly [string, ...string[]])[] = [
   ],
   ['invalid JSON', `${post}${close}Content-Length: 1\r\n\r\n{`],
   ['a list', `${list}${close}\r\n`],
-  ['requests behind one another', `${list}\r\n${list}\r\n${list}${close}\r\n`],
+  ['pipelined requests', `${list}\r\n${list}\r\n${list}${close}\r\n`],
   ['HEAD', `HEAD /v1/pets HTTP/1.1\r\nHost: a\r\nKEY\r\nX-Request-Id: head\r\n${close}\r\n`],
-  ['an entity tag that matches', `${list}If-None-Match: *\r\n${close}\r\n`],
+  ['an ETag that matches', `${list}If-None-Match: *\r\n${close}\r\n`],
   ['an unknown path', `GET /v1/cats HTTP/1.1\r\nHost: a\r\nKEY\r\n${close}\r\n`],
   ['an unknown method', `PUT /v1/pets HTTP/1.1\r\nHost: a\r\nKEY\r\n${close}\r\n`],
-  ['no key', `GET /v1/pets HTTP/1.1\r\nHost: a\r\n${close}\r\n`],
+  ['a request without a key', `GET /v1/pets HTTP/1.1\r\nHost: a\r\n${close}\r\n`],
   [
     'a preflight',
     `OPTIONS /v1/pets HTTP/1.1\r\nHost: a\r\nOrigin: ${origin}\r\nAccess-Control-Request-Method: GET\r\n${close}\r\n`,
   ],
-  ['a page of a configured origin', `${list}Origin: ${origin}\r\n${close}\r\n`],
+  ['a page from a configured origin', `${list}Origin: ${origin}\r\n${close}\r\n`],
   ['a deprecated operation', `GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nKEY\r\n${close}\r\n`],
   ['an HTTP/1.0 client', 'GET /v1/pets HTTP/1.0\r\nKEY\r\n\r\n'],
-  ['no HTTP', 'nonsense\r\n\r\n'],
+  ['data that is not HTTP', 'nonsense\r\n\r\n'],
 ];
 
-describe('the same answer to', () => {
+describe('a sandbox and a service send the same response to', () => {
   test.each(conversations)('%s', async (_name, ...pieces) => {
     const [ofSandbox, ofService] = await Promise.all([
       answersOf(sandbox.url, keys[0], pieces),
@@ -88,7 +88,7 @@ describe('the same answer to', () => {
   });
 });
 
-/** Differs from request to request. */
+/** Headers that differ from request to request. */
 const passing = new Set(['date', 'x-request-id', 'x-ratelimit-reset', 'ratelimit']);
 
 async function answersOf(url: string, key: string, pieces: readonly string[]) {
@@ -96,7 +96,7 @@ async function answersOf(url: string, key: string, pieces: readonly string[]) {
   const answers = await exchange(url, ...sent);
   return answers.map(({ status, headers, body }) => ({
     status,
-    // Their order depends on earlier requests, because header objects are reused.
+    // Sorted, because the order of headers depends on earlier requests: header objects are reused.
     headers: [...headers].map(([name, value]) => (passing.has(name) ? [name] : [name, value])).sort(),
     body,
   }));

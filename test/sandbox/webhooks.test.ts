@@ -1,4 +1,4 @@
-/** Webhooks of a sandbox, sent to a receiver on loopback that verifies them with the Standard Webhooks library. */
+/** Webhooks of a sandbox, with a receiver on loopback that verifies deliveries with the Standard Webhooks library. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { StoreEntry } from '../../src/sandbox/stores.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => sandbox.steered('POST', '/reset'));
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** With ample limits: tests wait by requests. */
+/** An account with ample limits, because tests poll with requests. */
 const newAccount = () => sandbox.account({ plan: 'enterprise' });
 
 type Caller = Pick<SandboxUser, 'call'>;
@@ -28,16 +28,16 @@ interface Received {
   readonly id: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Unix ms of this machine. */
+  /** Time of receipt by the machine's clock, in Unix ms. */
   readonly at: number;
-  /** Why it was rejected. */
+  /** Why the request was rejected. */
   readonly mistake: string | undefined;
 }
 
 const addPet = ({ call }: Caller, name: string) =>
   call('POST', '/pets', { body: `{"name":"${name}","categoryId":1}` });
 
-/** A webhook of an account with a receiver that rejects unverifiable requests with 400. */
+/** Creates a webhook whose receiver responds with 400 to requests that it cannot verify. */
 async function subscribe({ call }: Caller, scheme = 'http', host = '127.0.0.1') {
   const received: Received[] = [];
   let secret = '';
@@ -88,7 +88,7 @@ const misbehave = (faults: string | string[], account?: number) =>
 const hits = async () => (await sandbox.steered<{ hits: number }[]>('GET', '/faults'))[0]?.hits;
 const advance = (advanceSeconds: number) => sandbox.steered('POST', '/clock', { advanceSeconds });
 
-describe('webhooks', () => {
+describe('webhooks of a sandbox', () => {
   test.each(['127.0.0.1', 'localhost', '[::1]'])('to %s receive events over http', async (host) => {
     const user = await newAccount();
     await using hook = await subscribe(user, 'http', host);
@@ -97,7 +97,7 @@ describe('webhooks', () => {
     expect(hook.received).toMatchObject([{ pet: 'Ozzy', mistake: undefined }]);
   });
 
-  test('to https on loopback are accepted, but not those to other private addresses', async () => {
+  test('can have https URLs on loopback, but not on other private addresses', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user, 'https');
     expect(hook.made.status).toBe(201);
@@ -105,7 +105,7 @@ describe('webhooks', () => {
     expect(inward.error.code).toBe('invalid_body');
   });
 
-  test('of an isolated store receive only its events', async () => {
+  test('in an isolated store receive only the events of that store', async () => {
     const { url, accounts } = await sandbox.steered<StoreEntry>('POST', '/stores');
     const key = accounts.at(-1)?.key ?? '';
     const inside: Caller = {
@@ -122,8 +122,8 @@ describe('webhooks', () => {
   });
 });
 
-describe('a receiver meets', () => {
-  test('duplicates: the same message twice', async () => {
+describe('a webhook fault can cause', () => {
+  test('duplicate messages', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=duplicate; times=1');
@@ -135,7 +135,7 @@ describe('a receiver meets', () => {
     expect(one?.mistake).toBeUndefined();
   });
 
-  test('events out of order, one after the next one', async () => {
+  test('events that arrive out of order', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=out-of-order');
@@ -147,7 +147,7 @@ describe('a receiver meets', () => {
     expect(hook.received.some(({ mistake }) => mistake)).toBe(false);
   });
 
-  test('delayed events', async () => {
+  test('delayed messages', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook-delay=1s; times=1');
@@ -158,7 +158,7 @@ describe('a receiver meets', () => {
     expect((late?.at ?? 0) - start).toBeGreaterThanOrEqual(990);
   });
 
-  test('invalid signatures and old timestamps, whose attempts are repeated when the clock is advanced', async () => {
+  test('invalid signatures and old timestamps, and advancing the clock causes the retries', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave(['webhook=wrong-signature; times=1', 'webhook=old-timestamp; times=1']);
@@ -183,8 +183,8 @@ describe('a receiver meets', () => {
   });
 });
 
-describe('faults of webhooks', () => {
-  test('can be limited to one account, do not affect its requests and are counted', async () => {
+describe('webhook faults', () => {
+  test("can be limited to one account, do not affect that account's API requests, and are counted", async () => {
     const [user, other] = [await newAccount(), await newAccount()];
     await using hook = await subscribe(user);
     await using beside = await subscribe(other);
@@ -205,11 +205,11 @@ describe('faults of webhooks', () => {
   test('are rejected in X-Sandbox', async () => {
     const user = await newAccount();
     const answer = await user.call('GET', '/pets', { fault: 'webhook=duplicate' });
-    expect(answer.error.message).toContain('Faults of webhooks can be set only with POST /sandbox/faults.');
+    expect(answer.error.message).toContain('Webhook faults can be set only with POST /sandbox/faults.');
   });
 });
 
-test('an attempt in flight is not repeated when the clock is advanced', async () => {
+test('an attempt in flight is not retried when the clock is advanced', async () => {
   const user = await newAccount();
   await using hook = await subscribe(user);
   await misbehave('webhook=out-of-order; times=1');

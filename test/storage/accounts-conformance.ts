@@ -19,7 +19,7 @@ function make(store: Store, name: string): Promise<Account> {
   });
 }
 
-/** Reads all accounts in pages of this length. */
+/** Reads all accounts in pages of at most `limit`. */
 async function walk({ accounts }: Store, limit: number, filter: AccountFilter = {}): Promise<Account[]> {
   const found: Account[] = [];
   for (;;) {
@@ -40,7 +40,7 @@ function selected(all: readonly Account[], { name, isClosed }: AccountFilter): A
   return fits.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)) || one.id - other.id);
 }
 
-/** Various names. Some are equal, some differ only in case. */
+/** Names. Some are equal or differ only in case. */
 const names = [
   'Shop',
   'shop',
@@ -67,7 +67,7 @@ const names = [
 
 export function accountPagesConform(check: StoreTest): void {
   check(
-    'pages of accounts, by any filter and of any length, have each one that fits once',
+    'pages of any length, with any filter, contain every matching account exactly once',
     async ({ store }) => {
       const all: Account[] = [];
       for (const [index, name] of names.entries()) {
@@ -108,7 +108,7 @@ export function accountPagesConform(check: StoreTest): void {
     },
   );
 
-  check('a renamed account is found by its new name only', async ({ store }) => {
+  check('a renamed account is found only by its new name', async ({ store }) => {
     const account = await make(store, 'Old name');
     const renamed = { ...account, name: 'NEW name' };
     expect(await store.write('updateAccount', { id: account.id, name: 'NEW name' })).toEqual(renamed);
@@ -116,7 +116,7 @@ export function accountPagesConform(check: StoreTest): void {
     expect(await store.accounts.search(undefined, many, { name: 'new N' })).toEqual([renamed]);
   });
 
-  check('accounts and keys are read by their ids, and keys by their account', async ({ store }) => {
+  check('accounts and keys are found by id, and keys also by account', async ({ store }) => {
     const { accounts, keys } = store;
     const [one, two] = [await make(store, 'one'), await make(store, 'two')];
     const made = [];
@@ -138,19 +138,22 @@ export function accountPagesConform(check: StoreTest): void {
 }
 
 export function closingConforms(check: StoreTest): void {
-  check('the keys of a closed account find no caller until it is opened again', async ({ store, beside }) => {
-    const [closed, open] = [await make(store, 'closed'), await make(store, 'open')];
-    await store.write('createKey', newKey(closed.id, 'closed'));
-    await store.write('createKey', newKey(open.id, 'open'));
-    const other = await beside();
-    const close = () => other.write('closeAccount', { id: closed.id, closedAt });
-    expect(await raisedBy(store, close)).toEqual(['callers']);
-    expect(await store.keys.findCaller('closed')).toBeUndefined();
-    expect(await store.keys.findCaller('open')).toBeDefined();
-    expect(await store.accounts.find(closed.id)).toEqual({ ...closed, closedAt });
-    const reopen = () => other.write('reopenAccount', { id: closed.id, closedAt: null });
-    expect(await raisedBy(store, reopen)).toEqual(['callers']);
-    expect(await store.keys.findCaller('closed')).toBeDefined();
-    expect(await store.accounts.find(closed.id)).toEqual(closed);
-  });
+  check(
+    'the keys of a closed account identify no caller until the account is reopened',
+    async ({ store, beside }) => {
+      const [closed, open] = [await make(store, 'closed'), await make(store, 'open')];
+      await store.write('createKey', newKey(closed.id, 'closed'));
+      await store.write('createKey', newKey(open.id, 'open'));
+      const other = await beside();
+      const close = () => other.write('closeAccount', { id: closed.id, closedAt });
+      expect(await raisedBy(store, close)).toEqual(['callers']);
+      expect(await store.keys.findCaller('closed')).toBeUndefined();
+      expect(await store.keys.findCaller('open')).toBeDefined();
+      expect(await store.accounts.find(closed.id)).toEqual({ ...closed, closedAt });
+      const reopen = () => other.write('reopenAccount', { id: closed.id, closedAt: null });
+      expect(await raisedBy(store, reopen)).toEqual(['callers']);
+      expect(await store.keys.findCaller('closed')).toBeDefined();
+      expect(await store.accounts.find(closed.id)).toEqual(closed);
+    },
+  );
 }

@@ -37,7 +37,7 @@ export function answersConform(check: StoreTest): void {
     }
   });
 
-  check('one that is too old is none, and is replaced', async ({ besideWith }) => {
+  check('an expired response is not returned and can be replaced', async ({ besideWith }) => {
     const shop = await besideWith(shopUnits);
     await shop.write('keepAnswer', { answer, since: 0 });
     expect(await found(shop, 1, answer.key, at)).toEqual(answer);
@@ -47,7 +47,7 @@ export function answersConform(check: StoreTest): void {
     expect(await found(shop, 1, answer.key)).toEqual(later);
   });
 
-  check('with each that is kept a few go that are too old, the oldest first', async ({ besideWith }) => {
+  check('storing a response removes a few expired responses, oldest first', async ({ besideWith }) => {
     const shop = await besideWith(shopUnits);
     const old = Array.from({ length: 12 }, (_, index) => ({
       ...answer,
@@ -66,23 +66,26 @@ export function answersConform(check: StoreTest): void {
         old.slice(old.length - (left[index] ?? 0)),
       );
     }
-    // More answers are deleted than added, so the table shrinks.
+    // More responses are removed than stored, so the table shrinks.
     expect(left[0]).toBeLessThan(old.length - 1);
     expect(left[3]).toBe(0);
     for (let index = 0; index < 4; index++) expect(await found(shop, 1, `new ${index}`)).toBeDefined();
   });
 
-  check('those that are too old go without another one, too', async ({ store, besideWith }) => {
-    const shop = await besideWith(shopUnits);
-    for (const age of [2, 1, 0]) {
-      await shop.write('keepAnswer', {
-        answer: { ...answer, key: `age ${age}`, keptAt: at - age },
-        since: 0,
-      });
-    }
-    expect(await raisedBy(store, () => store.write('pruneAnswers', at))).toEqual([]);
-    const left = await Promise.all([2, 1, 0].map((age) => found(shop, 1, `age ${age}`)));
-    expect(left.map((one) => one?.key)).toEqual([undefined, undefined, 'age 0']);
-    expect(await store.write('pruneAnswers', at)).toBe(false);
-  });
+  check(
+    'expired responses can also be removed without storing another response',
+    async ({ store, besideWith }) => {
+      const shop = await besideWith(shopUnits);
+      for (const age of [2, 1, 0]) {
+        await shop.write('keepAnswer', {
+          answer: { ...answer, key: `age ${age}`, keptAt: at - age },
+          since: 0,
+        });
+      }
+      expect(await raisedBy(store, () => store.write('pruneAnswers', at))).toEqual([]);
+      const left = await Promise.all([2, 1, 0].map((age) => found(shop, 1, `age ${age}`)));
+      expect(left.map((one) => one?.key)).toEqual([undefined, undefined, 'age 0']);
+      expect(await store.write('pruneAnswers', at)).toBe(false);
+    },
+  );
 }

@@ -19,7 +19,7 @@ function entry(at: number, given: Partial<NewAuditEntry> = {}): NewAuditEntry {
   };
 }
 
-/** Reads all entries in pages of this length. */
+/** Reads all entries in pages of at most `limit`. */
 async function walk({ audit }: Store, limit: number, filter: AuditFilter): Promise<AuditEntry[]> {
   const found: AuditEntry[] = [];
   for (;;) {
@@ -40,7 +40,7 @@ function fits(found: AuditEntry, { since, until, actor, object }: AuditFilter): 
 }
 
 export function auditConforms(check: StoreTest): void {
-  check('an entry is returned as it was appended', async ({ store, beside }) => {
+  check('an entry is returned unchanged', async ({ store, beside }) => {
     const whole = entry(0, { before: '{"name":"Käthe"}', after: '{"name":"\\u0000 猫"}' });
     const bare = entry(1);
     await store.write('recordAudit', whole);
@@ -52,12 +52,12 @@ export function auditConforms(check: StoreTest): void {
   });
 
   check(
-    'pages, by any filter and of any length, have each entry that fits once, latest first',
+    'pages of any length, with any filter, contain every matching entry exactly once, newest first',
     async (bench) => {
       const { store } = bench;
       const actors = ['operator:anna', 'operator:bob', 'cli:root'];
       const objects = ['account:1', 'account:11', 'key:1'];
-      // Several entries in one millisecond, and some after the clock was set back.
+      // Several entries have the same time, and the clock is set back in between.
       const times = [0, 5, 5, 5, 9, 3, 3, 20, 20, 8, 30, 31];
       for (const [index, at] of times.entries()) {
         const [actor = '', object = ''] = [actors[index % 3], objects[Math.floor(index / 2) % 3]];
@@ -84,14 +84,17 @@ export function auditConforms(check: StoreTest): void {
     },
   );
 
-  check('a page begins where the time ends, when the entry it follows is later', async ({ store }) => {
-    for (const at of [1, 2, 2, 2]) await store.write('recordAudit', entry(at));
-    const [latest, , , first] = await store.audit.list(undefined, 9, {});
-    expect(await store.audit.list(latest?.id, 9, { until: start + 2 })).toEqual([first as AuditEntry]);
-    expect(await store.audit.list(first?.id, 9, { until: start + 2 })).toEqual([]);
-  });
+  check(
+    'a page whose cursor is after the end of the time range starts with the last entry in the range',
+    async ({ store }) => {
+      for (const at of [1, 2, 2, 2]) await store.write('recordAudit', entry(at));
+      const [latest, , , first] = await store.audit.list(undefined, 9, {});
+      expect(await store.audit.list(latest?.id, 9, { until: start + 2 })).toEqual([first as AuditEntry]);
+      expect(await store.audit.list(first?.id, 9, { until: start + 2 })).toEqual([]);
+    },
+  );
 
-  check('a change and its entry are stored together, or neither is', async ({ store }) => {
+  check('a change and its entry are stored atomically', async ({ store }) => {
     const { id } = await enterprise(store, { perMinute: 1, perDay: 2 }, 'old');
     const change = { unit: 'updateAccount', actor: 'cli:root', at: start } as const;
     await store.write('audited', { ...change, input: { id, name: 'new' } });

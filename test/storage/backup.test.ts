@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** A copy of the backup, to be damaged. */
+/** Copies the backup, so that a test can damage it. */
 function copy(name: string): string {
   const path = join(folder.path, name);
   copyFileSync(backup, path);
@@ -37,7 +37,7 @@ function faultOf(path: string): { fault: string; message: string } {
 }
 
 describe('a backup', () => {
-  test('is one file that only its owner can read, with every row, the limit state and the time of the backup', () => {
+  test('is a single file that only its owner can read, with every row, the limit state and the time of the backup', () => {
     expect(verifyFile(backup)).toMatchObject({
       kind: 'backup',
       createdAt: 1_795_000_000_000,
@@ -49,7 +49,7 @@ describe('a backup', () => {
     expect(statSync(backup).mode & 0o777).toBe(0o600);
   });
 
-  test('leaves no other files and does not change the store', () => {
+  test('creates no other files and does not change the store', () => {
     const before = readFileSync(dataFileIn(folder.path));
     const other = join(folder.path, 'other.backup');
     backUp(folder.path, other);
@@ -58,7 +58,7 @@ describe('a backup', () => {
     expect(readFileSync(dataFileIn(folder.path)).equals(before)).toBe(true);
   });
 
-  test('of a store that was never served has no limit state', async () => {
+  test('of a store that was never served contains no limit state', async () => {
     await using own = await temporaryFolder();
     await using place = await temporaryFolder();
     await makeStore(own.path);
@@ -66,21 +66,21 @@ describe('a backup', () => {
     expect(verifyFile(join(place.path, 'new.backup'))).toMatchObject({ limitBytes: 0, counts: { pets: 0 } });
   });
 
-  test('of a damaged store is rejected with advice', async () => {
+  test('of a damaged store fails with an error that reports the damage', async () => {
     await using own = await temporaryFolder();
     const data = dataFileIn(own.path);
     copyFileSync(backup, data);
     change(data, `PRAGMA application_id = ${0x416e5374}`);
     const bytes = readFileSync(data);
-    // Overwrites all pages except the first ones, which have the schema.
+    // Overwrites all pages except the first ones, which contain the schema.
     bytes.fill(0xa5, bytes.length / 2);
     writeFileSync(data, bytes);
     expect(() => backUp(own.path, join(own.path, 'made.backup'))).toThrow(/damaged/);
   });
 });
 
-describe('damage is detected:', () => {
-  test('a single changed bit anywhere', () => {
+describe('verification detects', () => {
+  test('a single flipped bit anywhere in the file', () => {
     const path = copy('bit.backup');
     const sound = readFileSync(path);
     const random = randomFrom(7);
@@ -94,7 +94,7 @@ describe('damage is detected:', () => {
     }
   });
 
-  test('a truncation by a byte, a page or almost everything', () => {
+  test('a file truncated by a byte, by a page or to almost nothing', () => {
     const { size } = statSync(backup);
     for (const length of [size - 1, size - 4_096, Math.floor(size / 2), 5_000, 4_096, 100]) {
       const path = copy('short.backup');
@@ -103,13 +103,13 @@ describe('damage is detected:', () => {
     }
   });
 
-  test('added bytes', () => {
+  test('appended bytes', () => {
     const path = copy('long.backup');
     writeFileSync(path, 'x', { flag: 'a' });
     expect(faultOf(path).fault).toBe('damaged');
   });
 
-  test('changed, added or removed rows', () => {
+  test('changed or deleted rows and tables', () => {
     for (const statement of [
       `UPDATE pets SET name = 'another' WHERE id = 1`,
       'DELETE FROM pets WHERE id = 1',
@@ -125,8 +125,8 @@ describe('damage is detected:', () => {
   });
 });
 
-describe('other files are distinguished from damaged backups:', () => {
-  test('a missing or empty file, a folder, a text, and the database of another program', () => {
+describe('verification', () => {
+  test("does not report a missing file, a folder, a text file or another program's database as a damaged backup", () => {
     const at = (name: string) => join(folder.path, name);
     writeFileSync(at('empty'), '');
     writeFileSync(at('text'), 'name,categoryId,status\n'.repeat(10));
@@ -137,14 +137,14 @@ describe('other files are distinguished from damaged backups:', () => {
     expect(faults.map(({ fault }) => fault)).toEqual(['missing', 'damaged', 'foreign', 'foreign', 'foreign']);
   });
 
-  test('a store that is not a backup can also be verified', () => {
+  test('also accepts a store that is not a backup', () => {
     expect(verifyFile(dataFileIn(folder.path))).toMatchObject({
       kind: 'store',
       counts: { pets: animals.length },
     });
   });
 
-  test('a backup in a future format is reported as such, and not as damaged', async () => {
+  test('reports the format of a backup in a future format, and does not report it as damaged', async () => {
     await using own = await temporaryFolder();
     copyFileSync(dataFileIn(folder.path), dataFileIn(own.path));
     change(dataFileIn(own.path), 'PRAGMA user_version = 9999');

@@ -8,7 +8,7 @@ import { callerWith, enterprise, many, newKey } from './samples.ts';
 const tiny = { perMinute: 1, perDay: 2 };
 
 export function keysConform(check: StoreTest): void {
-  check('a fingerprint finds its caller, with the quota of the plan', async ({ store }) => {
+  check('a fingerprint identifies its caller, with the quota of the plan', async ({ store }) => {
     const account = await enterprise(store, tiny);
     const lasting = await store.write('createKey', newKey(account.id, 'lasting'));
     const ending = await store.write('createKey', newKey(account.id, 'ending', 1_800_000_000_000));
@@ -27,7 +27,7 @@ export function keysConform(check: StoreTest): void {
     expect((await store.keys.findCaller('lasting'))?.quota).toEqual(plans.business);
   });
 
-  check('the fingerprints of all keys are read on from any id', async ({ store }) => {
+  check('the fingerprints of all keys can be read from any id', async ({ store }) => {
     const { keys } = store;
     const { id: accountId } = await enterprise(store, tiny);
     const made: { id: number; fingerprint: string }[] = [];
@@ -40,7 +40,7 @@ export function keysConform(check: StoreTest): void {
     expect(await keys.fingerprints((made[2]?.id ?? 0) + 1, 9)).toEqual([]);
   });
 
-  check('a revoked key is rejected, and keeps the time of its first revocation', async ({ store }) => {
+  check('a revoked key is rejected and keeps the time of its first revocation', async ({ store }) => {
     const { keys } = store;
     const { id: accountId } = await enterprise(store, tiny);
     const key = await store.write('createKey', newKey(accountId, 'one'));
@@ -53,30 +53,33 @@ export function keysConform(check: StoreTest): void {
     expect(await store.write('revokeKey', { id: key.id + 99, at: 1_700_000_005_000 })).toBe(false);
   });
 
-  check('rotation ends the old key at the instant given, never later', async ({ store }) => {
-    const { id: accountId } = await enterprise(store, tiny);
-    const { keys } = store;
-    const lasting = await store.write('createKey', newKey(accountId, 'lasting'));
-    const ending = await store.write('createKey', newKey(accountId, 'ending', 1_750_000_000_000));
-    const successor = await store.write('rotateKey', {
-      oldId: lasting.id,
-      oldEndsAt: 1_760_000_000_000,
-      successor: newKey(accountId, 'next'),
-    });
-    await store.write('rotateKey', {
-      oldId: ending.id,
-      oldEndsAt: 1_760_000_000_000,
-      successor: newKey(accountId, 'after'),
-    });
-    expect((await keys.findCaller('lasting'))?.expiresAt).toBe(1_760_000_000_000);
-    expect((await keys.findCaller('ending'))?.expiresAt).toBe(1_750_000_000_000);
-    expect((await keys.findCaller('next'))?.keyId).toBe(successor?.id ?? 0);
-    expect((await keys.find(lasting.id))?.successorId).toBe(successor?.id ?? 0);
-    expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
-  });
+  check(
+    'rotation makes the old key expire at the given time, but never later than before',
+    async ({ store }) => {
+      const { id: accountId } = await enterprise(store, tiny);
+      const { keys } = store;
+      const lasting = await store.write('createKey', newKey(accountId, 'lasting'));
+      const ending = await store.write('createKey', newKey(accountId, 'ending', 1_750_000_000_000));
+      const successor = await store.write('rotateKey', {
+        oldId: lasting.id,
+        oldEndsAt: 1_760_000_000_000,
+        successor: newKey(accountId, 'next'),
+      });
+      await store.write('rotateKey', {
+        oldId: ending.id,
+        oldEndsAt: 1_760_000_000_000,
+        successor: newKey(accountId, 'after'),
+      });
+      expect((await keys.findCaller('lasting'))?.expiresAt).toBe(1_760_000_000_000);
+      expect((await keys.findCaller('ending'))?.expiresAt).toBe(1_750_000_000_000);
+      expect((await keys.findCaller('next'))?.keyId).toBe(successor?.id ?? 0);
+      expect((await keys.find(lasting.id))?.successorId).toBe(successor?.id ?? 0);
+      expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
+    },
+  );
 
   check(
-    'rotations and a revocation at once: one successor at most, and the old key is revoked',
+    'after concurrent rotations and a revocation, the old key is revoked and has at most one successor',
     async (bench) => {
       const { store, beside } = bench;
       const { id: accountId } = await enterprise(store, tiny);
@@ -104,7 +107,7 @@ export function keysConform(check: StoreTest): void {
 }
 
 export function scopesConform(check: StoreTest): void {
-  check('a key has the scopes it was made with, in every selection of them', async ({ store }) => {
+  check('a key has the scopes it was created with, for any selection of scopes', async ({ store }) => {
     const { id: accountId } = await enterprise(store, tiny);
     const selections: Scope[][] = [[], [...scopes], ...scopes.map((scope) => [scope]), [...defaultScopes]];
     for (const [index, given] of selections.entries()) {
@@ -121,7 +124,7 @@ export function firstStartConforms(check: StoreTest): void {
   const account = { name: 'default', plan: 'free', createdAt: 1_700_000_000_000 } as const;
   const { accountId: _, ...key } = newKey(0, 'first');
 
-  check('the first key comes with its account, once', async ({ store, beside }) => {
+  check('the first key and its account are created exactly once', async ({ store, beside }) => {
     const other = await beside();
     const made = await Promise.all([store, other].map((by) => by.write('createFirstKey', { account, key })));
     const [accounts, keys] = [await store.accounts.list(undefined, many), await store.keys.list(0, many)];
@@ -134,13 +137,16 @@ export function firstStartConforms(check: StoreTest): void {
     expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
   });
 
-  check('an account left alone by a start that broke off gets its key', async ({ store }) => {
-    const { id } = await store.write('createAccount', { ...account, quota: plans.free });
-    expect((await store.write('createFirstKey', { account, key }))?.accountId).toBe(id);
-    expect((await store.accounts.list(undefined, many)).length).toBe(1);
-  });
+  check(
+    'the first key is created for an account that an interrupted start left without one',
+    async ({ store }) => {
+      const { id } = await store.write('createAccount', { ...account, quota: plans.free });
+      expect((await store.write('createFirstKey', { account, key }))?.accountId).toBe(id);
+      expect((await store.accounts.list(undefined, many)).length).toBe(1);
+    },
+  );
 
-  check('a store with accounts of its own gets none', async ({ store }) => {
+  check('no first key is created in a store with other accounts', async ({ store }) => {
     await store.write('createAccount', { ...account, name: 'shop', quota: plans.free });
     expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
     expect(await store.keys.list(0, many)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Instances that change the catalogue of one store on PostgreSQL. */
+/** Instances that change the catalogue of the same PostgreSQL store. */
 import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { readsOf } from '../../src/storage/cluster.ts';
@@ -11,7 +11,7 @@ type TestServers = NonNullable<Awaited<ReturnType<typeof testServers>>>;
 
 export const now = 1_800_000_000_000;
 
-/** Opens instances with the units of the service and those of a test. */
+/** Opens instances with the service's units of work and those of a test. */
 export async function openCatalogue<All extends Units>(
   makeSchema: TestServers['makeSchema'],
   registry: All,
@@ -44,7 +44,7 @@ export async function openCatalogue<All extends Units>(
   };
 }
 
-/** A unit that waits between its reads and its changes in its first run. */
+/** A unit of work whose first run pauses between its reads and its changes. */
 export function pausing<Input>(
   run: (by: Transaction, input: Input, pause: () => Promise<void>) => Promise<unknown>,
 ) {

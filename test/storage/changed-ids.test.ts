@@ -38,7 +38,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A store whose animals have ids in several ranges, and a process's record of its changes. */
+  /** A store with animals in several id ranges, and a process that tracks its changes. */
   async function opened() {
     await using made = new AsyncDisposableStack();
     const schema = made.use(await makeSchema());
@@ -79,7 +79,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     await store.addAt(0, 'one', 'two');
     await store.addAt(5_000, 'far');
     const span = { from: 1n, to: 2n };
-    // Pages that were read before the first check count as changed.
+    // Pages that were read before the first check are considered changed.
     expect(await store.isUnchanged(span, store.mark())).toBe(false);
     const mark = store.mark();
     expect(await store.isUnchanged(span, mark)).toBe(true);
@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, mark)).toBe(false);
   });
 
-  test('ranges already known to have changed do not discard a page that was read from a replica', async () => {
+  test('reading the changed ranges again does not raise the version that a replica must have', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     store.required.settle('pets', 0, Number.POSITIVE_INFINITY);
@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged({ from: 1n, to: 1n }, mark)).toBe(true);
   });
 
-  test('every page is read again if the server lacks changes, as a promoted standby may', async () => {
+  test('every page is read again if the server has lost changes, which a failover can cause', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     const span = { from: 1n, to: 1n };
@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, store.mark())).toBe(true);
   });
 
-  test('resources that are not divided, versions without Redis and very long spans count as changed', async () => {
+  test('resources without ranges, versions without Redis and very long spans are considered changed', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     const span = { from: 1n, to: 1n };
@@ -143,7 +143,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged({ from: 1n, to: 70_000n }, store.mark())).toBe(false);
   });
 
-  test('a changed page never counts as unchanged', async () => {
+  test('a changed page is never considered unchanged', async () => {
     await using store = await opened();
     const random = randomFrom(20_261_123);
     const below = (end: number) => Math.floor(random() * end);

@@ -6,14 +6,14 @@ import { openStorage } from '../../src/storage/open.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import type { MakePlace } from './place.ts';
 
-/** Longer timeouts than the defaults, for machines that run many tests at once. */
+/** Timeouts longer than the defaults, for machines that run many tests at once. */
 export const patient: Omit<ClusterSettings, 'redisUrl' | 'redisPrefix'> = {
   redisTimeoutMs: 5_000,
   poolSize: 4,
   statementTimeoutMs: 10_000,
 };
 
-/** Places on PostgreSQL and Redis, each in a separate schema and under a separate prefix. */
+/** Locations on PostgreSQL and Redis, each with a separate schema and key prefix. */
 export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSchema): MakePlace {
   return async (clock, rules) => {
     const schema = await makeSchema();
@@ -27,7 +27,7 @@ export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSc
   };
 }
 
-/** Stores on PostgreSQL and Redis, by name. Empty if this machine has no servers. */
+/** Stores backed by PostgreSQL and Redis, keyed by name. Empty if no servers are available. */
 export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
   const servers = await testServers();
   if (servers === undefined) return {};
@@ -41,7 +41,7 @@ export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
 
 type Schema = Awaited<ReturnType<TestServers['makeSchema']>>;
 
-/** Schemas that are emptied and reused, because the migrations take longer than most tests. */
+/** Schemas that are emptied and reused, because migrating takes longer than most tests. */
 class ReusedSchemas implements AsyncDisposable {
   readonly #servers: TestServers;
   readonly #free: Schema[] = [];
@@ -65,7 +65,7 @@ class ReusedSchemas implements AsyncDisposable {
   }
 }
 
-/** Resets a store to its state after the migrations. Deletes rows, because truncating tables costs as much as creating them. */
+/** Resets a store to its state after the migrations. Deletes rows, because TRUNCATE is as slow as CREATE TABLE. */
 async function makeEmpty(url: string): Promise<void> {
   await using sql = new SQL(url, { max: 1 });
   const tables: { name: string }[] = await sql`

@@ -15,8 +15,8 @@ function works(limit: ConcurrencyLimit) {
   return { started, run, finish: (number: number) => done.get(number)?.() };
 }
 
-describe('a limit of concurrency', () => {
-  test('starts up to the maximum immediately, and the others in order', async () => {
+describe('a concurrency limit', () => {
+  test('starts tasks up to the maximum immediately, and the remaining ones in order', async () => {
     const { started, run, finish } = works(
       new ConcurrencyLimit({ inFlight: 2, waiting: 10, waitMs: patientMs }),
     );
@@ -31,7 +31,7 @@ describe('a limit of concurrency', () => {
     expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
   });
 
-  test('rejects entries beyond the maximum queue, without starting them', async () => {
+  test('rejects tasks beyond the maximum queue length without starting them', async () => {
     const { started, run, finish } = works(
       new ConcurrencyLimit({ inFlight: 1, waiting: 1, waitMs: patientMs }),
     );
@@ -44,7 +44,7 @@ describe('a limit of concurrency', () => {
     expect(started).toEqual([1, 2]);
   });
 
-  test('rejects entries that have waited too long', async () => {
+  test('rejects tasks that have waited too long', async () => {
     const { started, run, finish } = works(new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: -1 }));
     const [first, second] = [run(1), run(2).catch((error) => error)];
     finish(1);
@@ -53,7 +53,7 @@ describe('a limit of concurrency', () => {
     expect(started).toEqual([1]);
   });
 
-  test('a failed entry also makes room for the next', async () => {
+  test('starts the next task after one has failed', async () => {
     const limit = new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: patientMs });
     const failing = limit.run(() => Promise.reject(new Error('no')));
     const next = limit.run(async () => 'done');

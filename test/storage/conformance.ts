@@ -34,10 +34,10 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('events', () => eventsConform(check));
     describe('tables', () => entitiesConform(check));
     describe('webhooks', () => webhooksConform(check));
-    describe('kept answers', () => answersConform(check));
-    describe('once', () => onceConforms(check));
-    describe('requests of operators that are done once', () => operatorOnceConforms(check));
-    describe('pages of accounts', () => accountPagesConform(check));
+    describe('stored responses', () => answersConform(check));
+    describe('client requests with an Idempotency-Key', () => onceConforms(check));
+    describe('operator requests with an Idempotency-Key', () => operatorOnceConforms(check));
+    describe('lists of accounts', () => accountPagesConform(check));
     describe('closed accounts', () => closingConforms(check));
     describe('keys', () => keysConform(check));
     describe('scopes', () => scopesConform(check));

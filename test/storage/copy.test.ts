@@ -36,11 +36,11 @@ function open(url: string, serving = false): Promise<Store> {
   return openStore({ url, clock: new FakeClock(), rules: strictRules, serving, create: true, cluster });
 }
 
-/** More animals than one batch of a copy. */
+/** More animals than fit into one batch. */
 const animals = 2_500;
 const order = { params: {}, preconditions: {}, now: 1_790_000_000_000 };
 
-/** A store with rows of every table that is copied, and values that an engine could change. */
+/** A store with rows in every copied table, and with values that an engine might change. */
 async function filled(): Promise<string> {
   const url = await sqliteUrl();
   await using store = await open(url);
@@ -58,7 +58,7 @@ async function filled(): Promise<string> {
 const from = await filled();
 const range = { since: 0, until: Number.MAX_SAFE_INTEGER };
 
-/** All reads of a store, except of sessions and instances, which are not copied. */
+/** Every read of a store, except for sessions and instances, which are not copied. */
 const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
   pets: {
     list: [
@@ -92,7 +92,7 @@ const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
 const contents = (store: Store) =>
   Promise.all(answers.map(async ({ name, call }) => [name, await call(store)]));
 
-/** Copies a store in batches of at most this many rows, and compares both stores. */
+/** Copies a store and verifies the copy. Stops without verification after more than `stopAfter` rows. */
 async function copy(
   from: string,
   to: string,
@@ -108,7 +108,7 @@ async function copy(
 }
 
 describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
-  test('and back has every row, and ids continue above those that were deleted', async () => {
+  test('and back has every row, and does not reuse deleted ids', async () => {
     const [target, back] = [await makeTarget(), await sqliteUrl()];
     const first = await copy(from, target);
     expect(copiedTables.filter(({ name }) => (first[name]?.count ?? 0) === 0)).toEqual([]);
@@ -128,12 +128,12 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     }
   });
 
-  test('resumes after an interruption and counts each animal once', async () => {
+  test('resumes after an interruption and copies each animal exactly once', async () => {
     const target = await makeTarget();
     for (const stopAfter of [0, 1_000, 2_000]) await copy(from, target, stopAfter);
     const whole = await copy(from, target);
     expect(whole.pets?.count).toBe(animals + 9);
-    // A finished copy only compares.
+    // After a finished copy, running it again only verifies.
     expect(await copy(from, target)).toEqual(whole);
     await using original = await open(from);
     await using store = await open(target);
@@ -151,7 +151,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     await using _opened = await open(to);
   });
 
-  test('fails if the target is written to during the copy, with an error that names it and the remedy', async () => {
+  test('fails if the target is written to during the copy, with an error that names the table and the remedy', async () => {
     const to = await makeTarget();
     // Opened before the copy begins, because an unfinished target cannot be opened.
     await using target = await open(to);
@@ -169,7 +169,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     );
   });
 
-  test('does not change a target with other data', async () => {
+  test('fails without changing a target that contains other data', async () => {
     const to = await makeTarget();
     const contentsOf = async (change = async (_: Store) => {}) => {
       await using target = await open(to);
@@ -186,7 +186,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
   });
 });
 
-test('a copy of a served or missing store is rejected', async () => {
+test('copying a served or missing store is rejected', async () => {
   await using _served = await open(from, true);
   await expect(copy(from, await sqliteUrl())).rejects.toThrow(StorageUnusable);
   await expect(copy(`${from}.missing`, await sqliteUrl())).rejects.toThrow(StorageUnusable);

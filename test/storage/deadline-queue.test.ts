@@ -5,7 +5,7 @@ interface Entry extends Pending {
   readonly id: number;
 }
 
-/** A queue of entries that are due at the time of their id, and the ids of rejected entries. */
+/** A queue whose entries use their id as deadline, and the ids of rejected entries. */
 function queueOf(most: number, ...ids: number[]) {
   const rejected: number[] = [];
   const queue = new DeadlineQueue<Entry>({ maxEntries: most, overload: (size) => new Error(`${size} wait`) });
@@ -17,7 +17,7 @@ function queueOf(most: number, ...ids: number[]) {
 const idsOf = (entries: readonly Entry[]) => entries.map(({ id }) => id);
 
 describe('a queue with deadlines', () => {
-  test('is first in, first out', () => {
+  test('returns entries first in, first out', () => {
     const { queue, entry } = queueOf(9, 1, 2, 3);
     expect(idsOf(queue.take(2))).toEqual([1, 2]);
     queue.add(entry(4));
@@ -26,7 +26,7 @@ describe('a queue with deadlines', () => {
     expect([queue.oldest, queue.size]).toEqual([undefined, 0]);
   });
 
-  test('rejects entries beyond its limit, and accepts one when another has left', () => {
+  test('rejects entries beyond its limit, and accepts one after another is removed', () => {
     const { queue, entry, numbers } = queueOf(2, 1, 2);
     expect(() => queue.add(entry(3))).toThrow('2 wait');
     queue.remove(numbers[1] ?? 0);
@@ -34,7 +34,7 @@ describe('a queue with deadlines', () => {
     expect(idsOf(queue.take(9))).toEqual([1, 4]);
   });
 
-  test('removes an entry once, at any position', () => {
+  test('removes an entry at any position, exactly once', () => {
     const { queue, numbers } = queueOf(9, 1, 2, 3, 4);
     const removed = [2, 0, 2].map((index) => queue.remove(numbers[index] ?? 0)?.id);
     expect(removed).toEqual([3, 1, undefined]);
@@ -42,7 +42,7 @@ describe('a queue with deadlines', () => {
     expect(queue.remove(numbers[3] ?? 0)).toBeUndefined();
   });
 
-  test('returns entries to the front', () => {
+  test('puts requeued entries at the front', () => {
     const { queue } = queueOf(9, 1, 2, 3, 4);
     const [, second, third] = queue.take(3);
     queue.requeue([second as Entry, third as Entry]);
@@ -50,7 +50,7 @@ describe('a queue with deadlines', () => {
     expect(idsOf(queue.take(9))).toEqual([2, 3, 4]);
   });
 
-  test('rejects expired entries for any order of deadlines, and eventually all', () => {
+  test('rejects expired entries whatever the order of their deadlines, and all entries when it is closed', () => {
     const { queue, rejected } = queueOf(9, 5, 1, 9, 3);
     expect(queue.expire('late', 3)).toBe(2);
     expect([rejected, queue.oldest?.id]).toEqual([[1, 3], 5]);
@@ -58,7 +58,7 @@ describe('a queue with deadlines', () => {
     expect([rejected, queue.size]).toEqual([[1, 3, 5, 9], 0]);
   });
 
-  test('keeps numbers and order while thousands of entries overtake the oldest', () => {
+  test('keeps entry numbers and order while thousands of later entries are removed before the oldest', () => {
     const { queue, entry, numbers } = queueOf(Number.POSITIVE_INFINITY, 0);
     const passing = (count: number) => {
       for (let id = 1; id <= count; id++) expect(queue.remove(queue.add(entry(id)))?.id).toBe(id);
@@ -72,7 +72,7 @@ describe('a queue with deadlines', () => {
     expect(queue.size).toBe(0);
   });
 
-  test('checks for expired entries as long as it contains any', async () => {
+  test('checks for expired entries as long as it contains entries', async () => {
     const queue = new DeadlineQueue({ expiry: { intervalMs: 1, run: () => queue.expire('late') } });
     for (let round = 0; round < 2; round++) {
       const error = await new Promise((_, reject) => queue.add({ dueAt: 0, reject })).catch((late) => late);

@@ -1,4 +1,4 @@
-/** Every fully described table stores, finds and lists its rows on every engine. */
+/** On every engine, the rows of every fully described table can be stored, found and listed. */
 import { expect } from 'bun:test';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { resources } from '../../src/domain/resources.ts';
@@ -15,7 +15,7 @@ type Rows = EntityReads<Table<Row, Row, Row>>;
 type EntityName = keyof typeof entities;
 
 const count = 40;
-/** Number of rows that other rows may refer to. */
+/** Number of rows that other rows can refer to. */
 const referred = 3;
 
 const onTable = { writes: resources };
@@ -46,8 +46,8 @@ const entityUnits = {
 } as const satisfies Units;
 
 /**
- * A value of a column. There are few distinct values, so that rows share them; but text is distinct, because it may
- * have to be unique.
+ * A value for a column. Numbers have few distinct values, so that rows share them. Text is always distinct, because
+ * it may have to be unique.
  */
 function columnValue(
   { type, values, read, is }: Column,
@@ -110,7 +110,7 @@ async function filled(name: string, table: Table, { store, besideWith }: Bench) 
 
 const keyOf = ({ key }: Table, row: Row) => row[key[0] ?? ''] as never;
 
-/** Rows in the order of lists. */
+/** Sorts rows in list order. */
 function listed(table: Table, rows: readonly Row[]): Row[] {
   return rows.toSorted((one, other) => (isBehind(table, other, one) ? -1 : 1));
 }
@@ -123,7 +123,7 @@ function isBehind(table: Table, row: Row, other: Row): boolean {
 export function entitiesConform(check: StoreTest): void {
   for (const [name, described] of Object.entries(entities)) {
     const table = described as unknown as Table;
-    check(`${name}: a row is returned as added until it is changed or removed`, async (bench) => {
+    check(`${name}: a row is returned unchanged until it is updated or removed`, async (bench) => {
       const { rows, write, added } = await filled(name, table, bench);
       for (const row of added) expect(await rows.find(keyOf(table, row))).toEqual(row as never);
       expect(listed(table, await rows.findMany(added.map((row) => keyOf(table, row))))).toEqual(
@@ -142,7 +142,7 @@ export function entitiesConform(check: StoreTest): void {
     });
 
     check(
-      `${name}: every combination of filters lists what fits in the order of keys, from any row on`,
+      `${name}: every combination of filters lists the matching rows in key order, starting after any row`,
       async (bench) => {
         const { rows, added } = await filled(name, table, bench);
         const sorted = listed(table, added);
@@ -166,7 +166,7 @@ export function entitiesConform(check: StoreTest): void {
   }
 }
 
-/** A filter for each combination of existing values, with a function that tells whether a row matches. */
+/** A filter for each combination of existing values, with a predicate for matching rows. */
 function filtersBy(names: readonly string[], rows: readonly Row[]) {
   const filters = new Map(
     rows.flatMap((row) => {

@@ -14,7 +14,7 @@ const category = (categoryId: bigint, name: string) => ({ ...write, params: { ca
 const all = async ({ events }: Pick<Storage, 'events'>) => events.list(0n, 1_000);
 const typesOf = (events: readonly StoreEvent[]) => events.map(({ type }) => type);
 
-/** Adds an event, and fails if requested. */
+/** Adds an event, then fails if requested. */
 const noting = {
   note: {
     writes: [],
@@ -30,7 +30,7 @@ const noting = {
 
 export function eventsConform(check: StoreTest): void {
   check(
-    'each change has one event, with the resource after it; of a deletion, before it',
+    'every change has one event, which contains the resource after the change, or before its deletion',
     async ({ store }) => {
       await store.write('createPet', { now: at, body: newPet('"Ozzy" \u2028 猫') });
       await store.write('putCategory', category(-1n, 'Dogs'));
@@ -56,7 +56,7 @@ export function eventsConform(check: StoreTest): void {
     },
   );
 
-  check('a request that changes nothing or is refused has no event', async ({ store }) => {
+  check('a request that changes nothing or is rejected creates no event', async ({ store }) => {
     const once = { accountId: 1, key: 'key', request: 'request' };
     for (let times = 0; times < 2; times++) {
       await store.write('createPetOnce', { input: { ...write, body: newPet('Ozzy') }, once });
@@ -69,7 +69,7 @@ export function eventsConform(check: StoreTest): void {
     expect(typesOf(await all(store))).toEqual(['pet.created', 'category.created']);
   });
 
-  check('a group of an import has one event, with the range of its ids', async ({ store }) => {
+  check('each group of an import has one event, which contains its range of ids', async ({ store }) => {
     const pets = ['one', 'two', 'three'].map((name) => newPet(name));
     await store.write('commitImport', { now: at, pets });
     await store.write('commitImport', { now: at, pets: [] });
@@ -78,7 +78,7 @@ export function eventsConform(check: StoreTest): void {
     expect(others).toEqual([]);
   });
 
-  check('a unit of work that is undone leaves no event, and no gap', async ({ besideWith, store }) => {
+  check('a unit of work that is rolled back leaves no event and no gap', async ({ besideWith, store }) => {
     const beside = await besideWith(noting);
     const fates = [false, true, false, true, true, false];
     const done = fates.map((fails, index) => beside.write('note', { data: `{"id":${index}}`, fails }));
@@ -88,33 +88,36 @@ export function eventsConform(check: StoreTest): void {
     expect(events.map(({ id, data }) => `${id} ${data}`)).toEqual(['1 {"id":0}', '2 {"id":2}', '3 {"id":5}']);
   });
 
-  check('readers beside writers get each event once, in order, without gaps', async ({ store, beside }) => {
-    const writers = [store, await beside(), await beside()];
-    const count = 60;
-    const written = writers.map(async (writer, index) => {
-      for (let number = 0; number < count; number++)
-        await writer.write('putCategory', category(BigInt(index * count + number), 'name'));
-    });
-    const read = async (reader: Pick<Storage, 'events'>) => {
-      const seen: StoreEvent[] = [];
-      while (seen.length < writers.length * count) {
-        seen.push(...(await reader.events.list(BigInt(seen.length), 7)));
-        await new Promise((resolve) => setImmediate(resolve));
+  check(
+    'during concurrent writes, readers receive every event exactly once, in order and without gaps',
+    async ({ store, beside }) => {
+      const writers = [store, await beside(), await beside()];
+      const count = 60;
+      const written = writers.map(async (writer, index) => {
+        for (let number = 0; number < count; number++)
+          await writer.write('putCategory', category(BigInt(index * count + number), 'name'));
+      });
+      const read = async (reader: Pick<Storage, 'events'>) => {
+        const seen: StoreEvent[] = [];
+        while (seen.length < writers.length * count) {
+          seen.push(...(await reader.events.list(BigInt(seen.length), 7)));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return seen;
+      };
+      const [seen = [], also] = await Promise.all([read(store), read(await beside()), ...written]);
+      expect(seen.map(({ id }) => Number(id))).toEqual(seen.map((_, index) => index + 1));
+      expect(also).toEqual(seen);
+      // The events of each writer keep their order.
+      const ids = seen.map(({ data }) => Number(/^\{"id":(\d+)/.exec(data)?.[1]));
+      for (const index of writers.keys()) {
+        const own = ids.filter((id) => Math.floor(id / count) === index);
+        expect(own).toEqual(Array.from({ length: count }, (_, number) => index * count + number));
       }
-      return seen;
-    };
-    const [seen = [], also] = await Promise.all([read(store), read(await beside()), ...written]);
-    expect(seen.map(({ id }) => Number(id))).toEqual(seen.map((_, index) => index + 1));
-    expect(also).toEqual(seen);
-    // Events of one writer keep their order.
-    const ids = seen.map(({ data }) => Number(/^\{"id":(\d+)/.exec(data)?.[1]));
-    for (const index of writers.keys()) {
-      const own = ids.filter((id) => Math.floor(id / count) === index);
-      expect(own).toEqual(Array.from({ length: count }, (_, number) => index * count + number));
-    }
-  });
+    },
+  );
 
-  check('the newest events come first, and the bounds are those of all', async ({ store }) => {
+  check('the newest events are listed newest first, and the bounds cover all events', async ({ store }) => {
     expect(await store.events.bounds()).toEqual({ oldest: 1n, last: 0n });
     for (const name of ['1', '2', '3']) await store.write('createPet', { now: at, body: newPet(name) });
     expect((await store.events.newest(2)).map(({ id }) => id)).toEqual([3n, 2n]);

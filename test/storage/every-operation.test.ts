@@ -1,6 +1,6 @@
 /**
- * Every operation on every kind of store. The required outcomes of an operation are derived from its row: each status and error,
- * each filter alone and in pairs, cursors of other lists, replays, conditions and scopes.
+ * Every operation on every kind of store. The required outcomes of an operation are derived from its definition: each
+ * status and error, each filter alone and in pairs, cursors of other lists, replays, conditions and scopes.
  */
 import { afterAll, test } from 'bun:test';
 import { walkAlike } from '../stress/walk/alike.ts';
@@ -9,7 +9,7 @@ import { testServers } from '../support/servers.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-test('every operation returns each of its responses as the model expects, on every store', async () => {
+test('on every store, every operation returns each of its possible responses, as the model predicts', async () => {
   // Other seeds need 5,000 to 30,000 requests until the rarest outcome occurs.
   await walkAlike(servers, { seed: 20_301_210, steps: 500, mostSteps: 50_000, progress: () => {} });
 });

@@ -19,11 +19,11 @@ beforeEach(() => {
 });
 afterEach(() => mock.restore());
 
-test('the timeout of a write starts at its arrival, and expired writes are not started', async () => {
+test('the timeout of a write starts when it arrives, and expired writes are not started', async () => {
   const left: number[] = [];
   const queue = new GroupQueue<number, number>(1_000, (_, dueAt) => {
     left.push(dueAt - now);
-    // Waits for a lock until the deadline.
+    // Simulates waiting for a lock until the deadline.
     now = dueAt;
     throw new StorageUnavailable('the lock was not granted');
   });
@@ -45,7 +45,7 @@ test('a commit has the deadline of the oldest write in its group', async () => {
   expect(due).toEqual([1_000]);
 });
 
-test('a write that conflicts until its timeout does not shorten the time of later writes', async () => {
+test('a write that conflicts until its timeout does not shorten the timeout of later writes', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
     groups.push(items);
@@ -54,7 +54,7 @@ test('a write that conflicts until its timeout does not shorten the time of late
       for (const later of [2, 3]) writes.push(queue.add(later));
       return [undefined];
     }
-    // Waits for a lock until some time after the deadline of the first write.
+    // Simulates waiting for a lock until the deadline of the remaining writes.
     if (groups.length === 2) {
       now = dueAt;
       throw new StorageUnavailable('the lock was not granted');
@@ -82,7 +82,7 @@ test('a group whose outcome is unknown is not retried', async () => {
   expect(await outcomes(writes)).toEqual(['unavailable', 'unavailable']);
 });
 
-/** A queue whose commits take these times; later commits take the last one. Records the start of each. */
+/** A queue whose commits take these times, the last of which repeats. Records when each commit starts. */
 function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   const begun: number[] = [];
   const queue = new GroupQueue<number, number>(timeoutMs, (items, dueAt) => {
@@ -95,10 +95,10 @@ function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   return { queue, begun };
 }
 
-test('writes that waited for a single stall are committed', async () => {
+test('writes that waited during a single stall are committed', async () => {
   const { queue, begun } = timedQueue(2_000, [5, 5, 1_300, 5]);
   for (const one of [1, 2]) expect(await queue.add(one)).toBe(one);
-  // More than one group. The second is committed 700 ms before the deadline.
+  // More writes than fit into one group. The second group is committed 700 ms before the deadline.
   const writes = Array.from({ length: 1_012 }, (_, index) => queue.add(index));
   expect(await outcomes(writes)).toEqual(writes.map((_, index) => index));
   expect(begun).toEqual([0, 5, 10, 1_310]);
@@ -119,7 +119,7 @@ test('writes are accepted after commits that almost timed out', async () => {
   for (const one of [1, 2, 3, 4, 5]) expect(await queue.add(one)).toBe(one);
 });
 
-test('the error for a rejected write states its remaining time, not the timeout', async () => {
+test('the error for a rejected write states how much of its timeout was left', async () => {
   const { queue } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) await queue.add(one);
   const [, , last] = Array.from({ length: 3 }, (_, group) =>
@@ -131,7 +131,7 @@ test('the error for a rejected write states its remaining time, not the timeout'
   });
 });
 
-test('writes beyond the maximum queue are rejected immediately', async () => {
+test('writes beyond the maximum queue length are rejected immediately', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const queue = new GroupQueue<number, number>(60_000, async (items) => {
     await promise;
@@ -146,7 +146,7 @@ test('writes beyond the maximum queue are rejected immediately', async () => {
   await Promise.all([first, ...waiting]);
 });
 
-test('writes left over by a commit join the next group, in order and before later ones', async () => {
+test('writes that a commit leaves out join the next group in order, before later writes', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(60_000, (items) => {
     groups.push(items);

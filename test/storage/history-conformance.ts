@@ -53,7 +53,7 @@ async function fill(store: Store, other: Store): Promise<void> {
 }
 
 export function historyConforms(check: StoreTest): void {
-  check('requests add up by step, of minutes or hours, whichever process counted them', async (bench) => {
+  check('requests of all processes are summed for each interval of minutes or hours', async (bench) => {
     const { store } = bench;
     await fill(store, await bench.beside());
     const range = { since: day, until: day + 3 * hourMs };
@@ -83,7 +83,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.counts({ by: 'minute', stepMs: minuteMs, ...early })).toEqual([at(0, 'ok', 7)]);
   });
 
-  check('latencies add up by step and bucket', async (bench) => {
+  check('latencies are summed for each interval and bucket', async (bench) => {
     const { store } = bench;
     await fill(store, await bench.beside());
     const range = { since: day, until: day + 3 * hourMs };
@@ -102,7 +102,7 @@ export function historyConforms(check: StoreTest): void {
     );
   });
 
-  check('requests of operations add up over minutes or hours', async (bench) => {
+  check('requests are summed by operation and outcome over minutes or hours', async (bench) => {
     const { store } = bench;
     await fill(store, await bench.beside());
     const operations = async (by: 'minute' | 'hour', until: number) =>
@@ -121,7 +121,7 @@ export function historyConforms(check: StoreTest): void {
     );
   });
 
-  check('a long history is read whole', async ({ store }) => {
+  check('a long history is read completely', async ({ store }) => {
     const minutes = Array.from({ length: 1_440 }, (_, minute) => count(minute, 'listPets', 'ok', 1));
     await report(store, {
       minutes,
@@ -138,7 +138,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.operations({ by: 'minute', ...range })).toMatchObject([{ requests: 1_433 }]);
   });
 
-  check('the operations of a key add up by day', async ({ store, beside }) => {
+  check('the requests of a key are summed by day and operation', async ({ store, beside }) => {
     const counts = { accountId: 1, ok: 1, refused: 0, limited: 0, failed: 0, deprecated: 0 };
     const hours = (keyId: number, hour: number, ...operations: readonly [string, number][]) => ({
       ...{ keyId, hour, lastUsedAt: hour, ...counts },
@@ -160,7 +160,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.keyOperations(9, always)).toEqual([]);
   });
 
-  check('a report that is sent again counts its history once', async (bench) => {
+  check('the history in a report that is sent again is counted once', async (bench) => {
     const { store } = bench;
     const number = { process: 'uncertain', number: 1, reportedAt: day };
     const given = { minutes: [count(0, 'listPets', 'ok', 1)], latencies: [latency(0, 20, 1)], number };

@@ -18,7 +18,7 @@ function commit(by: Writes, pets: readonly NewPet[], run?: ImportRun, fromLine?:
 }
 
 export function importsConform(check: StoreTest): void {
-  check('animals and progress are there together', async ({ store, beside }) => {
+  check('animals and progress are stored atomically', async ({ store, beside }) => {
     const { imports, pets } = store;
     const other = await beside();
     expect(await imports.find(begun.source)).toBeUndefined();
@@ -31,7 +31,7 @@ export function importsConform(check: StoreTest): void {
     ]);
   });
 
-  check('progress moves on, and each source has its own', async ({ store }) => {
+  check('progress is updated separately for each source', async ({ store }) => {
     const { imports, pets } = store;
     await commit(store, [newPet('one'), newPet('two')], begun);
     const finished = { ...begun, lastLine: 9, added: 3, rejected: 6, finished: true };
@@ -41,18 +41,21 @@ export function importsConform(check: StoreTest): void {
     expect((await imports.find('other'))?.added).toBe(0);
     expect(total(await pets.inventory())).toBe(3);
   });
-  check('of two imports of one input the one left behind changes nothing', async ({ store, beside }) => {
-    const other = await beside();
-    await commit(store, [newPet('one')], begun, 0);
-    await commit(store, [newPet('two')], { ...begun, lastLine: 6 }, 3);
-    for (const line of [0, 3]) {
-      expect(await commit(other, [newPet('one')], begun, line)).toBeUndefined();
-    }
-    expect(total(await store.pets.inventory())).toBe(2);
-    expect((await store.imports.find(begun.source))?.lastLine).toBe(6);
-  });
+  check(
+    'of two imports of the same input, the one that has fallen behind changes nothing',
+    async ({ store, beside }) => {
+      const other = await beside();
+      await commit(store, [newPet('one')], begun, 0);
+      await commit(store, [newPet('two')], { ...begun, lastLine: 6 }, 3);
+      for (const line of [0, 3]) {
+        expect(await commit(other, [newPet('one')], begun, line)).toBeUndefined();
+      }
+      expect(total(await store.pets.inventory())).toBe(2);
+      expect((await store.imports.find(begun.source))?.lastLine).toBe(6);
+    },
+  );
 
-  check('the parts of an input are found by it, and only they', async ({ store }) => {
+  check('only the parts of the given input are found', async ({ store }) => {
     const { imports } = store;
     for (const source of [begun.source, `${begun.source}:9`, `${begun.source}:12`, `${'e'.repeat(64)}:9`]) {
       await commit(store, [], { ...begun, source });

@@ -14,7 +14,7 @@ async function report(store: Store, given: { readonly instance?: Instance }): Pr
 }
 
 export function instancesConform(check: StoreTest): void {
-  check('an instance is known by its last sign of life, one for each name', async ({ store, beside }) => {
+  check('only the latest report of each instance name is kept', async ({ store, beside }) => {
     await report(store, {});
     const started = { ...instance, version: '2.0.1', startedAt: day + 1, seenAt: day + 2 };
     await report(await beside(), { instance: started });
@@ -25,7 +25,7 @@ export function instancesConform(check: StoreTest): void {
     expect(found).toEqual(expect.arrayContaining([started, other]));
   });
 
-  check('a store tells facts of itself: its engine, its format and what was committed', async ({ store }) => {
+  check('a store reports its engine, its format and the number of commits', async ({ store }) => {
     await report(store, {});
     const facts = await store.facts();
     expect(facts.format).toBeGreaterThan(0);

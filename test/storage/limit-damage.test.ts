@@ -27,7 +27,7 @@ import { strictRules } from './place.ts';
 
 const small = { perMinute: 2, perDay: 100 };
 
-/** Exhausts the limit, then sends this many refused requests after the grace period of a second. */
+/** Exhausts the limit, waits for the grace period of one second, then sends this many requests, which are rejected. */
 function strike(limits: ReturnType<typeof openAlone>['limits'], clock: FakeClock, strikes: number): void {
   for (let request = 0; request < 3; request++) limits.take(callerOf(small));
   clock.advance(1);
@@ -55,13 +55,13 @@ const extentsOf = (path: string, { directory }: { directory: number }): number[]
   return [...file.i32.subarray(directory, directory + 8)].filter((extent) => extent > 0);
 };
 
-test('the previous copy replaces a torn count, and two torn copies count as used up and are reported', async () => {
+test('a torn count is replaced by the previous copy; if both copies are torn, the limit is treated as exhausted and the damage is reported', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const { limits, notices } = serving;
   for (let request = 0; request < 4; request++) limits.take(callerOf(plans.free));
   const record = accountRecordOf(limitFile(folder.path), 1);
-  // The fourth is in the first copy, because the sequence number is even.
+  // The fourth count is in the first copy, because its sequence number is even.
   flip(limitFile(folder.path), record + 8);
   expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(56);
   expect(notices).toEqual([]);
@@ -73,10 +73,12 @@ test('the previous copy replaces a torn count, and two torn copies count as used
     });
   }
   expect(limits.take(callerOf(plans.free, 2)).minute.remaining).toBe(59);
-  expect(notices).toEqual(['limit state is damaged, such as that of account 1: its limits count as used up']);
+  expect(notices).toEqual([
+    'limit state is damaged, for example that of account 1: its limits count as exhausted',
+  ]);
 });
 
-test('a key with a torn record is reported and banned for the maximum time, and the ban can be lifted', async () => {
+test('if the record of a key is torn, the damage is reported and the key is banned for the maximum time, until the ban is lifted', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -93,7 +95,7 @@ test('a key with a torn record is reported and banned for the maximum time, and 
   expect(limits.take(callerOf(small)).refusal).toBe('rate_limit_exceeded');
 });
 
-test('a damaged header loses no counts or bans, and the windows of the rebuilt file restart with their counts', async () => {
+test('a damaged header loses no counts or bans: the file is rebuilt, and each window restarts with its count', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -115,7 +117,7 @@ test('a damaged header loses no counts or bans, and the windows of the rebuilt f
   expect([minute.remaining, minute.secondsLeft]).toEqual([58, 60]);
 });
 
-test('accounts with lost counts are rejected for a day', async () => {
+test('accounts whose counts were lost are rejected for a day', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -154,7 +156,7 @@ test('a truncated or empty file is opened, and the loss is reported', async () =
   expect(serving.notices.length).toBe(1);
 });
 
-test('the file can be opened whichever sectors are overwritten, and every request is decided', async () => {
+test('whichever sectors are overwritten, the file can be opened and every request is admitted or rejected', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const random = randomFrom(5);
@@ -167,7 +169,7 @@ test('the file can be opened whichever sectors are overwritten, and every reques
           try {
             serving.limits.take(callerOf(small, account));
           } catch (error) {
-            // A damaged lock word may have the number of a live process.
+            // A damaged lock word may contain the number of a running process.
             expect(error).toBeInstanceOf(StorageUnavailable);
           }
         }
@@ -216,7 +218,7 @@ test('changing BAN_STRIKES keeps counts, strikes and bans', async () => {
   }
 });
 
-test('a file of a newer version is rejected with an error and left unchanged', async () => {
+test('a file written by a newer version is rejected with an error and left unchanged', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await openAlone(folder.path, clock)[Symbol.asyncDispose]();

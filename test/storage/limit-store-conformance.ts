@@ -26,62 +26,71 @@ async function take(limits: LimitStore, caller: Caller | undefined) {
 }
 
 export function limitStoreConforms(check: StoreTest): void {
-  check('requests taken at once are counted one by one', async ({ store }) => {
+  check('concurrent requests are all counted', async ({ store }) => {
     const [caller] = await callersOf(store, 1);
     const verdicts = await Promise.all(Array.from({ length: 20 }, () => take(store.limits, caller)));
     expect(verdicts.filter(({ refusal }) => refusal === undefined).length).toBe(quota.perMinute);
   });
 
-  check('a caller read under an older version is not checked and not counted', async ({ store, beside }) => {
-    const [caller] = await callersOf(store, 1);
-    const before = await store.limits.versions();
-    await (await beside()).write('createKey', newKey((caller as Caller).accountId, 'another'));
-    await nextTurn();
-    for (let index = 0; index < 9; index++) {
-      const { verdict, versions } = await store.limits.take(caller as Caller, before.callers);
-      expect(verdict).toBeUndefined();
-      expect(versions.callers).toBeGreaterThan(before.callers);
-    }
-    expect((await take(store.limits, caller)).remaining).toBe(3);
-  });
+  check(
+    'a request of a caller read at an older version is neither checked nor counted',
+    async ({ store, beside }) => {
+      const [caller] = await callersOf(store, 1);
+      const before = await store.limits.versions();
+      await (await beside()).write('createKey', newKey((caller as Caller).accountId, 'another'));
+      await nextTurn();
+      for (let index = 0; index < 9; index++) {
+        const { verdict, versions } = await store.limits.take(caller as Caller, before.callers);
+        expect(verdict).toBeUndefined();
+        expect(versions.callers).toBeGreaterThan(before.callers);
+      }
+      expect((await take(store.limits, caller)).remaining).toBe(3);
+    },
+  );
 
-  check('a failure under an older version of callers is not counted', async ({ store, beside }) => {
-    const [caller] = await callersOf(store, 1);
-    const { callers: before } = await store.limits.versions();
-    expect((await store.limits.failUnder('192.0.2.1', before))?.state.remaining).toBe(4);
-    await (await beside()).write('createKey', newKey((caller as Caller).accountId, 'another'));
-    await nextTurn();
-    expect(await store.limits.failUnder('192.0.2.1', before)).toBeUndefined();
-    expect((await store.limits.peek('192.0.2.1')).remaining).toBe(4);
-    const { callers: after } = await store.limits.versions();
-    expect((await store.limits.failUnder('192.0.2.1', after))?.state.remaining).toBe(3);
-  });
+  check(
+    'a failed authentication checked at an older version of the callers is not counted',
+    async ({ store, beside }) => {
+      const [caller] = await callersOf(store, 1);
+      const { callers: before } = await store.limits.versions();
+      expect((await store.limits.failUnder('192.0.2.1', before))?.state.remaining).toBe(4);
+      await (await beside()).write('createKey', newKey((caller as Caller).accountId, 'another'));
+      await nextTurn();
+      expect(await store.limits.failUnder('192.0.2.1', before)).toBeUndefined();
+      expect((await store.limits.peek('192.0.2.1')).remaining).toBe(4);
+      const { callers: after } = await store.limits.versions();
+      expect((await store.limits.failUnder('192.0.2.1', after))?.state.remaining).toBe(3);
+    },
+  );
 
-  check('a ban strikes one key, is listed, and ends when another connection lifts it', async (bench) => {
-    const { store, clock, beside } = bench;
-    const [one, two] = await callersOf(store, 2);
-    const operator = await beside();
-    for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
-    clock.advance(1);
-    for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, one);
-    expect((await take(store.limits, one)).refusal).toBe('api_key_banned');
-    expect((await take(store.limits, two)).refusal).toBe('rate_limit_exceeded');
+  check(
+    'a ban applies to a single key, is listed, and ends when another connection lifts it',
+    async (bench) => {
+      const { store, clock, beside } = bench;
+      const [one, two] = await callersOf(store, 2);
+      const operator = await beside();
+      for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
+      clock.advance(1);
+      for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, one);
+      expect((await take(store.limits, one)).refusal).toBe('api_key_banned');
+      expect((await take(store.limits, two)).refusal).toBe('rate_limit_exceeded');
 
-    const keyId = (one as Caller).keyId;
-    const bannedUntil = clock.seconds + strictRules.ban.firstBanSeconds;
-    expect(await operator.limits.bans()).toEqual([{ keyId, bannedUntil, level: 0 }]);
-    expect(await operator.limits.lift((two as Caller).keyId)).toBe(false);
-    expect(await operator.limits.lift(keyId)).toBe(true);
-    expect(await operator.limits.lift(keyId)).toBe(false);
-    // An instance also lists a ban that it has not saved yet.
-    await until(async () => (await store.limits.bans()).length === 0);
-    await nextTurn();
-    expect((await take(store.limits, one)).refusal).toBe('rate_limit_exceeded');
-    clock.advance(60);
-    expect((await take(store.limits, one)).refusal).toBeUndefined();
-  });
+      const keyId = (one as Caller).keyId;
+      const bannedUntil = clock.seconds + strictRules.ban.firstBanSeconds;
+      expect(await operator.limits.bans()).toEqual([{ keyId, bannedUntil, level: 0 }]);
+      expect(await operator.limits.lift((two as Caller).keyId)).toBe(false);
+      expect(await operator.limits.lift(keyId)).toBe(true);
+      expect(await operator.limits.lift(keyId)).toBe(false);
+      // An instance also lists a ban that it has not saved yet.
+      await until(async () => (await store.limits.bans()).length === 0);
+      await nextTurn();
+      expect((await take(store.limits, one)).refusal).toBe('rate_limit_exceeded');
+      clock.advance(60);
+      expect((await take(store.limits, one)).refusal).toBeUndefined();
+    },
+  );
 
-  check('strikes and bans show in the standing of the key, until the ban is lifted', async (bench) => {
+  check('the limit status of a key shows its strikes and bans until the ban is lifted', async (bench) => {
     const { store, clock, beside } = bench;
     const [caller] = (await callersOf(store, 1)) as [Caller];
     const operator = await beside();
@@ -101,7 +110,7 @@ export function limitStoreConforms(check: StoreTest): void {
     await isShown({});
   });
 
-  check('counts are there again, exactly, after a restart', async ({ store, clock, restart }) => {
+  check('counts are exact after a restart', async ({ store, clock, restart }) => {
     const [caller] = await callersOf(store, 1);
     for (let index = 0; index < 3; index++) await take(store.limits, caller);
     clock.advance(2);
@@ -109,29 +118,26 @@ export function limitStoreConforms(check: StoreTest): void {
     expect([minute.remaining, day.remaining, minute.secondsLeft]).toEqual([0, 6, 58]);
   });
 
-  check(
-    'strikes, bans and their level are there again after a restart',
-    async ({ store, clock, restart }) => {
-      const [caller] = await callersOf(store, 1);
-      for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, caller);
-      clock.advance(1);
-      for (let strike = 1; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
-      const struck = await restart();
-      // The episode is short and may be lost. The first refusal may reopen it.
-      await take(struck.limits, caller);
-      clock.advance(1);
-      await take(struck.limits, caller);
-      expect((await take(struck.limits, caller)).refusal).toBe('api_key_banned');
-      const bans = await struck.limits.bans();
-      const banned = await restart();
-      expect(await banned.limits.bans()).toEqual(bans);
-      expect((await take(banned.limits, caller)).resetAt).toBe(bans[0]?.bannedUntil ?? 0);
-    },
-  );
+  check('strikes, bans and ban levels survive a restart', async ({ store, clock, restart }) => {
+    const [caller] = await callersOf(store, 1);
+    for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, caller);
+    clock.advance(1);
+    for (let strike = 1; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
+    const struck = await restart();
+    // The episode of rejections may be lost, because it is not durable. The first rejection then reopens it.
+    await take(struck.limits, caller);
+    clock.advance(1);
+    await take(struck.limits, caller);
+    expect((await take(struck.limits, caller)).refusal).toBe('api_key_banned');
+    const bans = await struck.limits.bans();
+    const banned = await restart();
+    expect(await banned.limits.bans()).toEqual(bans);
+    expect((await take(banned.limits, caller)).resetAt).toBe(bans[0]?.bannedUntil ?? 0);
+  });
 
   for (const stepSeconds of [-3_600, 1]) {
     check(
-      `a step of the date by ${stepSeconds} s moves every Reset and no end of a window or a ban`,
+      `a clock change of ${stepSeconds} s shifts every Reset, but does not change when a window or a ban ends`,
       async ({ store, clock, restart }) => {
         const [one, two] = await callersOf(store, 2);
         for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
@@ -146,7 +152,7 @@ export function limitStoreConforms(check: StoreTest): void {
         }
         clock.step(stepSeconds);
         clock.advance(0.001);
-        // The minute began 60 s ago. The day and the ban continue, in other processes as well.
+        // The minute has ended. The day and the ban continue, in other processes as well.
         const { minute, day } = await take(store.limits, two);
         expect([minute.remaining, day.remaining]).toEqual([
           quota.perMinute - 1,

@@ -1,6 +1,6 @@
 /**
- * Drives a `LimitStore` and the rules themselves with the same sequences of requests, refunds, failures and lifted bans
- * while time passes and the date is stepped, and compares every answer. So the implementations cannot diverge.
+ * Runs the same sequences of requests, refunds, failures and lifted bans against a `LimitStore` and a reference
+ * implementation of the rules, while time passes and the clock is changed. Every result must be the same.
  */
 import fc from 'fast-check';
 import {
@@ -32,10 +32,10 @@ type Command =
   | { readonly kind: 'bans' }
   | { readonly kind: 'plan'; readonly account: number; readonly quota: Quota }
   | { readonly kind: 'advance' | 'step'; readonly ms: number }
-  /** Waits for the time in the last refusal, or one millisecond less. */
+  /** Waits for the time in the last rejection, minus `lessMs`. */
   | { readonly kind: 'wait'; readonly lessMs: number };
 
-/** The keys of a sequence, by their account: two share one. */
+/** The account of each key. Two keys share an account. */
 const accountOfKey = [0, 0, 1] as const;
 
 const quota = fc.constantFrom<Quota>(
@@ -138,14 +138,14 @@ class PlainLimits {
   }
 }
 
-/** The limiter of an empty store, with the clock and the rules it was opened with. */
+/** The limiter of an empty store, with its clock and rules. */
 export interface Limiter {
   readonly limits: LimitStore;
   readonly clock: FakeClock;
   readonly rules: LimitRules;
 }
 
-/** Number of comparisons by kind of answer, so that a test can check that the sequences reached it. */
+/** Number of comparisons by kind of result, so that a test can check that every kind occurred. */
 export type Tally = Record<string, number>;
 
 /** One sequence, with separate callers and addresses. */
@@ -255,19 +255,19 @@ class Sequence {
 
 export interface SequenceOptions {
   readonly sequences: number;
-  /** Commands in the longest sequence. */
+  /** Maximum number of commands in a sequence. */
   readonly length: number;
   readonly seed: number;
   /** Number of server clocks of the store. Defaults to 1. */
   readonly serverClocks?: number;
 }
 
-/** Throws an error at the first different answer, with the shortest sequence found that leads to it. */
+/** Throws an error at the first difference, with the shortest sequence found that causes it. */
 export async function compareWithLaw(limiter: Limiter, options: SequenceOptions): Promise<Tally> {
   const tally: Tally = {};
   const { clock } = limiter;
   const { serverClocks = 1 } = options;
-  // A store that uses a server's clock must first read it. A store on several servers must read each clock.
+  // A store that uses the clocks of servers must first read each of these clocks.
   for (let id = 1; id <= serverClocks; id++) {
     const caller = callerWith({ keyId: id, accountId: id, quota: { perMinute: 1, perDay: 1 } });
     await limiter.limits.take(caller, (await limiter.limits.versions()).callers);

@@ -4,10 +4,9 @@ import { clusterPlaces } from './cluster-place.ts';
 import { compareWithLaw } from './limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
 
-/** Every store of limits. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
-/** Answers that the sequences of the seed must produce. Otherwise they would prove too little. */
+/** Results that the sequences must produce. Otherwise the test would prove too little. */
 const answers = [
   'admitted',
   'rate_limit_exceeded',
@@ -25,7 +24,7 @@ const answers = [
 ];
 
 for (const [name, makePlace] of Object.entries(stores)) {
-  test(`${name} decides every request according to the rules`, async () => {
+  test(`${name} admits or rejects every request according to the rate limit rules`, async () => {
     const clock = new FakeClock();
     await using place = await makePlace(clock, strictRules);
     await using store = await place.open(true);

@@ -11,7 +11,7 @@ import { strictRules } from './place.ts';
 /** A key of the account "default" on the Free plan. The store has four animals. Key 2 is banned. */
 export const oldKey = 'ask_70Gd1x2zwUZE1Azq06AlzdRy5iTFHawg2XP63r';
 
-/** Writes the two files of a store of version 1.0.0, under their names in that version. */
+/** Writes the two files of a store of version 1.0.0, with the file names of that version. */
 export async function writeOldStore(dataPath: string, limitsPath: string): Promise<void> {
   for (const [part, path] of [
     ['data', dataPath],
@@ -23,7 +23,7 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
   }
 }
 
-/** Example of a migration by a later version. */
+/** The migrations of a later version, which has one more. */
 export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
 /** Opens a store like the service or the command line of a later version. */

@@ -1,4 +1,4 @@
-/** Requests that are repeated with the same `Idempotency-Key` add one animal. */
+/** Repeated requests with the same `Idempotency-Key` add only one animal. */
 import { expect } from 'bun:test';
 import { type OnceOutcome, retentionMs } from '../../src/operations/changes/once.ts';
 import type { Store } from '../../src/operations/units.ts';
@@ -18,7 +18,7 @@ const isReplayed = (outcome: OnceOutcome) => (typeof outcome === 'string' ? outc
 const names = async (store: Store) => (await store.pets.list(0n, 99)).map(({ name }) => name);
 
 export function onceConforms(check: StoreTest): void {
-  check('concurrent requests are performed in order, and each gets its response', async ({ store }) => {
+  check('concurrent requests are applied in order, and each gets its response', async ({ store }) => {
     const asked = Array.from({ length: 40 }, (_, index) => `animal ${index}`);
     const outcomes = await Promise.all(asked.map((name) => added(store, name, { name })));
     expect(await names(store)).toEqual(asked);
@@ -32,7 +32,7 @@ export function onceConforms(check: StoreTest): void {
   });
 
   check(
-    'of concurrent requests with the same key, one is performed; another body is refused',
+    'only one of several concurrent requests with the same key is applied, and a different body is rejected',
     async ({ store }) => {
       const together = await Promise.all([
         added(store, 'key'),
@@ -46,7 +46,7 @@ export function onceConforms(check: StoreTest): void {
     },
   );
 
-  check('keys of different accounts never collide, whatever their texts', async ({ store }) => {
+  check('keys of different accounts never collide', async ({ store }) => {
     const together = await Promise.all(
       ['0', '00', ':0', '0:0'].flatMap((key) => [3, 30].map((accountId) => added(store, key, { accountId }))),
     );

@@ -18,7 +18,7 @@ const request = (name: string, sealed: string) => ({
 });
 
 export function operatorOnceConforms(check: StoreTest): void {
-  check('an operator gets the outcome and the secret of the first of several requests', async (bench) => {
+  check('all repeated requests return the outcome and the secret of the first one', async (bench) => {
     const { store } = bench;
     const beside = await bench.beside();
     const sent = ['a', 'b', 'c', 'd'].map((sealed, index) =>
@@ -34,7 +34,7 @@ export function operatorOnceConforms(check: StoreTest): void {
     expect((await store.audit.list(undefined, 9, {})).length).toBe(1);
   });
 
-  check('an operator cannot use an Idempotency-Key for another request', async ({ store }) => {
+  check('reusing an Idempotency-Key for another request is rejected', async ({ store }) => {
     await store.write('auditedOnce', request('Rex', 'a'));
     const reused = store.write('auditedOnce', request('Max', 'b')).catch((error: unknown) => error);
     expect(await reused).toMatchObject({ code: 'idempotency_key_reused' });

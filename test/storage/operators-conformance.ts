@@ -20,28 +20,31 @@ function newSession(fingerprint: string, given: Partial<Session> = {}): Session 
   };
 }
 
-/** Input of a new session for the operator's token. */
+/** Input for creating a session, in addition to the session. */
 const added = { idleMs: 500, lastFour: 'wxyz' };
 
 export function operatorsConform(check: StoreTest): void {
-  check('a name is one operator’s until that is revoked, also for those who ask at once', async (bench) => {
-    const { store, beside } = bench;
-    const other = await beside();
-    const asked = [store, other, store].map(({ write }, index) =>
-      write('createOperator', newOperator('anna', `${index}`)),
-    );
-    const settled = await Promise.allSettled(asked);
-    const [first, ...more] = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    expect(more).toEqual([]);
-    for (const one of settled) if (one.status === 'rejected') expect(one.reason.code).toBe('name_taken');
-    expect(await store.write('createOperator', newOperator('Anna'))).toBeDefined();
-    await store.write('revokeOperator', { id: first?.id ?? 0, at: createdAt });
-    const next = await store.write('createOperator', newOperator('anna', 'next'));
-    expect((await store.operators.list()).filter(({ name }) => name === 'anna')).toEqual([
-      { ...(first as typeof next), revokedAt: createdAt },
-      next,
-    ]);
-  });
+  check(
+    'names of active operators are unique, even for concurrent requests, and can be reused after a revocation',
+    async (bench) => {
+      const { store, beside } = bench;
+      const other = await beside();
+      const asked = [store, other, store].map(({ write }, index) =>
+        write('createOperator', newOperator('anna', `${index}`)),
+      );
+      const settled = await Promise.allSettled(asked);
+      const [first, ...more] = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      expect(more).toEqual([]);
+      for (const one of settled) if (one.status === 'rejected') expect(one.reason.code).toBe('name_taken');
+      expect(await store.write('createOperator', newOperator('Anna'))).toBeDefined();
+      await store.write('revokeOperator', { id: first?.id ?? 0, at: createdAt });
+      const next = await store.write('createOperator', newOperator('anna', 'next'));
+      expect((await store.operators.list()).filter(({ name }) => name === 'anna')).toEqual([
+        { ...(first as typeof next), revokedAt: createdAt },
+        next,
+      ]);
+    },
+  );
 }
 
 export function sessionsConform(check: StoreTest): void {
@@ -60,7 +63,7 @@ export function sessionsConform(check: StoreTest): void {
     expect(await store.sessions.find('two')).toEqual(bare);
   });
 
-  check('a use is noted, and never undone by an older one', async ({ store }) => {
+  check('the time of the last use is recorded, and an earlier use does not replace it', async ({ store }) => {
     await store.write('addSession', { session: newSession('one'), ...added });
     await store.write('useSession', { fingerprint: 'one', at: createdAt + 200 });
     await store.write('useSession', { fingerprint: 'one', at: createdAt + 100 });
@@ -69,15 +72,18 @@ export function sessionsConform(check: StoreTest): void {
     expect(await store.sessions.find('two')).toBeUndefined();
   });
 
-  check('with a new session those go that have expired or were not used for long', async ({ store }) => {
-    const sessions = [
-      newSession('expired', { expiresAt: createdAt + 400 }),
-      newSession('unused', { usedAt: createdAt - 101 }),
-      newSession('kept', { usedAt: createdAt - 100, expiresAt: createdAt + 401 }),
-      newSession('new', { usedAt: createdAt + 400 }),
-    ];
-    for (const session of sessions) await store.write('addSession', { session, ...added });
-    const found = await Promise.all(sessions.map(({ fingerprint }) => store.sessions.find(fingerprint)));
-    expect(found).toEqual([undefined, undefined, sessions[2], sessions[3]]);
-  });
+  check(
+    'creating a session removes sessions that have expired or have been idle too long',
+    async ({ store }) => {
+      const sessions = [
+        newSession('expired', { expiresAt: createdAt + 400 }),
+        newSession('unused', { usedAt: createdAt - 101 }),
+        newSession('kept', { usedAt: createdAt - 100, expiresAt: createdAt + 401 }),
+        newSession('new', { usedAt: createdAt + 400 }),
+      ];
+      for (const session of sessions) await store.write('addSession', { session, ...added });
+      const found = await Promise.all(sessions.map(({ fingerprint }) => store.sessions.find(fingerprint)));
+      expect(found).toEqual([undefined, undefined, sessions[2], sessions[3]]);
+    },
+  );
 }

@@ -12,7 +12,7 @@ const placed: Omit<Order, 'id'> = {
 };
 
 export function ordersConform(check: StoreTest): void {
-  check('no animal is ever held by two orders, whatever a unit of work does', async (bench) => {
+  check('no unit of work can create a second open order for an animal', async (bench) => {
     const { store, besideWith } = bench;
     const { write } = await besideWith(shopUnits);
     const first = await write('addOrder', placed);

@@ -25,7 +25,7 @@ const names = [
 ];
 
 export function petsConform(check: StoreTest): void {
-  check('animals added at once each get an id and a row of their own', async ({ store }) => {
+  check('every concurrently added animal gets a unique id and a separate row', async ({ store }) => {
     const { pets } = store;
     const added = await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
@@ -37,16 +37,19 @@ export function petsConform(check: StoreTest): void {
     expect(total(await pets.inventory())).toBe(200);
   });
 
-  check('an animal is there for other connections once it is acknowledged', async ({ store, beside }) => {
-    const other = await beside();
-    const seen = await Promise.all(
-      Array.from({ length: 50 }, async (_, index) => {
-        const { id } = await store.write('createPet', { now: 0, body: newPet(`${index}`) });
-        return (await other.pets.find(id))?.name;
-      }),
-    );
-    expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => `${index}`));
-  });
+  check(
+    'an animal is visible to other connections as soon as its creation is acknowledged',
+    async ({ store, beside }) => {
+      const other = await beside();
+      const seen = await Promise.all(
+        Array.from({ length: 50 }, async (_, index) => {
+          const { id } = await store.write('createPet', { now: 0, body: newPet(`${index}`) });
+          return (await other.pets.find(id))?.name;
+        }),
+      );
+      expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => `${index}`));
+    },
+  );
 
   check('names are returned byte for byte', async ({ store }) => {
     const { pets } = store;

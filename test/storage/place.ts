@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/folder.ts';
  */
 export interface Place extends AsyncDisposable {
   open(serving: boolean): Promise<Store>;
-  /** Opens the store a second time, with units of work of a test, which run in this process. */
+  /** Opens the store a second time, with a test's units of work, which run in this process. */
   openWith<All extends Units>(units: All): Promise<Storage<All>>;
 }
 
@@ -28,10 +28,10 @@ export const strictRules: LimitRules = {
   failuresPerMinute: 5,
 };
 
-/** Stores that write in the reading thread, because a separate thread takes longer to start than most tests. */
+/** Stores that read and write in the same thread, because starting another thread takes longer than most tests. */
 export const sqlitePlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStorage);
 
-/** Locations whose store is written in another thread, as in a service. */
+/** Locations whose store is written by another thread, as in the service. */
 export const threadedPlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStore);
 
 async function sqlitePlaceWith(
@@ -55,7 +55,7 @@ export interface Bench {
   readonly clock: FakeClock;
   /** Opens the store like the command line, while the service has it open. */
   beside(): Promise<Store>;
-  /** Like `beside`, with units of work of a test. */
+  /** Like `beside`, with a test's units of work. */
   besideWith<All extends Units>(units: All): Promise<Storage<All>>;
   /** Closes the service's store and opens it again. */
   restart(): Promise<Store>;

@@ -1,6 +1,6 @@
 /**
- * Concurrent catalogue changes by several instances on PostgreSQL. They run in memory, and are stored if their reads
- * are still current.
+ * Concurrent catalogue changes by several instances on PostgreSQL. A change runs in memory, and is stored only if its
+ * reads are still current.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/pets.ts';
@@ -26,7 +26,7 @@ const refusalOf = (done: Promise<unknown> | undefined) =>
     (error) => (error instanceof Refusal ? error.code : error),
   );
 
-describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('changes to the catalogue on PostgreSQL', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     announced?: (index: number) => Promise<void>,
   ) => openCatalogue(makeSchema, registry, instances, announced);
 
-  /** Two instances. The announcements of the first are delayed. */
+  /** Two instances. The announcements of the first instance can be delayed. */
   const openedWithHeld = () => {
     let hold = false;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.orders.list()).toHaveLength(1);
   });
 
-  test('an animal locked by another transaction delays no other animal in its group', async () => {
+  test('an animal locked by another transaction does not delay changes to other animals in the same group', async () => {
     await using store = await opened({}, 1);
     const [locked = 0n, free = 0n] = await store.add('locked', 'free');
     await store.session`BEGIN`;
@@ -105,7 +105,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.orders.list()).toHaveLength(2);
   });
 
-  test('two instances that create the same category create it once', async () => {
+  test('only one of two instances that create the same category succeeds', async () => {
     const put = { params: { categoryId: 7n }, preconditions: { isNew: true }, now } as const;
     const slow = pausing(async (by, name: string, pause) => {
       const before = await by.categories.find(7n);
@@ -138,7 +138,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.categories.find(1n)).toEqual({ id: 1n, name: 'reserved' });
   });
 
-  test('a request that is repeated at another instance before its commit is performed once', async () => {
+  test('a request that is repeated at another instance before its commit is applied exactly once', async () => {
     await using store = await opened({});
     const [id = 0n] = await store.add('Rex');
     const input = { operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') };
@@ -155,7 +155,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await store.reads.orders.list()).toHaveLength(1);
   });
 
-  test('results, events, stored responses and audit entries contain the ids that were stored', async () => {
+  test('results, events, stored responses and audit entries contain the stored ids', async () => {
     await using store = await opened({}, 1);
     const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
     const audited = { unit: 'createPet', input: { body: newPet('Ida'), now }, actor: 'operator:1', at: now };
@@ -192,7 +192,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(replayed).toMatchObject({ status, body, location, isReplayed: true });
   });
 
-  test('a unit of work that reads a row added by its group runs after the commit', async () => {
+  test('a unit of work that reads a row added by another unit in its group runs after the commit', async () => {
     const put = {
       writes: ['categories'],
       run: ({ categories }: Transaction) => categories.put({ id: 1n, name: 'Dogs' }),
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(found).toEqual({ id: 1n, name: 'Dogs' } as never);
   });
 
-  test('a refusal based on several rows is verified like a change', async () => {
+  test('a rejection based on several rows is verified like a change', async () => {
     const slow = pausing(async ({ pets, categories }, id: bigint, pause) => {
       const pet = await pets.find(id);
       await pause();
@@ -227,7 +227,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
     expect(await slowly).toBe('done');
   });
 
-  test('only versions of stored changes are announced, not of rejected ones', async () => {
+  test('versions are announced only for committed changes, not for rejected ones', async () => {
     await using store = await opened({}, 1);
     const [id = 0n] = await store.add('Rex');
     store.told.length = 0;
@@ -242,7 +242,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
 
   const keyed = (id: bigint) => ({ operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') });
   const acknowledged = {
-    'a replay': { write: 'once', input: keyed, resources: ['orders', 'pets'] },
+    'a replayed request': { write: 'once', input: keyed, resources: ['orders', 'pets'] },
     'a change without effect': {
       write: 'updatePet',
       input: (id: bigint) => rename(id, 'Max'),
@@ -251,7 +251,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue on PostgreSQL',
   } as const;
 
   for (const [name, { write, input, resources }] of Object.entries(acknowledged)) {
-    test(`${name} is answered after the change is announced, even by another instance`, async () => {
+    test(`the response to ${name} is sent only after the original change is announced, even by another instance`, async () => {
       const { store: opening, hold, release } = openedWithHeld();
       await using store = await opening;
       const [id = 0n] = await store.add('Rex');

@@ -16,7 +16,7 @@ const rename = (petId: bigint, name: string) => ({
   now,
 });
 
-describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('contended changes to an animal on PostgreSQL', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => 
     return { unit, beside };
   };
 
-  test("a change that is always overtaken succeeds in the end, based on the others' result", async () => {
+  test('a change that always loses to concurrent changes eventually succeeds, based on their result', async () => {
     const { unit, beside } = overtaken();
     await using store = await openCatalogue(makeSchema, { overtaken: unit }, 1);
     beside.session = store.session;
@@ -45,7 +45,7 @@ describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => 
     expect((await store.reads.pets.find(id))?.name).toMatch(/^Rex!+\?$/);
   });
 
-  test('other animals can be changed while it waits for the lock on its animal', async () => {
+  test("a change that waits for its animal's lock does not delay changes to other animals", async () => {
     await using store = await openCatalogue(makeSchema, {}, 1);
     const [locked = 0n, free = 0n] = await store.add('locked', 'free');
     await store.session`BEGIN`;
@@ -58,7 +58,7 @@ describe.skipIf(servers === undefined)('contended changes on PostgreSQL', () => 
     expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Max', 'Moritz']);
   });
 
-  test('a contended change that the database rejects fails without affecting others', async () => {
+  test('a contended change that the database rejects fails without affecting other changes', async () => {
     const { unit, beside } = overtaken();
     const spoil = {
       writes: ['pets'],

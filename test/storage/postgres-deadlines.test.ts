@@ -1,4 +1,4 @@
-/** Requests that exceed their deadline end on time, whatever the server does, and report whether they changed data. */
+/** Requests end at their deadline, whatever the server does, and report whether they changed data. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { total } from '../../src/contract/inventory.ts';
@@ -21,7 +21,7 @@ const timeoutMs = 2_000;
 /** Interval of checks for expired statements. */
 const stepMs = timeoutMs / 40;
 
-describe.skipIf(servers === undefined)('the timeout', () => {
+describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
   /** Renames the animal that was added first. */
   const renamed = {
     now: 0,
@@ -62,7 +62,7 @@ describe.skipIf(servers === undefined)('the timeout', () => {
       };
       return { done: database.transact(work, performance.now() + timeoutMs), expected: 'unavailable' };
     },
-    'a transaction with its commit sent': async ({ database, proxy }) => {
+    'a transaction whose commit has been sent': async ({ database, proxy }) => {
       proxy.holdAnswersTo('COMMIT');
       const work = (execute: Execute) => execute(ask);
       return { done: database.transact(work, performance.now() + timeoutMs), expected: 'uncertain' };
@@ -72,7 +72,7 @@ describe.skipIf(servers === undefined)('the timeout', () => {
       proxy.hold();
       return { done: writer.write('updatePet', renamed), expected: 'unavailable' };
     },
-    'a change that waited for the reads of another one': async ({ add, writer, proxy, clock }) => {
+    'a change that waited for the reads of another change': async ({ add, writer, proxy, clock }) => {
       await add('first');
       proxy.hold();
       void outcomeOf(writer.write('updatePet', renamed));
@@ -82,7 +82,7 @@ describe.skipIf(servers === undefined)('the timeout', () => {
   };
 
   for (const [name, start] of Object.entries(kinds)) {
-    test(`ends ${name} on a silent server, before that counts as an outage`, async () => {
+    test(`${name} ends at its timeout when the server stops responding, before an outage is reported`, async () => {
       await using store = await opened();
       const { done, expected } = await start(store);
       let outcome: unknown;
@@ -91,7 +91,7 @@ describe.skipIf(servers === undefined)('the timeout', () => {
       });
       const passed = await store.clock.until(() => outcome !== undefined);
       expect(outcome).toBe(expected);
-      // A tenth for the server's confirmation, plus two check intervals.
+      // Allows a tenth for the server's confirmation, and two check intervals.
       expect(passed).toBeLessThanOrEqual(timeoutMs * 1.15);
       expect(store.notices).toEqual([]);
       await store.proxy.heal();
@@ -134,7 +134,7 @@ describe.skipIf(servers === undefined)('the timeout', () => {
     expect(names).toEqual(['Rex', 'before', 'before', 'unanswered', 'unanswered']);
   });
 
-  test('a stall of most of the timeout rejects no write that waited for it', async () => {
+  test('a stall that uses most of the timeout does not cause waiting writes to be rejected', async () => {
     await using store = await opened();
     const { add, pets, proxy, clock } = store;
     for (const name of ['one', 'two', 'three']) await add(name);
@@ -157,7 +157,7 @@ async function opened() {
   await using made = new AsyncDisposableStack();
   const schema = made.use(await (servers as NonNullable<typeof servers>).makeSchema());
   const other = made.use(openSession(schema.url));
-  // Migrates without the short timeout of the tests, which a busy machine may exceed.
+  // Migrates without the short timeout of the tests, which may be exceeded on a busy machine.
   await migrated(schema.url);
   const proxy = made.use(await tcpProxy(schema.url));
   const notices: string[] = [];
@@ -182,8 +182,8 @@ async function migrated(url: string): Promise<void> {
 }
 
 /**
- * A clock that advances in steps when a test allows it. The process works between steps, so a busy machine only slows
- * the test down.
+ * A clock that advances in steps, under the control of a test. The process works between the steps, so a busy machine
+ * only makes the test slower.
  */
 class StepClock implements Disposable {
   #now = performance.now();

@@ -24,11 +24,11 @@ async function waitingForCounters(session: SQL): Promise<number> {
   return rows.length;
 }
 
-describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('groups of units of work on PostgreSQL', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('a slow group commits the units it has completed, and retries the others', async () => {
+  test('a slow group commits its completed units and retries the others', async () => {
     const statementTimeoutMs = 60_000;
     const events: string[] = [];
     let aheadMs = 0;
@@ -53,7 +53,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     ]);
   });
 
-  test('after a rejected statement, no unit in the group reports a change that is not stored', async () => {
+  test('after a statement is rejected, no unit in the group reports a change that was not stored', async () => {
     const add = ({ pets }: Transaction, name: string) => pets.add([newPet(name)]);
     const leaveBehind = async ({ pets }: Transaction) => {
       void Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
@@ -77,7 +77,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     await write('add', 'later');
   });
 
-  test('a transaction that waits for one resource has locked none that comes later in the lock order', async () => {
+  test('a transaction that waits for the lock on one resource holds no lock that comes later in the lock order', async () => {
     const both = { writes: ['pets', 'orders', 'categories', 'callers'], run: () => undefined } as const;
     await using schema = await makeSchema();
     await using opened = await openWriters(schema.url, { both }, 1);
@@ -121,15 +121,15 @@ function reportOf(reporter: number, round: number): UsageReport {
   };
 }
 
-describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('usage reports on PostgreSQL', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('that several instances report concurrently is added up without a deadlock', async () => {
+  test('from several instances are summed concurrently without a deadlock', async () => {
     await using schema = await makeSchema();
     await using database = openDatabase(schema.url);
     await database.migrate();
-    // Without the retry after a deadlock.
+    // Does not retry after a deadlock.
     const report = async (session: SQL, reporter: number) => {
       for (let round = 0; round < rounds; round++) {
         await session.begin(async (sql) => {
@@ -163,7 +163,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
     );
   });
 
-  test('that is sent again waits for the commit of the first attempt', async () => {
+  test('that are sent again wait for the commit of the first attempt', async () => {
     await using schema = await makeSchema();
     await using instances = await openWriters(schema.url, units, 1);
     await using session = openSession(schema.url);
@@ -181,7 +181,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
     expect(sum).toBe(keys);
   });
 
-  test('reports do not delay changes by clients', async () => {
+  test('do not delay changes by clients', async () => {
     await using schema = await makeSchema();
     await using instances = await openWriters(schema.url, units, 1);
     const [writer] = instances.writers;

@@ -17,7 +17,7 @@ export function openSession(url: string): SQL {
   return new SQL(url, { max: 1, bigint: true });
 }
 
-/** Processes that have locks on tables of the session's schema, or wait for one. */
+/** Processes that hold or await a lock on a table of the session's schema. */
 export async function lockers(session: SQL, which: 'all' | 'waiting' = 'all'): Promise<number[]> {
   const rows: { pid: number }[] = await session`
     SELECT DISTINCT pid FROM pg_locks
@@ -50,7 +50,7 @@ export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
     },
   );
 
-/** Repeats a write or a read until it succeeds, because a stalled machine may refuse it. */
+/** Repeats a write or a read until it succeeds, because it may be rejected on a stalled machine. */
 export async function untilDone(run: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(run())) === 'done');
 }
@@ -84,12 +84,12 @@ export async function openWriters<All extends Units>(
   return { writers, told, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Creates a store in the last format before the shop. */
+/** Creates a store in format 4. */
 export async function writeOldStore(session: SQL): Promise<void> {
   await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
 }
 
-/** Creates a store of this format version. Possible because migrations never change. */
+/** Creates a store in the given format. This is possible because released migrations never change. */
 export async function writeStoreOfFormat(session: SQL, format: number): Promise<void> {
   await session.unsafe(`
     CREATE TABLE animal_store_format (version integer NOT NULL);
@@ -99,7 +99,7 @@ export async function writeStoreOfFormat(session: SQL, format: number): Promise<
   }
 }
 
-/** The stored counts and those computed from the animals, in total and by category. */
+/** The stored counts and the counts computed from the animals, in total and by category. */
 export async function inventories(session: SQL): Promise<{ kept: unknown; counted: unknown }> {
   const counts = `count(*) FILTER (WHERE status = 'available') AS available,
     count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'sold') AS sold`;

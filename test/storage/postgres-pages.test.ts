@@ -17,17 +17,17 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /**
- * A page may merge a range per order status and read one row beyond each, or look up as many ids. For a custom plan,
- * the server also reads the rows at both ends of indexes.
+ * A page may merge one range per order status and read one row beyond each, or look up as many ids. For a custom plan,
+ * the server also reads the first and last rows of indexes.
  */
 const mostRows = 5 * (limit + 1) + 2 * 10;
-/** Reads of metrics, which count up to a bound. */
+/** Reads for metrics, which count up to a bound. */
 const mostCounted: Readonly<Record<string, number>> = { 'deliveries.backlog()': 2 * maxCountedPending };
 
 /** Tables that may be scanned, because they stay small and no request reads them. */
 const small = new Set(['imports', 'operators', 'instances', 'inventory', 'counters', 'unnumbered_events']);
 
-/** The common value of the first rows, and the value of each other row. */
+/** The first rows share a common value. Every other row has a separate value. */
 const either = (one: string, other: string) => `CASE WHEN id <= ${common} THEN ${one} ELSE ${other} END`;
 const outcomes = 'ok, refused, limited, failed, last_used_at, deprecated';
 const counts = `1, 1, 1, 1, 0, CASE WHEN id > ${rows - 10} THEN 1 ELSE 0 END`;
@@ -113,7 +113,7 @@ async function usesIn(sql: SQL): Promise<Use[]> {
     FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname <> 'store'`;
 }
 
-/** Number of tables scanned by a read, number of rows read, and the tables. */
+/** The number of tables scanned, the number of rows read, and the tables. */
 async function costOf(session: SQL, read: (runner: Runner) => unknown) {
   return session.begin(async (sql) => {
     const before = new Map((await usesIn(sql)).map((use) => [use.table, use]));
@@ -154,8 +154,8 @@ const calls = [
   })),
 ];
 
-describe.skipIf(servers === undefined)('a read of PostgreSQL', () => {
-  test('reads no more rows than a page needs, with a custom or a generic plan', async () => {
+describe.skipIf(servers === undefined)('a PostgreSQL query', () => {
+  test('reads no more rows than a page needs, with either a custom or a generic plan', async () => {
     // Without servers, these tests are skipped.
     const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
     await using schema = await makeSchema();

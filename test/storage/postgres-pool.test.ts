@@ -15,7 +15,7 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const poolSize = 4;
 
-describe.skipIf(servers === undefined)('the pool', () => {
+describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
   const notices: string[] = [];
@@ -46,14 +46,14 @@ describe.skipIf(servers === undefined)('the pool', () => {
     return (await Promise.all(pids)).flatMap((rows: { pid: number }[]) => rows.map(({ pid }) => pid));
   }
 
-  test('rejects reads behind a lock in time, keeps its connections and reports no outage', async () => {
-    // A connection counts as lost after 1.5 times this time, which gives a busy machine some tolerance.
+  test('rejects reads blocked by a lock at their deadline, keeps its connections and reports no outage', async () => {
+    // A connection is considered lost after 1.5 times this timeout, which is long because machines may be busy.
     await using store = await opened(4_000);
     const { database, pets, other } = store;
     await other`BEGIN`;
     await other`LOCK TABLE pets IN ACCESS EXCLUSIVE MODE`;
     const readers = Array.from({ length: 180 }, () => outcomeOf(pets.list(0n, 10)));
-    // Checked while they wait, because the server cancels them at about the time of their refusal.
+    // Checked while the reads wait, because the server cancels them when they are rejected.
     await lockAwaited(other);
     const during = await lockers(other);
     expect(during.length).toBeLessThanOrEqual(poolSize);
@@ -65,7 +65,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('rejects create requests that wait for a lock until their timeout, and stores none of them', async () => {
+  test('rejects create requests blocked by a lock until their timeout, and stores none of them', async () => {
     await using store = await opened(2_000);
     const { pets, add, other } = store;
     await other`BEGIN`;
@@ -84,7 +84,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('performs create requests that wait for a lock for less than their timeout', async () => {
+  test('completes create requests that wait for a lock for less than their timeout', async () => {
     await using store = await opened(60_000);
     const { pets, add, other } = store;
     await other`BEGIN`;
@@ -96,7 +96,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(total(await pets.inventory())).toBe(1_501);
   });
 
-  test('replaces sessions that an administrator terminates, without logging a notice', async () => {
+  test('replaces sessions that an administrator terminates, without logging anything', async () => {
     await using store = await opened(10_000);
     const { database, pets, add, other } = store;
     await Promise.all(Array.from({ length: 50 }, () => pets.list(0n, 1)));

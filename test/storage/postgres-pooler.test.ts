@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     ['rejects', {}],
     ['ignores', { ignore_startup_parameters: ignored }],
   ] as const) {
-    test(`that ${name} startup parameters, instances migrate the database once and store what they acknowledge`, async () => {
+    test(`that ${name} startup parameters, instances migrate the database once and store every acknowledged change`, async () => {
       await using bouncer = await startBouncer({ settings });
       await using all = new AsyncDisposableStack();
       const open = () => {
@@ -100,10 +100,10 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     });
   }
 
-  /** True if PgBouncer's sessions have the timeouts. Otherwise each transaction sets them. */
+  /** If PgBouncer's sessions do not have the timeouts, each transaction sets them. */
   const sessionKinds = {
     'that have no timeouts': () => ({}),
-    'that have the timeouts of the service': (ms: number) => ({
+    "that have the service's timeouts": (ms: number) => ({
       connectQuery: `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`,
       // Waiting for a session does not shorten the time of a statement.
       settings: { default_pool_size: poolSize },
@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
 
   for (const [kind, optionsFor] of Object.entries(sessionKinds)) {
     describe(`with sessions ${kind}`, () => {
-      test('reads behind a lock are rejected in time and cancelled on the server, without an outage', async () => {
+      test('reads blocked by a lock are rejected at their deadline and cancelled on the server, and no outage is reported', async () => {
         const timeoutMs = 4_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, pets, direct, notices } = store;
@@ -127,7 +127,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         await untilDone(() => pets.list(0n, 10));
       });
 
-      test('writes behind a lock are rejected at their deadline, and change nothing', async () => {
+      test('writes blocked by a lock are rejected at their deadline and change nothing', async () => {
         const timeoutMs = 2_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { pets, add, direct, notices } = store;
@@ -143,7 +143,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         expect(notices).toEqual([]);
       });
 
-      test('the timeouts apply to each transaction, and the server ends one that its process abandons', async () => {
+      test('the timeouts apply to each transaction, and the server ends abandoned transactions', async () => {
         const timeoutMs = 1_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, direct } = store;
@@ -162,13 +162,13 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         void left.catch(() => undefined);
         await Promise.race([locked.promise, left]);
         expect(timeouts).toEqual({ statement: '1s', idle: '1s' });
-        // Waits for the lock.
+        // Waits until the server has ended the abandoned transaction.
         await direct`SELECT * FROM counters FOR UPDATE`;
       });
     });
   }
 
-  test('the timeouts do not affect other clients of a session', async () => {
+  test('the timeouts do not affect other clients that use the same session', async () => {
     await using store = await openStore(20_000);
     const { database, url } = store;
     await Promise.all(
@@ -188,7 +188,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     await Promise.all(others.map((other) => other.close()));
   });
 
-  test("fewer connections than the pool's maximum are reported, and suffice", async () => {
+  test('a limit below the maximum pool size is reported, and the remaining connections are used', async () => {
     await using store = await openStore(10_000, { settings: { max_client_conn: poolSize - 1 } });
     const { database, pets, notices } = store;
     const read = () =>
@@ -205,8 +205,8 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
   });
 
   for (const settings of [{}, { ignore_startup_parameters: ignored }]) {
-    const name = 'ignore_startup_parameters' in settings ? 'ignored' : 'rejected';
-    test(`a schema in the URL that is ${name} is rejected unless the sessions already use it`, async () => {
+    const name = 'ignore_startup_parameters' in settings ? 'ignores' : 'rejects';
+    test(`a schema in the URL that the pooler ${name} fails unless the sessions already use the schema`, async () => {
       const schema = 'shop';
       const open = (url: string) => {
         const here = new URL(url);

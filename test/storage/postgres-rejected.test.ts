@@ -27,14 +27,14 @@ const spoil = {
   },
 } as const;
 
-describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL rejects', () => {
+describe.skipIf(servers === undefined)('changes to the catalogue that PostgreSQL rejects', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   const opened = <All extends Units>(registry: All, instances?: number) =>
     openCatalogue(makeSchema, registry, instances);
 
-  test('values that the database rejects fail only their own unit of work', async () => {
+  test('a value that the database rejects fails only the unit of work that wrote it', async () => {
     await using store = await opened({ spoil }, 1);
     const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
     const [spoilt, renamed] = await Promise.allSettled([
@@ -46,7 +46,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
     expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Rex', 'Moritz']);
   });
 
-  test('finding the one rejected change among 256 takes one statement for each halving of the group', async () => {
+  test('a single rejected change among 256 is found by repeatedly halving the group', async () => {
     await using store = await opened({ spoil }, 1);
     const [spoilt = 0n, ...others] = await store.add(
       ...Array.from({ length: 256 }, (_, index) => `${index}`),
@@ -57,13 +57,13 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
       store.first.write('spoil', spoilt as never),
     ]);
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-    // One statement for the whole group, and two halves eight times.
+    // One statement for the whole group, and two for each of the eight times that it is halved.
     expect(statements).toHaveBeenCalledTimes(1 + 2 * 8);
     const names = (await store.reads.pets.list(0n, 256)).map(({ name }) => name);
     expect(names.filter((name) => name !== 'renamed')).toEqual(['0']);
   });
 
-  test('a unit whose row is concurrently added by another transaction delays no other unit in its group', async () => {
+  test('a unit that conflicts with a row added by another transaction does not delay the other units in its group', async () => {
     const slow = pausing(async ({ categories }, name: string, pause) => {
       const before = await categories.find(7n);
       await pause();
@@ -79,7 +79,7 @@ describe.skipIf(servers === undefined)('changes of the catalogue that PostgreSQL
     await store.session`BEGIN`;
     await store.session`INSERT INTO categories (id, name) VALUES (7, 'Cats')`;
     slow.goOn();
-    // The statement of the group waits for the other transaction, and violates its key afterwards.
+    // The group's statement waits for the other transaction, and then fails with a duplicate key.
     await until(async () => (await lockers(store.session, 'waiting')).length > 0);
     await store.session`COMMIT`;
     await Promise.all(group);

@@ -7,7 +7,7 @@ import { openDatabase } from './postgres-kit.ts';
 
 afterEach(() => mock.restore());
 
-test('a replica that has not been used for a minute is reported as a trouble', async () => {
+test('a replica that has not been used for a minute is reported as a problem', async () => {
   let nowMs = 1_000_000;
   spyOn(performance, 'now').mockImplementation(() => nowMs);
   const url = 'postgres://u:secret@127.0.0.1:1/none';
@@ -26,6 +26,6 @@ test('a replica that has not been used for a minute is reported as a trouble', a
     replica1InUse: false,
     replica1LagSeconds: 0,
     replica1Reads: 0,
-    replica1Trouble: 'it has not been asked yet',
+    replica1Trouble: 'it has not been queried yet',
   });
 });

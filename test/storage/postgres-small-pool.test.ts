@@ -14,7 +14,7 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 const clients = 24;
 const roundsPerClient = 4;
 
-describe.skipIf(servers === undefined)('with few connections', () => {
+describe.skipIf(servers === undefined)('with few PostgreSQL connections', () => {
   // Without servers, these tests are skipped.
   const { makeDatabase, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
@@ -22,10 +22,10 @@ describe.skipIf(servers === undefined)('with few connections', () => {
     ['1', 1],
     ['2', 2],
     ['4', 4],
-    ['2, to a PgBouncer with one session', 2, true],
+    ['2, through PgBouncer with one session', 2, true],
   ] as const) {
     test.skipIf(isBehind === true && pgBouncerProgram() === undefined)(
-      `${name}: every request of a mixed load is answered, and none with an error of the server`,
+      `every request of a mixed load succeeds: pool size ${name}`,
       async () => {
         await using database = await makeDatabase();
         await using bouncer = isBehind
@@ -59,8 +59,8 @@ describe.skipIf(servers === undefined)('with few connections', () => {
 });
 
 /**
- * Requests of one client (reads, catalogue changes and transactions), and for the first client also those of an
- * operator. Returns the number of orders.
+ * Sends the requests of a client (reads, catalogue changes and transactions) and, for the first client, of an operator.
+ * Returns the number of orders.
  */
 async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: number[]): Promise<number> {
   const send = async (...request: Parameters<Buyer['call']>) => {
@@ -81,7 +81,7 @@ async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: n
       send('PUT', `/categories/${client}`, { body: JSON.stringify({ name: `category ${round}` }) }),
       send('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: `renamed ${round}` }) }),
       send('GET', '/events?limit=10'),
-      // Only one operator, because a request gets 503 if its caller changed during each of four reads.
+      // Only one operator, because a request gets 503 if callers change during each of four reads.
       ...(client === 0 ? [app.operator.keys.create(buyer.account.id, `key ${round}`)] : []),
       app.operator.storage.accounts.list(undefined, 20),
     ]);

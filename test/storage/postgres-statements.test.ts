@@ -1,6 +1,6 @@
 /**
- * Statements that store groups of changes. Their number is limited, because every connection prepares each, and the
- * server caches its plan.
+ * Statements that store groups of changes. Their number is limited, because every connection prepares each statement,
+ * and the server caches the plans.
  */
 import { expect, test } from 'bun:test';
 import { shaped } from '../../src/storage/postgres/groups/shape.ts';
@@ -15,7 +15,7 @@ import type { Table } from '../../src/tables/table.ts';
 
 const flags = [false, true];
 
-/** Every use of a table by a group. Undefined: no access, not even reads. */
+/** Every way in which a group can use a table. Undefined if it neither reads nor changes the table. */
 const changesOf = (table: unknown): (TableChange | undefined)[] => [
   undefined,
   ...flags.flatMap((isAdded) =>
@@ -25,7 +25,7 @@ const changesOf = (table: unknown): (TableChange | undefined)[] => [
   ),
 ];
 
-test('the changes of any group use one of a few statements', () => {
+test('the changes of every group use one of a small number of statements', () => {
   const texts = new Set<string>();
   let groups: TableChange[][] = changesOf(pets).map((change) => (change === undefined ? [] : [change]));
   for (const table of [categories, answers, audit, imports]) {
@@ -37,12 +37,12 @@ test('the changes of any group use one of a few statements', () => {
   }
   for (const group of groups)
     texts.add(JSON.stringify(shaped(group).map(({ table: { name }, ...part }) => [name, part])));
-  // Animals are changed in eight ways or not read, the other tables are used or not, in two bundles.
+  // Animals are changed in one of eight ways or not used. The other tables form two bundles, each used or not.
   expect(texts.size).toBeLessThanOrEqual((8 + 1) * 2 * 2);
   const readOnly = { isAdded: false, isChanged: false, isRemoved: false };
   const isStoredAlike = (change: Partial<TableChange>) =>
     groupText(shaped([{ ...readOnly, ...change, table: categories as Table }]));
   expect(isStoredAlike({ isAdded: true })).toBe(isStoredAlike({ isRemoved: true }));
-  // No trigger runs without rows.
+  // A statement that changes no rows would still run triggers.
   expect(groupText(shaped([{ ...readOnly, table: orders as Table }]))).not.toContain('UPDATE orders');
 });

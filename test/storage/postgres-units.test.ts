@@ -22,17 +22,17 @@ const account = {
   createdAt: 1_700_000_000_000,
 } as const;
 
-/** Units that write more than the catalogue run in a transaction. */
+/** Units of work that write tables outside the catalogue run in a transaction. */
 const writes = ['pets', 'callers'] as const;
 
-/** Units of all tests, in addition to their own. */
+/** Units of work that all tests share. */
 const common = {
   addPet: { writes, all: (by: Transaction, given: readonly NewPet[]) => by.pets.add(given) },
   addAlone: { writes, run: (by: Transaction, pet: NewPet) => by.pets.add([pet]) },
   refuse: { writes: [], run: () => Promise.reject(new Refusal('pet_not_found')) },
 } as const satisfies Units;
 
-/** A unit without a declaration of its writes. It locks rows as it changes them. */
+/** A unit of work that does not declare its writes. It locks rows as it changes them. */
 const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) => Awaitable<Outcome>) =>
   ({ writes: [], run }) as const;
 
@@ -80,10 +80,10 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     };
   }
 
-  test('if two lock rows in opposite orders, the one that the server aborts runs again', async () => {
+  test('if two units lock rows in opposite orders, the unit that the server aborts runs again', async () => {
     const [one, two, over] = [0, 1, 2].map(() => Promise.withResolvers<void>());
     let runs = 0;
-    // The repeated unit waits for the other one, to avoid a second conflict.
+    // The repeated unit waits for the other unit, to avoid a second conflict.
     const begin = () => (++runs > 2 ? over?.promise : undefined);
     const petsFirst = async ({ pets, accounts }: Transaction) => {
       await begin();
@@ -118,7 +118,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(accounts).toBe(2);
   });
 
-  test('a statement or transaction that the server aborts because of others is tried twice', async () => {
+  test('a statement or transaction that the server aborts because of a conflict is retried once', async () => {
     const addOrRefuse = async ({ pets }: Transaction, pet: NewPet) => {
       await Promise.resolve(pets.add([pet])).catch(() => {
         throw new Refusal('pet_not_found');
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     }
   });
 
-  test('a group that is not finished at its deadline is rolled back, and releases its locks and connection', async () => {
+  test('a group that is not finished by its deadline is rolled back and releases its locks and connection', async () => {
     const over = Promise.withResolvers<unknown>();
     // Never idle, because the server would end an idle transaction.
     const never = async ({ pets }: Transaction) => {
@@ -154,7 +154,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     const group = [store.write('addPet', newPet('one')), store.write('never')];
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     await untilDone(() => store.write('addAlone', newPet('two')));
-    // A statement that continues anyway has no effect.
+    // A statement sent after the rollback has no effect.
     expect(await over.promise).toBeInstanceOf(Error);
     expect(await store.names()).toEqual(['two']);
     expect(store.database.trouble).toBeUndefined();
@@ -182,7 +182,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told).toEqual([]);
   });
 
-  test('a unit that only refuses does not wait for locks', async () => {
+  test('a unit that rejects its request without a change does not wait for locks', async () => {
     await using store = await opened([{}]);
     await store.other`BEGIN`;
     await store.other`SELECT * FROM counters FOR UPDATE`;
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told.length).toBe(1);
   });
 
-  test('a unit whose commit gets no response is uncertain, and every instance reads again', async () => {
+  test('if a commit gets no response, its outcome is reported as uncertain and every instance reads the data again', async () => {
     const answerLost = async ({ pets, accounts, keys }: Transaction, name: string) => {
       await pets.add([newPet(name)]);
       const { id } = await accounts.add(account);
@@ -228,7 +228,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await store.names()).toEqual(['done']);
   });
 
-  test('a failed commit rejects the whole group, which changes nothing', async () => {
+  test('a failed commit rejects the whole group and changes nothing', async () => {
     await using store = await opened([{}]);
     await store.other.unsafe(`
       CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -242,7 +242,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told).toEqual([]);
   });
 
-  test('only committed versions are announced', async () => {
+  test('only versions of committed changes are announced', async () => {
     const undone = async ({ pets }: Transaction) => {
       await pets.add([newPet('undone')]);
       throw new Refusal('pet_not_found');
@@ -277,7 +277,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await store.names()).toEqual(['one']);
   });
 
-  test('a batch that makes two calls is rejected', async () => {
+  test('a batch that calls its transaction twice is rejected', async () => {
     const twice = {
       writes: ['pets'],
       all: async ({ pets }: Transaction) => [

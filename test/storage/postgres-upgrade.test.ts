@@ -1,4 +1,4 @@
-/** Upgrades of a store on PostgreSQL while instances of an older version continue. */
+/** Upgrades of a PostgreSQL store while instances of an older version are running. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { defaultScopes } from '../../src/domain/scope.ts';
@@ -19,7 +19,7 @@ import {
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Adds an animal like an instance of a version without the inventory. */
+/** Adds an animal like a version without the inventory. */
 async function addAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1, version = version + 1 WHERE name = 'pets' RETURNING last)
@@ -29,7 +29,7 @@ async function addAsBefore(session: SQL, name: string): Promise<void> {
 /** The last format without operators. */
 const before = 5;
 
-/** Creates an account like an instance of a version without folded names. */
+/** Creates an account like a version without folded names. */
 async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
@@ -44,11 +44,11 @@ async function addKeyAsBefore(session: SQL, accountId: number, fingerprint: stri
     SELECT last, ${accountId}, 'key', ${fingerprint}, 'wxyz', 'pets:read', 0, NULL FROM taken`;
 }
 
-describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('counts the animals, and those that an older instance adds during the upgrade and later', async () => {
+  test('counts the animals, including those that an older instance adds during and after the upgrade', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
@@ -81,7 +81,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     }
   });
 
-  test('changes nothing if it is killed, and is repeated by the next start', async () => {
+  test('changes nothing if it is killed, and is retried on the next start', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
@@ -109,7 +109,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     expect(kept).toEqual(counted);
   });
 
-  test('folds the case of account names as the service does, not as the server would', async () => {
+  test('folds the case of account names like the service, not like the server', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await writeStoreOfFormat(older, before);
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await addKeyAsBefore(older, 1, 'first');
     const migrated = database.migrate();
     await lockAwaited(observer);
-    // Avoids a deadlock, because the migration does not yet hold the lock needed here.
+    // This causes no deadlock, because the migration does not yet hold the lock needed here.
     await addAccountAsBefore(older, 'Meanwhile too');
     await older`COMMIT`;
     await migrated;

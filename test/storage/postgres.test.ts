@@ -60,7 +60,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual([]);
   });
 
-  test("a migration waits for another process's migration without the statement timeout", async () => {
+  test("a migration that waits for another process's migration has no statement timeout", async () => {
     await using schema = await makeSchema();
     await using other = new SQL(schema.url, { max: 1 });
     await using observer = new SQL(schema.url, { max: 1 });
@@ -84,7 +84,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await migrated;
   });
 
-  test('a database of a newer version or of another program is rejected and left unchanged', async () => {
+  test('the database of a newer version or of another program is rejected and left unchanged', async () => {
     await using schema = await makeSchema();
     await using sql = new SQL(schema.url, { max: 1 });
     await sql`CREATE TABLE pets (whose text)`;
@@ -106,7 +106,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(message).not.toContain('secret');
   });
 
-  test('instances that add concurrently assign every id once, without gaps', async () => {
+  test('instances that add animals concurrently assign every id exactly once, without gaps', async () => {
     await using schema = await makeSchema();
     await using all = new AsyncDisposableStack();
     const databases = Array.from({ length: 3 }, () => all.use(open(schema.url)));
@@ -125,11 +125,11 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     );
     const ids = added.map((pet) => Number(pet.id)).sort((one, other) => one - other);
     expect(ids).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
-    // Writes that reach a writer together become one statement.
+    // Writes that reach a writer at the same time become one statement.
     expect(announced).toBe(3);
   });
 
-  test('an event that is written earlier but committed later gets the higher id', async () => {
+  test('of two events, the one that is committed later gets the higher id, even if it was written first', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url);
     await database.migrate();
@@ -147,7 +147,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(await seen()).toEqual(['1 late', '2 early']);
   });
 
-  test('a statement that takes too long is cancelled by the server, and its connection stays usable', async () => {
+  test('a statement that exceeds its timeout is cancelled by the server, and the connection stays usable', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 2_000);
     const slow = database.write((sql) => sql`SELECT pg_sleep(600)`);
@@ -155,7 +155,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(database.trouble).toBeUndefined();
   });
 
-  test('a process that freezes within a transaction blocks others no longer than the statement timeout', async () => {
+  test('a process that hangs within a transaction blocks other processes no longer than the statement timeout', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 7_000);
     const rows = await database.read((sql) => sql`SHOW idle_in_transaction_session_timeout`);
@@ -163,11 +163,11 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
   });
 });
 
-describe.skipIf(servers === undefined)('the verification of a store on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('counts its rows and reports its format, and does not upgrade it', async () => {
+  test('counts the rows and reports the format, but does not upgrade the store', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await writeStoreOfFormat(session, 4);
@@ -202,11 +202,11 @@ describe.skipIf(servers === undefined)('the verification of a store on PostgreSQ
   });
 });
 
-describe.skipIf(servers === undefined)('facts of a store on PostgreSQL and Redis', () => {
+describe.skipIf(servers === undefined)('the facts about a store on PostgreSQL and Redis', () => {
   // Without servers, these tests are skipped.
   const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('include the servers, the writes of this process, and current troubles', async () => {
+  test('include the servers, the writes of this process, and current problems', async () => {
     await using schema = await makeSchema();
     await using redis = await tcpProxy(redisUrl);
     await using postgres = await tcpProxy(schema.url);
@@ -252,7 +252,7 @@ describe.skipIf(servers === undefined)('facts of a store on PostgreSQL and Redis
       const { redisTrouble, postgresTrouble } = await store.facts();
       return redisTrouble !== null && postgresTrouble !== null;
     });
-    // A server known to be unavailable is not waited for.
+    // The facts do not wait for a server that is known to be unavailable.
     expect(await store.facts()).toMatchObject({
       postgresVersion: null,
       postgresTrouble: expect.stringContaining('PostgreSQL'),

@@ -1,6 +1,6 @@
 /**
- * A call of every read of a store, with every filter. The compiler reports missing reads and filters, so that the measurements of
- * `postgres-pages.test.ts` and `sqlite-plans.test.ts` are complete.
+ * A call of every read of a store, with every filter. The compiler reports missing reads and filters, so that the
+ * measurements of `postgres-pages.test.ts` and `sqlite-plans.test.ts` are complete.
  */
 import { orderStatuses } from '../../src/domain/order-status.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
@@ -16,7 +16,7 @@ import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
 import { type Entities, entities } from '../../src/tables/tables.ts';
 import { deliveries } from '../../src/tables/webhooks.ts';
 
-/** Number of rows of each table with common values; the remaining rows are all different. */
+/** Number of rows of each table with common values. The remaining rows are all different. */
 export const common = 8_000;
 export const rows = 12_000;
 /** Number of rows per page. */
@@ -52,7 +52,7 @@ type FindersOf<Part> = {
   readonly [Method in keyof Part as Method extends `find${string}` ? Method : never]: Part[Method];
 };
 
-/** Every combination of these values, and of none. */
+/** Every combination of these values, including none. */
 function filters<Filter extends object>(
   values: {
     readonly [Name in keyof Filter]-?: readonly Exclude<Filter[Name], undefined>[];
@@ -78,7 +78,7 @@ const many = Array.from({ length: 100 }, (_, index) => index * 119 + 1);
 const last = rows - 10;
 const positions = [0, common - 10, last];
 
-/** The lookups of a description, each with the first key or a value. */
+/** Lookups by key and by unique columns. */
 function findsOf<T>(described: T, [key]: readonly KeyIn<T>[], looked?: unknown) {
   const lookups = Object.keys((described as Table).lookups);
   return { find: [[key]], findBy: lookups.map((name) => [name, looked]) } as unknown as Calls<
@@ -102,7 +102,7 @@ function readsOf<T>(
   } as Calls<EntityReads<T>>;
 }
 
-/** Values of a column: its enumerated values, values of the first rows, and values of a single row. */
+/** Values of a column: its enumerated values, or the values of two rows. */
 function valuesOf({ type, values, read }: Column): readonly unknown[] {
   if (values !== undefined) return values;
   const some = [1, last];

@@ -1,4 +1,4 @@
-/** Agreement of instances and Redis on steps of the date. Each instance has a separate clock here. */
+/** Instances and Redis agree on clock changes. In these tests, each instance has a separate clock. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
@@ -18,7 +18,7 @@ const quota = { perMinute: 2, perDay: 100 };
 const caller = callerWith({ quota });
 
 interface Instance {
-  /** Its date is the date of Redis. Its steady time is that of the instance. */
+  /** The clock's date is the date of Redis. Its steady time is that of the instance. */
   readonly clock: FakeClock;
   take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
 }
@@ -29,7 +29,7 @@ interface Bench extends AsyncDisposable {
   empty(): Promise<void>;
 }
 
-describe.skipIf(servers === undefined)("Redis' clock", () => {
+describe.skipIf(servers === undefined)('the Redis clock', () => {
   // Without servers, these tests are skipped.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
@@ -57,10 +57,10 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
     };
   }
 
-  test('a clock change wrongly detected by a suspended instance is corrected by the next instance', async () => {
+  test('a clock change that a suspended instance detects by mistake is corrected by the next instance', async () => {
     await using bench = await open(2);
     const [still, going] = bench.instances as [Instance, Instance];
-    // Both have been admitted once, so the minute is now full.
+    // Each instance has admitted one request, so the quota of the minute is exhausted.
     for (const seconds of [20, 20, 19]) {
       still.clock.step(seconds);
       going.clock.advance(seconds);

@@ -1,4 +1,4 @@
-/** Parsing and computations for Redis Cluster, without a server. */
+/** Slots, redirections and URLs of Redis Cluster, without a server. */
 import { describe, expect, test } from 'bun:test';
 import { redisUrlsOf } from '../../src/domain/redis-urls.ts';
 import { redirectionOf } from '../../src/storage/redis/cluster/redirection.ts';
@@ -6,8 +6,8 @@ import { slotMapOf, urlOfNode } from '../../src/storage/redis/cluster/slot-map.t
 import { hashOf, shardTags, slotOf } from '../../src/storage/redis/cluster/slots.ts';
 import { RedisKeys } from '../../src/storage/redis/keys.ts';
 
-describe('a slot', () => {
-  test('is the CRC16 of the key, as in the Redis Cluster specification', () => {
+describe('the slot of a key', () => {
+  test('is the CRC16 of the key modulo 16384, as in the Redis Cluster specification', () => {
     expect(hashOf('123456789')).toBe(0x31c3);
     expect(slotOf('123456789')).toBe(0x31c3);
     expect(slotOf('foo')).toBe(12_182);
@@ -19,13 +19,13 @@ describe('a slot', () => {
   });
 });
 
-describe('shards', () => {
-  test('have one slot each, evenly spread over all slots', () => {
+describe('the keys of the shards', () => {
+  test('have one slot per shard, evenly spread over all slots', () => {
     const slots = shardTags().map((tag) => slotOf(`as:{${tag}}:`));
     expect(slots.map((slot) => Math.floor(slot / (16_384 / 24)))).toEqual([...slots.keys()]);
   });
 
-  test('keep all keys of an account in one slot', () => {
+  test('have the same slot if they belong to the same account', () => {
     const [tag = ''] = shardTags();
     const keys = new RedisKeys(`as:store:{${tag}}:`);
     const names = [...keys.ofTake(7, 8), keys.unsavedBans, keys.failures('192.0.2.1')];
@@ -33,7 +33,7 @@ describe('shards', () => {
   });
 });
 
-describe('a node', () => {
+describe('a Redis Cluster node', () => {
   const url = 'rediss://user:p%40ss@redis-1:6379';
 
   test.each([
@@ -43,23 +43,23 @@ describe('a node', () => {
     ['MOVED 3999 :6381', 'moved', 'redis-1:6381'],
     ['MOVED 3999 ?:6381', 'moved', 'redis-1:6381'],
     ['TRYAGAIN Multiple keys request during rehashing of slot', 'again', ''],
-  ])('redirects by replying %s', (message, kind, address) => {
+  ])('redirects with the reply %s', (message, kind, address) => {
     expect(redirectionOf(new Error(message), url)).toMatchObject({ kind, address });
   });
 
   test.each(['CLUSTERDOWN The cluster is down', 'READONLY', 'MOVED to another city'])(
-    'does not redirect by replying %s',
+    'does not redirect with the reply %s',
     (message) => {
       expect(redirectionOf(new Error(message), url)).toBeUndefined();
     },
   );
 
-  test('is connected with the credentials in REDIS_URL', () => {
+  test('receives the credentials in REDIS_URL', () => {
     expect(urlOfNode('[2001:db8::1]:6381', url)).toBe('rediss://user:p%40ss@[2001:db8::1]:6381');
     expect(urlOfNode('h:1', 'redis://localhost')).toBe('redis://h:1');
   });
 
-  test('serves the slots in its ranges, and a slot may be without a node', () => {
+  test('serves the slots in its ranges, while other slots may have no node', () => {
     const reply = [
       [0, 99, ['10.0.0.1', 6379, 'id', {}], ['10.0.0.9', 6379]],
       [200, 200, [null, 6380, 'id']],
@@ -75,12 +75,12 @@ describe('REDIS_URL', () => {
     ['redis://h', ['redis://h']],
     ['redis://h1,h2:6380', ['redis://h1', 'redis://h2:6380']],
     ['rediss://:p%40ss@h1:1,[::1]:2/', ['rediss://:p%40ss@h1:1/', 'rediss://:p%40ss@[::1]:2/']],
-  ])('%s contains several hosts', (text, urls) => {
+  ])('may contain one or more hosts: %s', (text, urls) => {
     expect(redisUrlsOf(text)).toEqual(urls as [string]);
   });
 
   test.each(['http://h', 'redis://', 'redis://h1,', 'redis://h1,,h2', 'redis://h:port'])(
-    '%s is rejected',
+    'is rejected if it is malformed: %s',
     (text) => {
       expect(() => redisUrlsOf(text)).toThrow();
     },

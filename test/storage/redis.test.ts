@@ -32,7 +32,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     return answer;
   }
 
-  test('an emptied script cache causes no error', async () => {
+  test('no request fails after the script cache is flushed', async () => {
     await using place = await clusterPlaceOn(there)(new FakeClock(), strictRules);
     await using store = await place.open(true);
     const { callers } = await store.limits.versions();
@@ -45,7 +45,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
   test('the Redis clock is used by default', async () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
-    // The clock of this machine is wrong by years.
+    // The clock of this machine is off by years.
     const years = Date.parse('2040-01-01T00:00:00Z');
     const clock = { now: () => years, steady: () => years, aheadSeconds: 0 };
     await using store = await openStore({
@@ -63,7 +63,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     expect(resetAt - 60).toBeLessThanOrEqual(await now());
   });
 
-  test('a change that was not announced through Redis is noticed in PostgreSQL and then announced', async () => {
+  test('a change that was not announced through Redis is detected in PostgreSQL and then announced', async () => {
     const prefix = there.makePrefix();
     await using schema = await there.makeSchema();
     const at = (redisUrl: string, serving: boolean) => {
@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await until(async () => (await told()).every((version, index) => version === versions[index]));
   });
 
-  test('the state of an account expires within two days', async () => {
+  test('the limit state of an account expires within two days', async () => {
     const prefix = there.makePrefix();
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };

@@ -1,4 +1,4 @@
-/** References between tables are equal in both engines, and enforced. */
+/** References between tables are the same in both engines, and are enforced. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openTables } from '../../src/storage/open.ts';

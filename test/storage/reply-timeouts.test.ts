@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import { ReplyTimeouts } from '../../src/storage/redis/reply-timeouts.ts';
 
-test('pending replies of a closed connection are rejected, even if the next connection works', async () => {
+test('pending replies on a closed connection are rejected, even if the next connection works', async () => {
   let timedOut = 0;
   const timeouts = new ReplyTimeouts(
     60_000,
     () => 'no answer',
     () => timedOut++,
   );
-  // Like the reply to a client that dropped it when the connection was closed.
+  // Simulates a reply that the Redis client dropped when the connection was closed.
   const lost = timeouts.within(new Promise<never>(() => {})).catch((error) => error);
   timeouts.abandon();
   expect(await timeouts.within(Promise.resolve('answered'))).toBe('answered');

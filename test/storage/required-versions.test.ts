@@ -1,4 +1,4 @@
-/** The minimum version of a replica's data. */
+/** The minimum version that a replica's data must have. */
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
 import { type Versions, versionsFrom } from '../../src/domain/resources.ts';
 import { SharedVersions } from '../../src/storage/shared-versions.ts';
@@ -26,19 +26,19 @@ function settledAt(version: number) {
   return { versions, required, redis, postgres, step };
 }
 
-test('is unknown until both servers have responded', () => {
+test('the version required of a replica is unknown until both servers have responded', () => {
   const versions = new SharedVersions();
   expect(versions.required.of('pets')).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('is raised as soon as Redis announces a change', () => {
+test('the version required of a replica increases as soon as Redis announces a change', () => {
   const { required, redis } = settledAt(100);
   expect(required()).toBe(100);
   redis(200);
   expect(required()).toBe(200);
 });
 
-test("is not lowered by PostgreSQL's answer to a query sent before the announcement", () => {
+test("the version required of a replica is not lowered by PostgreSQL's response to an earlier query", () => {
   const { required, redis, postgres } = settledAt(100);
   const askedAt = nowMs;
   redis(200);
@@ -46,7 +46,7 @@ test("is not lowered by PostgreSQL's answer to a query sent before the announcem
   expect(required()).toBe(200);
 });
 
-test("is replaced by PostgreSQL's next answer if no change in PostgreSQL has it", () => {
+test("the version required of a replica is corrected by PostgreSQL's next response if PostgreSQL has no such change", () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(101);
   step(() => undefined);
@@ -54,7 +54,7 @@ test("is replaced by PostgreSQL's next answer if no change in PostgreSQL has it"
   expect(required()).toBe(100);
 });
 
-test('is unknown after Redis has lost its data until PostgreSQL responds, although Redis keeps counting', () => {
+test('after Redis has lost its data, the version required of a replica is unknown until PostgreSQL responds', () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(0);
   expect(required()).toBe(Number.POSITIVE_INFINITY);
@@ -65,7 +65,7 @@ test('is unknown after Redis has lost its data until PostgreSQL responds, althou
   expect(required()).toBe(300);
 });
 
-test('is unknown for each request that Redis did not count', () => {
+test('the version required of a replica is unknown for each request that Redis did not count', () => {
   const { versions, required, postgres, step } = settledAt(100);
   step(() => versions.fallback());
   expect(required()).toBe(Number.POSITIVE_INFINITY);
@@ -76,14 +76,14 @@ test('is unknown for each request that Redis did not count', () => {
   expect(required()).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('is unknown after a change of unknown outcome', () => {
+test('the version required of a replica is unknown after a change whose outcome is unknown', () => {
   const { versions, required, step } = settledAt(100);
   step(() => versions.required.raise('pets', 0));
   expect(required()).toBe(Number.POSITIVE_INFINITY);
   expect(versions.required.of('orders')).toBe(100);
 });
 
-test('is that of a new primary that lacks changes, once it has responded', () => {
+test('after a failover that loses changes, the version required of a replica is that of the new primary', () => {
   const { required, postgres, step } = settledAt(100);
   step(() => undefined);
   postgres(50);

@@ -40,7 +40,7 @@ describe.each(engines)('the schema of %s', (engine, schema) => {
   });
 
   test.each(tables.map((table) => [table.name, table] as const))(
-    'has %s according to its description',
+    'has the table %s as described',
     (name, table) => {
       const { columns = {}, key = [], nullable = [] } = schema[name] ?? {};
       const described = sqlColumns(table).map((column) => {
@@ -80,7 +80,7 @@ test('every combination of filters has an index', () => {
   }
 });
 
-test.skipIf(session === null)('every exception to the descriptions is needed', () => {
+test.skipIf(session === null)('every exception to the table descriptions is needed', () => {
   const known = new Set(
     engines.flatMap(([, schema]) =>
       Object.entries(schema).flatMap(([table, { columns }]) => [

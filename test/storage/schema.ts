@@ -14,7 +14,7 @@ export interface Table {
 /** Tables by name. */
 export type Schema = Readonly<Record<string, Table>>;
 
-/** A column with ids of rows of a table. */
+/** A column that contains the ids of another table's rows. */
 export interface Reference {
   readonly table: string;
   readonly column: string;
@@ -34,7 +34,7 @@ interface ColumnRow {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** Position in the primary key, from 1. 0 if it is not part of it. */
+  /** Position of the column in the primary key, from 1. 0 if it is not in the key. */
   readonly keyPlace: number;
   readonly isNullable: boolean | bigint | number;
 }
@@ -82,10 +82,10 @@ export async function postgresSchema(session: SQL): Promise<Schema> {
   return schemaOf(rows);
 }
 
-/** Column names from which the table cannot be derived. */
+/** Columns whose names do not show which table they refer to. */
 const otherNames: Readonly<Record<string, string>> = { successor_id: 'keys' };
 
-/** Foreign references, for example `pet_id` to `pets`. Throws if such a column refers to no table. */
+/** References to other tables, for example from `pet_id` to `pets`. Throws if such a column refers to no table. */
 export function referencesIn(schema: Schema): Reference[] {
   return Object.entries(schema).flatMap(([table, { columns }]) =>
     Object.keys(columns)
@@ -102,7 +102,7 @@ export function referencesIn(schema: Schema): Reference[] {
   );
 }
 
-/** Fails with advice for each place. */
+/** Fails if there are any places, with the advice and the places. */
 export function demand(what: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${what}\n${[...new Set(places)].join('\n')}`);
 }

@@ -22,7 +22,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 export function searchConforms(check: StoreTest): void {
-  check('names are found by any part, in upper or lower case', async ({ store }) => {
+  check('names are found by any part of them, ignoring case', async ({ store }) => {
     await fill(store);
     const found = async (of: SearchedTable, text: string, span = everything) =>
       (await store.search.containing(of, text, span, many)).map(Number);

@@ -21,7 +21,7 @@ function settled(shards: readonly { lastReported: Versions }[] = [redis]): Share
 const unheard = () => ({ lastReported: versionsFrom(() => -1) });
 const redis = unheard();
 
-test('a change reported by both servers is one new version', () => {
+test('a change that both servers report produces one new version', () => {
   for (const what of resources) {
     for (const firstFromRedis of [true, false]) {
       const versions = settled();
@@ -38,7 +38,7 @@ test('a change reported by both servers is one new version', () => {
   }
 });
 
-test('a server that went back in time counts as a change: a restored backup, a replica, a Redis without data', () => {
+test('a server that reports an older version counts as a change, for example after a restore, a failover or data loss in Redis', () => {
   const versions = settled();
   const before = versions.now;
   const { callers, pets } = before;
@@ -56,7 +56,7 @@ test('a server that went back in time counts as a change: a restored backup, a r
   expect(versions.now).toEqual(seen(2, 3));
 });
 
-test('an outdated response of PostgreSQL is not a change', () => {
+test('an outdated response from PostgreSQL does not count as a change', () => {
   const versions = settled();
   const askedAt = now() - 1;
   versions.applyRedis(redis, at(10, 22));
@@ -66,7 +66,7 @@ test('an outdated response of PostgreSQL is not a change', () => {
   expect(versions.now).toEqual(after);
 });
 
-test('without Redis a cached caller is valid while PostgreSQL reports no change, and for one second without PostgreSQL', () => {
+test('without Redis, a cached caller is valid while PostgreSQL reports no change, or for one second if PostgreSQL does not respond', () => {
   const versions = settled();
   expect(versions.isFresh(versions.fallback().callers)).toBe(true);
   expect(versions.isFresh(versions.now.callers - 1)).toBe(false);
@@ -80,7 +80,7 @@ test('without Redis a cached caller is valid while PostgreSQL reports no change,
   expect(versions.isFresh(read + maxStaleMs + 1)).toBe(false);
 });
 
-test('without Redis no cached page is valid', () => {
+test('without Redis, no cached page is valid', () => {
   const versions = settled();
   for (const what of resources.filter((resource) => resource !== 'callers')) {
     const pages = [versions.fallback()[what], versions.fallback()[what], versions.now[what]];
@@ -88,11 +88,11 @@ test('without Redis no cached page is valid', () => {
   }
 });
 
-describe('of several shards', () => {
+describe('with several shards', () => {
   const shards = [unheard(), unheard(), unheard()] as const;
   const [one, two, three] = shards;
 
-  test('a change is one version, reported by any shard first', () => {
+  test('a change produces one version, whichever shard reports it first', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     for (const shard of shards) versions.applyRedis(shard, at(10, 21));
@@ -111,7 +111,7 @@ describe('of several shards', () => {
     expect(versions.now.pets).toBe(pets + 2);
   });
 
-  test('a shard that lost its memory is a change, and its recovery is not', () => {
+  test('a shard that has lost its data counts as a change, but its recovery does not', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     versions.applyRedis(one, at(10, 0));
@@ -123,7 +123,7 @@ describe('of several shards', () => {
     expect(versions.now.pets).toBe(pets + 2);
   });
 
-  test('versions of a restored PostgreSQL count as changes, even if shards have higher ones', () => {
+  test('versions of a restored PostgreSQL database count as changes, even if the shards have higher versions', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     versions.applyPostgres(at(10, 15), now() + 1);

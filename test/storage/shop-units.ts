@@ -34,7 +34,7 @@ export const shopUnits = {
     run: async (transaction: Transaction, id: bigint) =>
       transaction.pets.remove(await petOf(transaction, id)),
   },
-  /** Adds an animal, removes it, and adds the other one. */
+  /** Adds the first animal, removes it, and adds the second one. */
   addInPlaceOf: {
     writes: ['pets'],
     run: async ({ pets }: Transaction, [gone, kept]: readonly [NewPet, NewPet]) => {

@@ -11,7 +11,7 @@ export function rowsOf<Row>(path: string, sql: string, ...values: (string | numb
 
 /**
  * Number of commits in a write-ahead log, that is, of frames with the size of the database after a commit
- * (https://sqlite.org/fileformat2.html#the_write_ahead_log). Frames of an older round of the log have other salts.
+ * (https://sqlite.org/fileformat2.html#the_write_ahead_log). Frames from before the last reset have different salts.
  */
 export function commitsInWal(path: string): number {
   const wal = existsSync(`${path}-wal`) ? readFileSync(`${path}-wal`) : Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** Guarantees of limit state in a mapped file: several processes, crashes and time. */
+/** Guarantees of limit state in a memory-mapped file: several processes, crashes and clock changes. */
 import { expect, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
@@ -41,7 +41,7 @@ test('only an account locked by a killed process is rejected, and only until the
   expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
 });
 
-test('after a start all locks of earlier processes are invalid', async () => {
+test('after a restart, all locks of earlier processes are invalid', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   const earlier = openAlone(folder.path, clock);
@@ -54,7 +54,7 @@ test('after a start all locks of earlier processes are invalid', async () => {
   await earlier[Symbol.asyncDispose]();
 });
 
-test('every count is in the file immediately', async () => {
+test('every count is written to the file immediately', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -82,7 +82,7 @@ test('failed authentications are counted across a restart, separately for many a
   expect(lost).toEqual([]);
 });
 
-test('excess addresses are evicted, the expired and the oldest ones first', async () => {
+test('excess addresses are evicted, expired and oldest first', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -94,7 +94,7 @@ test('excess addresses are evicted, the expired and the oldest ones first', asyn
   }
 });
 
-test('ids beyond the capacity of the file are rejected with that reason', async () => {
+test('ids beyond the capacity of the file are rejected, and the error states the reason', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   expect(serving.limits.take(callerOf(plans.free, 1_000_000)).minute.remaining).toBe(59);
@@ -108,7 +108,7 @@ test('ids beyond the capacity of the file are rejected with that reason', async 
   expect(serving.limits.trouble).toBeUndefined();
 });
 
-test('if the date is set back while the service is stopped, counts are kept, and no ban lasts longer than its level allows', async () => {
+test('if the clock is set back while the service is stopped, counts are kept and no ban lasts longer than its level allows', async () => {
   await using folder = await temporaryFolder();
   const caller = callerOf({ perMinute: 2, perDay: 100 });
   {
@@ -148,7 +148,7 @@ function openWorker(folder: string, worker: number): Limits {
   });
 }
 
-test('records added by one process are visible to others, including its locks after it has exited', async () => {
+test('records and locks of one process are visible to others, even after it has exited', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const worker = openWorker(folder.path, 1);
@@ -164,7 +164,7 @@ test('records added by one process are visible to others, including its locks af
   for (const limits of [worker, another]) await limits.close();
 });
 
-test('the last of the maximum number of workers shares the counts of the others, and its locks can be released', async () => {
+test('the worker with the highest possible number shares the counts of the others, and its locks can be released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const last = openWorker(folder.path, maxWorkers);
@@ -177,7 +177,7 @@ test('the last of the maximum number of workers shares the counts of the others,
   await last.close();
 });
 
-test('a process with the worker number of a killed one releases its locks', async () => {
+test('a process with the worker number of a killed process releases the locks of that process', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   serving.limits.take(callerOf(plans.free));

@@ -1,4 +1,4 @@
-/** Upgrades of the data file from the formats before counts and before operators. */
+/** Upgrades of the data file from the formats without counts and without operators. */
 import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
@@ -62,7 +62,7 @@ function wrongCounts(path: string): unknown[] {
   return [...only(kept, counted), ...only(counted, kept)];
 }
 
-test('an upgrade counts the animals, keeps the scopes of keys and reuses no ids', async () => {
+test('an upgrade counts the animals, keeps the scopes of keys and does not reuse ids', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   writeFormer(path, 5_000);
@@ -110,7 +110,7 @@ test('an upgrade keeps accounts open, and makes them searchable by name, ignorin
   expect(await store.operators.list()).toEqual([]);
 });
 
-test('an upgrade that fails half-way leaves the accounts unchanged', async () => {
+test('an upgrade that fails halfway leaves the accounts unchanged', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   {
@@ -129,7 +129,7 @@ test('an upgrade that fails half-way leaves the accounts unchanged', async () =>
   expect(state()).toEqual(before);
 });
 
-test('a killed upgrade leaves the store unchanged, and the next start repeats it', async () => {
+test('a killed upgrade leaves the store unchanged, and is retried on the next start', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   writeFormer(path, 60_000);

@@ -65,7 +65,7 @@ const mayScan: Exceptions = [
   ['a history is summed over 240 minutes or hours at once', ofHistory],
 ];
 
-/** Conditions without an index. */
+/** Conditions that need no index. */
 const mayFilter: Exceptions = [
   ['a webhook has few pending deliveries', /^DELETE FROM deliveries\s+WHERE webhook_id/],
   [
@@ -101,12 +101,12 @@ test('every table is read by a tested statement', () => {
   expect(statements.length).toBeGreaterThan(40);
 });
 
-test('no statement sorts or scans a growing table', () => {
+test('no statement sorts or scans a table that grows', () => {
   const costly = statements.filter((sql) =>
     plans
       .get(sql)
       ?.filter((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step))
-      // Parameters that are ids, and facts of the file.
+      // Scans of ids passed as parameters, and of facts about the file.
       .filter(
         (step) => !/^SCAN (?:CONSTANT ROW|\d+-ROW VALUES CLAUSE|(?:json_each|pragma_\w+) VIRTUAL)/.test(step),
       )
@@ -127,7 +127,7 @@ function conditionsOf(sql: string): string[] {
   });
 }
 
-/** True if the index of a plan's step serves a condition. A table's key finds one row, whatever other conditions apply. */
+/** True if the index of a plan's step serves a condition. A key finds one row, whatever other conditions apply. */
 function answers(step: string, condition: string): boolean {
   const [, table, answered = ''] = /^SEARCH (\w+) .*\((.*)\)$/.exec(step) ?? [];
   if (table === undefined) return false;

@@ -41,7 +41,7 @@ describe('the data file', () => {
     expect(connection?.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 
-  test('concurrent create requests share commits, and none is answered before its commit', async () => {
+  test('concurrent create requests share commits, and no response is sent before its commit', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
@@ -58,7 +58,7 @@ describe('the data file', () => {
     expect(commitsInWal(path) - before).toBeLessThanOrEqual(2);
   });
 
-  test('the write-ahead log stays bounded after thousands of insertions', async () => {
+  test('the WAL stays bounded after thousands of insertions', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
@@ -87,7 +87,7 @@ describe('the data file', () => {
 });
 
 describe('migration', () => {
-  test('a file of a newer version is rejected with an error and left unchanged', async () => {
+  test('a file written by a newer version is rejected with an error and left unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
@@ -123,7 +123,7 @@ describe('migration', () => {
     expect(digests(folder.path)).toEqual(before);
   });
 
-  test('a step that fails half-way leaves the file unchanged', async () => {
+  test('a step that fails halfway leaves the file unchanged', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     {
@@ -140,7 +140,7 @@ describe('migration', () => {
     expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['Ozzy']);
   });
 
-  test('a missing folder is created, or reported if that fails', async () => {
+  test('a missing folder is created, or the error is reported if that fails', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'deep', 'er', 'store.db');
     await using store = await open(path);

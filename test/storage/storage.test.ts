@@ -4,9 +4,8 @@ import { storageConforms } from './conformance.ts';
 import { type MakePlace, sqlitePlace, storeTests, threadedPlace } from './place.ts';
 import { versionsConform } from './versions-conformance.ts';
 
-/** Every kind of store. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
 for (const [name, makePlace] of Object.entries(stores)) storageConforms(name, makePlace);
 
-describe('SQLite, written in another thread', () => versionsConform(storeTests(threadedPlace)));
+describe('SQLite, written by another thread', () => versionsConform(storeTests(threadedPlace)));

@@ -47,14 +47,14 @@ async function remaining({ limits }: Store): Promise<number | undefined> {
 }
 
 describe('a missing store', () => {
-  test('is not created by a management command, which reports it and how to specify one', async () => {
+  test('is not created by a management command, whose error says how to specify the store', async () => {
     await expect(open('shop/store.db', false)).rejects.toThrow(
       `No store found at ${pathOf('shop/store.db')}. Check DATABASE_URL`,
     );
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test('includes an empty file', async () => {
+  test('is also reported for an empty file', async () => {
     writeFileSync(pathOf('store.db'), '');
     const before = digests(folder.path);
     await expect(open('store.db', false)).rejects.toThrow('No store found at ');
@@ -63,7 +63,7 @@ describe('a missing store', () => {
     expect(store.created).toBe(false);
   });
 
-  test('is reported by name if it is the target of a link', async () => {
+  test('is named in the error if it is the target of a link', async () => {
     symlinkSync(pathOf('gone.db'), pathOf('store.db'));
     await expect(open('store.db')).rejects.toThrow(
       `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which does not exist.`,
@@ -71,8 +71,8 @@ describe('a missing store', () => {
   });
 });
 
-describe('permissions of files', () => {
-  test('are 0600 for files and 0700 for folders of a new store', async () => {
+describe('file permissions', () => {
+  test('are 0600 for the files and 0700 for the folder of a new store', async () => {
     await using store = await open('data/store.db');
     await remaining(store);
     expect(modeOf('data')).toBe('700');
@@ -87,7 +87,7 @@ describe('permissions of files', () => {
     expect(notices).toEqual([]);
   });
 
-  test('are reported with a remedy if they allow other users', async () => {
+  test('are reported with a remedy if they grant access to other users', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     chmodSync(pathOf('store.db'), 0o644);
     chmodSync(pathOf('store.limits'), 0o640);
@@ -103,7 +103,7 @@ describe('permissions of files', () => {
   });
 });
 
-describe('the lock', () => {
+describe('the lock file', () => {
   test.each([
     ['a folder', () => mkdirSync(pathOf('store.db.serving')), /it is a directory\. Move it away/],
     [
@@ -111,17 +111,20 @@ describe('the lock', () => {
       () => writeFileSync(pathOf('store.db.serving'), 'mine'),
       /the file is not empty\. Move it away/,
     ],
-  ])('that is %s is named, and not taken for another process', async (_, spoil, reason) => {
-    await (await open('store.db'))[Symbol.asyncDispose]();
-    await Bun.file(pathOf('store.db.serving')).delete();
-    spoil();
-    await expect(open('store.db')).rejects.toThrow(reason);
-    await expect(open('store.db')).rejects.toThrow(
-      `Cannot lock the store with ${pathOf('store.db.serving')}: `,
-    );
-  });
+  ])(
+    'that is %s causes an error that names the file, not one about another process',
+    async (_, spoil, reason) => {
+      await (await open('store.db'))[Symbol.asyncDispose]();
+      await Bun.file(pathOf('store.db.serving')).delete();
+      spoil();
+      await expect(open('store.db')).rejects.toThrow(reason);
+      await expect(open('store.db')).rejects.toThrow(
+        `Cannot lock the store with ${pathOf('store.db.serving')}: `,
+      );
+    },
+  );
 
-  test('is shared by all links to the store, and so are the counts', async () => {
+  test('is shared by all symbolic links to the store, as are the counts', async () => {
     {
       await using store = await open('store.db');
       expect(await remaining(store)).toBe(59);
@@ -134,7 +137,7 @@ describe('the lock', () => {
     expect(readdirSync(pathOf('elsewhere'))).toEqual(['link.db']);
   });
 
-  test('cannot protect a data file that has hard links, so such a file is rejected', async () => {
+  test('cannot protect a data file with several hard links, so such a file is rejected', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     linkSync(pathOf('store.db'), pathOf('other.db'));
     const before = digests(folder.path);
@@ -146,8 +149,8 @@ describe('the lock', () => {
   });
 });
 
-describe('the file of limit state', () => {
-  test('belongs to one store: "store" and "store.db" in one folder count separately', async () => {
+describe('the limit state file', () => {
+  test('belongs to one store, so that "store" and "store.db" in the same folder count separately', async () => {
     await using one = await open('store.db');
     await using other = await open('store');
     expect(await remaining(one)).toBe(59);
@@ -163,7 +166,7 @@ describe('the file of limit state', () => {
   });
 });
 
-test('exactly the files of a store are recognized, under any name', async () => {
+test('the files of a store, and no other files, are recognized under any name', async () => {
   await using _store = await open('store.db');
   symlinkSync(pathOf('store.db'), pathOf('pets.csv'));
   writeFileSync(pathOf('real.csv'), 'name,categoryId\n');
@@ -181,7 +184,7 @@ test('exactly the files of a store are recognized, under any name', async () => 
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
 });
 
-test('the error of a command that cannot open the limit file names the file', async () => {
+test('the error of a command that cannot open the limit state file names the file', async () => {
   await (await open('store.db'))[Symbol.asyncDispose]();
   rmSync(pathOf('store.limits'));
   mkdirSync(pathOf('store.limits'));

@@ -1,4 +1,4 @@
-/** Facts about each table that the checks of this folder need, in addition to its schema. */
+/** Facts about each table that the tests in this folder need, in addition to its schema. */
 import type { Resource } from '../../src/domain/resources.ts';
 import { tables } from '../../src/tables/tables.ts';
 
@@ -9,7 +9,7 @@ interface TableFacts {
   readonly resource?: Resource | undefined;
   /** The resource that units lock. Its version does not increase, because no response shows the table. */
   readonly lock?: Resource;
-  /** Why no unit locks a resource for it. */
+  /** Reason why no unit locks a resource for this table. */
   readonly unlocked?: string;
 }
 
@@ -70,15 +70,15 @@ export const unlockedUses: Readonly<Record<string, string>> = {
 
 /** Units whose change of a resource raises no version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
-  'createAccount callers': 'an account without keys is no caller',
+  'createAccount callers': 'an account without keys is not a caller',
   'dispatchDeliveries webhooks': 'no response shows the position and the last success',
 };
 
 /** References to rows that may not exist, each with the reason. */
 export const danglingReferences: Readonly<Record<string, string>> = {
   'orders.pet_id': 'an order outlives its animal',
-  'pets.category_id': 'an animal may be in a category that nobody named',
-  'inventory_by_category.category_id': 'counts the animals of such categories, too',
+  'pets.category_id': 'an animal may be in a category without a name',
+  'inventory_by_category.category_id': 'also counts the animals of such categories',
   'events.account_id': 'accounts are closed, never deleted',
   'webhooks.account_id': 'accounts are closed, never deleted',
   'deliveries.event_id': 'a delivery may outlast its event',

@@ -1,6 +1,6 @@
 /**
- * Rules for all units of work, checked on the changes that the units of `sample-calls.ts` make to the tables of both engines. A
- * new unit needs a call there, and a new table needs a row in `table-facts.ts`.
+ * Rules for all units of work, checked against the changes that the units of `sample-calls.ts` make to the tables of
+ * both engines. A new unit needs a call there, and a new table needs a row in `table-facts.ts`.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Resource, resources } from '../../src/domain/resources.ts';
@@ -135,7 +135,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
       }
     }
     demand(
-      'Delete these rows, too, or list the reference with the reason in danglingReferences of test/storage/table-facts.ts:',
+      'Also delete these rows, or list the reference with the reason in danglingReferences of test/storage/table-facts.ts:',
       orphans,
     );
     demand(
@@ -148,7 +148,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
   });
 });
 
-test('every exception refers to an existing unit of work', () => {
+test('every exception to these rules names an existing unit of work', () => {
   const names = [...Object.keys({ ...silentChanges, ...unlockedUses }).map((use) => use.split(' ')[0] ?? '')];
   demand(
     'Remove the exception from test/storage/table-facts.ts:',

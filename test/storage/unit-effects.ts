@@ -28,7 +28,7 @@ export interface Effect {
   readonly after: Contents;
   /** The resources whose versions increased. */
   readonly raised: readonly Resource[];
-  /** Tables that its statements read or changed, including triggers and foreign keys. PostgreSQL only. */
+  /** Tables that the statements read or changed, including triggers and foreign keys. PostgreSQL only. */
   readonly touched: readonly string[];
 }
 

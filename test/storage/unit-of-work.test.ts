@@ -16,7 +16,7 @@ const units = {
   undeclared: { writes: ['orders'], run: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]) },
 } as const satisfies Units;
 
-test('a unit of work with undeclared writes is rolled back without affecting others', async () => {
+test('a unit of work that writes to an undeclared table is rolled back without affecting other units', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   await using store = await openStore({

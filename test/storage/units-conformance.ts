@@ -96,7 +96,7 @@ export function unitsConform(check: StoreTest): void {
 
 function apartFromNeighboursConforms(check: StoreTest): void {
   check(
-    'a rejected or failed unit leaves the other units of its group performed and durable',
+    'a rejected or failed unit does not prevent the other units of its group from being committed',
     async ({ store, besideWith }) => {
       const { write } = await besideWith(testUnits().units);
       const settled = await Promise.allSettled([
@@ -122,7 +122,7 @@ function apartFromNeighboursConforms(check: StoreTest): void {
   );
 
   check(
-    'what one wrote before it was refused is gone: its ids are given out again',
+    'the writes of a rejected unit are rolled back, and its ids are assigned again',
     async ({ besideWith }) => {
       const other = await besideWith(testUnits().units);
       const [refused] = await Promise.allSettled([other.write('addAndRefuse', newPet('refused'))]);
@@ -138,44 +138,44 @@ function apartFromNeighboursConforms(check: StoreTest): void {
 }
 
 function wholeConforms(check: StoreTest): void {
-  check('one whose last write violates a constraint has done nothing, alone or in a group', async (bench) => {
-    const { store, besideWith } = bench;
-    const { write } = await besideWith(testUnits().units);
-    const [alone] = await Promise.allSettled([write('openShop', ['same', 'same'])]);
-    expect(alone?.status).toBe('rejected');
-    const [added, violating, opened] = await Promise.allSettled([
-      write('addPet', newPet('one')),
-      write('openShop', ['same', 'same']),
-      write('openShop', ['one', 'two']),
-    ]);
-    expect([added?.status, violating?.status, opened?.status]).toEqual([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-    ]);
-    expect((await store.accounts.list(undefined, many)).length).toBe(1);
-    expect((await store.keys.list(0, many)).length).toBe(2);
-    // Two concurrent requests, either of which may be first.
-    expect((await namesIn(store)).sort()).toEqual(['mascot', 'one']);
-  });
-
   check(
-    'a unit that awaits is atomic, and units that arrive later run after it',
-    async ({ store, besideWith }) => {
+    'a unit whose last write violates a constraint changes nothing, alone or in a group',
+    async (bench) => {
+      const { store, besideWith } = bench;
       const { write } = await besideWith(testUnits().units);
-      const [ids, neighbour] = await Promise.all([
-        write('addSlowly', ['one', 'two']),
-        write('addPet', newPet('three')),
+      const [alone] = await Promise.allSettled([write('openShop', ['same', 'same'])]);
+      expect(alone?.status).toBe('rejected');
+      const [added, violating, opened] = await Promise.allSettled([
+        write('addPet', newPet('one')),
+        write('openShop', ['same', 'same']),
+        write('openShop', ['one', 'two']),
       ]);
-      expect([...ids, neighbour.id]).toEqual([1n, 2n, 3n]);
-      expect(await namesIn(store)).toEqual(['one', 'two', 'three']);
+      expect([added?.status, violating?.status, opened?.status]).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect((await store.accounts.list(undefined, many)).length).toBe(1);
+      expect((await store.keys.list(0, many)).length).toBe(2);
+      // Two concurrent requests, either of which may be first.
+      expect((await namesIn(store)).sort()).toEqual(['mascot', 'one']);
     },
   );
+
+  check('a unit that awaits is atomic, and later units run after it', async ({ store, besideWith }) => {
+    const { write } = await besideWith(testUnits().units);
+    const [ids, neighbour] = await Promise.all([
+      write('addSlowly', ['one', 'two']),
+      write('addPet', newPet('three')),
+    ]);
+    expect([...ids, neighbour.id]).toEqual([1n, 2n, 3n]);
+    expect(await namesIn(store)).toEqual(['one', 'two', 'three']);
+  });
 }
 
 function batchesConform(check: StoreTest): void {
   check(
-    'a batch runs once for all concurrent units and returns their outcomes in order',
+    'a batch runs once for all concurrent units, and returns their outcomes in order',
     async ({ besideWith }) => {
       const { units, batches } = testUnits();
       const { write } = await besideWith(units);
@@ -197,7 +197,7 @@ function batchesConform(check: StoreTest): void {
         write('addAlone', newPet('three')),
         write('addPet', newPet('four')),
       ]);
-      // A store may run units twice.
+      // A store may run a unit twice.
       expect(batches.slice(-2)).toEqual([2, 1]);
       expect(await namesIn({ pets })).toEqual(['one', 'two', 'three', 'four']);
     },
@@ -206,7 +206,7 @@ function batchesConform(check: StoreTest): void {
 
 function refusedVersionsConform(check: StoreTest): void {
   check(
-    'a rejected unit raises no version, even if other units of its group do',
+    'a rejected unit increments no version, even if other units of its group do',
     async ({ store, besideWith }) => {
       const { write } = await besideWith(testUnits().units);
       const shop = await write('openShop', ['first']);

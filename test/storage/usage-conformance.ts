@@ -55,7 +55,7 @@ async function report(store: Store, given: Partial<UsageReport>): Promise<void> 
 }
 
 export function usageConforms(check: StoreTest): void {
-  check('requests by minute add up, whoever counted them', async ({ store, beside }) => {
+  check('the requests counted by several processes are summed by minute', async ({ store, beside }) => {
     const other = await beside();
     const count = (minute: number, operation: string, code: string, requests: number) => ({
       minute: day + minute * minuteMs,
@@ -80,7 +80,7 @@ export function usageConforms(check: StoreTest): void {
   });
 
   check(
-    'requests of a key add up by hour and by day, and those of an account over its keys',
+    'the requests of a key are summed by hour and by day, and the requests of an account over its keys',
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);
@@ -122,7 +122,7 @@ export function usageConforms(check: StoreTest): void {
   );
 
   check(
-    'the keys with the most requests come first, and of deprecated ones only those who make them',
+    'keys are sorted by number of requests, or of requests to deprecated operations, highest first',
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);
@@ -168,32 +168,35 @@ export function usageConforms(check: StoreTest): void {
     },
   );
 
-  check('a report that is sent again counts once, and shows its instance alive', async (bench) => {
-    const { store } = bench;
-    const other = await bench.beside();
-    const first = { process: 'first', number: 7, reportedAt: day };
-    const given = {
-      minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }],
-      keys: [keyUsage(1, day, { accountId: 1, ok: 1 })],
-    };
-    const counted = async () => {
-      const [{ requests } = { requests: 0 }] = await store.usage.minutes(always);
-      const [{ ok } = { ok: 0 }] = await store.usage.periods({ accountId: 1 }, 'day', always);
-      return [requests, ok];
-    };
-    await makeKeys(store);
-    await report(store, { ...given, number: first });
-    await report(other, { ...given, number: first, instance: { ...instance, seenAt: day + 1 } });
-    expect(await counted()).toEqual([1, 1]);
-    expect((await store.instances.list())[0]?.seenAt).toBe(day + 1);
-    await report(other, { ...given, number: { ...first, number: 6 } });
-    expect(await counted()).toEqual([1, 1]);
-    await report(other, { ...given, number: { ...first, number: 8 } });
-    await report(store, { ...given, number: { ...first, process: 'second' } });
-    expect(await counted()).toEqual([3, 3]);
-  });
+  check(
+    'a report that is sent again is counted once, but updates when its instance was last seen',
+    async (bench) => {
+      const { store } = bench;
+      const other = await bench.beside();
+      const first = { process: 'first', number: 7, reportedAt: day };
+      const given = {
+        minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }],
+        keys: [keyUsage(1, day, { accountId: 1, ok: 1 })],
+      };
+      const counted = async () => {
+        const [{ requests } = { requests: 0 }] = await store.usage.minutes(always);
+        const [{ ok } = { ok: 0 }] = await store.usage.periods({ accountId: 1 }, 'day', always);
+        return [requests, ok];
+      };
+      await makeKeys(store);
+      await report(store, { ...given, number: first });
+      await report(other, { ...given, number: first, instance: { ...instance, seenAt: day + 1 } });
+      expect(await counted()).toEqual([1, 1]);
+      expect((await store.instances.list())[0]?.seenAt).toBe(day + 1);
+      await report(other, { ...given, number: { ...first, number: 6 } });
+      expect(await counted()).toEqual([1, 1]);
+      await report(other, { ...given, number: { ...first, number: 8 } });
+      await report(store, { ...given, number: { ...first, process: 'second' } });
+      expect(await counted()).toEqual([3, 3]);
+    },
+  );
 
-  check('the numbers of reports are removed with the bounds', async ({ store }) => {
+  check('report numbers older than their bound are removed', async ({ store }) => {
     const given = { minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }] };
     const [old, young] = [
       { process: 'old', number: 1, reportedAt: day },
@@ -205,7 +208,7 @@ export function usageConforms(check: StoreTest): void {
     expect(await store.usage.minutes(always)).toMatchObject([{ requests: 3 }]);
   });
 
-  check('the keys with the most requests are found among thousands', async ({ store }) => {
+  check('the keys with the most requests are found among thousands of rows', async ({ store }) => {
     await makeKeys(store);
     const days = [day, day + dayMs, day + 2 * dayMs];
     for (const at of days) {
@@ -229,7 +232,7 @@ export function usageConforms(check: StoreTest): void {
   });
 
   check(
-    'the last use of a key is the latest that was told, with the requests since a day began',
+    'the last use of a key is the latest one reported, and is returned with the requests of the day',
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);
@@ -261,7 +264,7 @@ export function usageConforms(check: StoreTest): void {
     },
   );
 
-  check('what is older than the bounds goes bit by bit, and nothing else', async ({ store }) => {
+  check('only data older than its bound is removed, in several steps', async ({ store }) => {
     const minutes = Array.from({ length: 2_500 }, (_, index) => {
       return { minute: day + index * minuteMs, operation: 'listPets', code: 'ok', requests: 1 };
     });

@@ -13,7 +13,7 @@ async function versionsNow({ limits }: Store): Promise<Versions> {
 
 export function versionsConform(check: StoreTest): void {
   // unit-effects.test.ts checks which versions a unit raises.
-  check('changes count at once, by any connection', async ({ store, beside }) => {
+  check('changes by any connection increment the versions immediately', async ({ store, beside }) => {
     for (const by of [store, await beside()]) {
       const before = await versionsNow(store);
       const { id } = await enterprise(by, tiny);
@@ -24,7 +24,7 @@ export function versionsConform(check: StoreTest): void {
     }
   });
 
-  check('reads and counts raise no version', async ({ store }) => {
+  check('reading and counting do not increment a version', async ({ store }) => {
     const { id: accountId } = await enterprise(store, tiny);
     await store.write('createKey', newKey(accountId, 'first'));
     const before = await versionsNow(store);

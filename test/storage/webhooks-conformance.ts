@@ -31,7 +31,7 @@ const requestAt = (at: number, room: number): TakeRequest => ({
   fast: [],
 });
 
-/** Leases deliveries of committed events, like a process with capacity for some deliveries. */
+/** Leases up to `room` deliveries of committed events, like a process. */
 async function take(store: Store, room = 0, at = now): Promise<Taken> {
   await store.events.bounds();
   return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });
@@ -44,7 +44,7 @@ async function addPets({ write }: Writes, count: number): Promise<void> {
 
 export function webhooksConform(check: StoreTest): void {
   check(
-    `an account has ${maxWebhooks} at most, however many processes create them`,
+    `an account can have at most ${maxWebhooks} webhooks, even if several processes create them concurrently`,
     async ({ store, beside }) => {
       const stores = [store, await beside()];
       const asked = Array.from({ length: maxWebhooks }, () => stores.map((one) => create(one))).flat();
@@ -55,7 +55,7 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('a webhook that an operator enables continues with the events from then on', async ({ store }) => {
+  check('a webhook that an operator enables starts with the next event', async ({ store }) => {
     const { id } = await create(store);
     const position = async () => (await store.webhooks.find(id))?.position;
     await store.write('enableWebhookByOperator', { id, lastEvent: 8n });
@@ -69,65 +69,74 @@ export function webhooksConform(check: StoreTest): void {
     expect(await store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n })).toBe(false);
   });
 
-  check('events become deliveries once, and none of a disabled webhook', async ({ store, beside }) => {
-    const { id: webhookId } = await create(store);
-    const change = {
-      params: { webhookId },
-      preconditions: {},
-      caller: ofAccount(1),
-      events: { oldest: 1n, last: 0n },
-      now,
-    };
-    const enable = (enabled: boolean) =>
-      store.write('updateWebhook', { ...change, endpoint: { mistake: undefined }, body: { enabled } });
-    await addPets(store, 2);
-    await enable(false);
-    await take(store);
-    expect(await store.deliveries.list()).toEqual([]);
-    await enable(true);
-    const stores = [store, await beside(), store];
-    await Promise.all(stores.map((one) => take(one)));
-    const rows = await store.deliveries.list(undefined, 9, { webhookId });
-    expect(rows.map(({ eventId, nextAttemptAt }) => [eventId, nextAttemptAt])).toEqual([
-      [2n, now],
-      [1n, now],
-    ]);
-    expect((await store.webhooks.find(webhookId))?.position).toBe(2n);
-  });
-
-  check('a delivery is leased to one process, four of a webhook at most', async ({ store, beside }) => {
-    const [{ id: webhookId }, other] = [await create(store), await create(store)];
-    await addPets(store, 6);
-    const stores = [store, await beside(), store];
-    const taken = (await Promise.all(stores.map((one) => take(one, 100)))).flatMap(
-      ({ deliveries }) => deliveries,
-    );
-    const idsOf = (id: bigint) => taken.filter((one) => one.webhookId === id).map(({ eventId }) => eventId);
-    expect([idsOf(webhookId).sort(), idsOf(other.id).sort()]).toEqual([fourEvents, fourEvents]);
-    expect((await take(store, 100)).deliveries).toEqual([]);
-    expect((await take(await beside(), 100, now + leaseMs)).deliveries).toHaveLength(8);
-  });
-
-  check('more than four are taken of a fast receiver, unless another process holds some', async (bench) => {
-    const [{ id }, { id: held }] = [await create(bench.store), await create(bench.store)];
-    await addPets(bench.store, 9);
-    await take(bench.store);
-    const beside = await bench.beside();
-    const takeFast = { ...requestAt(now, 100), fast: [id, held] };
-    const only = { ...takeFast, held: { [String(id)]: 0 } };
-    expect((await beside.write('dispatchDeliveries', { settled: [], take: only })).deliveries).toHaveLength(
-      9,
-    );
-    const { deliveries } = await bench.store.write('dispatchDeliveries', { settled: [], take: takeFast });
-    expect(deliveries.map(({ webhookId }) => webhookId)).toEqual(Array(9).fill(id));
-    await addPets(bench.store, 1);
-    await take(bench.store);
-    const rest = await beside.write('dispatchDeliveries', { settled: [], take: takeFast });
-    expect(rest.deliveries).toEqual([]);
-  });
+  check(
+    'every event becomes a delivery exactly once, except for a disabled webhook',
+    async ({ store, beside }) => {
+      const { id: webhookId } = await create(store);
+      const change = {
+        params: { webhookId },
+        preconditions: {},
+        caller: ofAccount(1),
+        events: { oldest: 1n, last: 0n },
+        now,
+      };
+      const enable = (enabled: boolean) =>
+        store.write('updateWebhook', { ...change, endpoint: { mistake: undefined }, body: { enabled } });
+      await addPets(store, 2);
+      await enable(false);
+      await take(store);
+      expect(await store.deliveries.list()).toEqual([]);
+      await enable(true);
+      const stores = [store, await beside(), store];
+      await Promise.all(stores.map((one) => take(one)));
+      const rows = await store.deliveries.list(undefined, 9, { webhookId });
+      expect(rows.map(({ eventId, nextAttemptAt }) => [eventId, nextAttemptAt])).toEqual([
+        [2n, now],
+        [1n, now],
+      ]);
+      expect((await store.webhooks.find(webhookId))?.position).toBe(2n);
+    },
+  );
 
   check(
-    'a gap in the ids of events is passed at once, and none of it counts as expired',
+    'a delivery is leased to one process, and at most four deliveries of a webhook are leased at a time',
+    async ({ store, beside }) => {
+      const [{ id: webhookId }, other] = [await create(store), await create(store)];
+      await addPets(store, 6);
+      const stores = [store, await beside(), store];
+      const taken = (await Promise.all(stores.map((one) => take(one, 100)))).flatMap(
+        ({ deliveries }) => deliveries,
+      );
+      const idsOf = (id: bigint) => taken.filter((one) => one.webhookId === id).map(({ eventId }) => eventId);
+      expect([idsOf(webhookId).sort(), idsOf(other.id).sort()]).toEqual([fourEvents, fourEvents]);
+      expect((await take(store, 100)).deliveries).toEqual([]);
+      expect((await take(await beside(), 100, now + leaseMs)).deliveries).toHaveLength(8);
+    },
+  );
+
+  check(
+    'more than four deliveries are leased for a fast receiver, unless another process has leased some',
+    async (bench) => {
+      const [{ id }, { id: held }] = [await create(bench.store), await create(bench.store)];
+      await addPets(bench.store, 9);
+      await take(bench.store);
+      const beside = await bench.beside();
+      const takeFast = { ...requestAt(now, 100), fast: [id, held] };
+      const only = { ...takeFast, held: { [String(id)]: 0 } };
+      expect((await beside.write('dispatchDeliveries', { settled: [], take: only })).deliveries).toHaveLength(
+        9,
+      );
+      const { deliveries } = await bench.store.write('dispatchDeliveries', { settled: [], take: takeFast });
+      expect(deliveries.map(({ webhookId }) => webhookId)).toEqual(Array(9).fill(id));
+      await addPets(bench.store, 1);
+      await take(bench.store);
+      const rest = await beside.write('dispatchDeliveries', { settled: [], take: takeFast });
+      expect(rest.deliveries).toEqual([]);
+    },
+  );
+
+  check(
+    'a gap in the event ids is skipped at once, and none of its ids count as expired',
     async ({ store }) => {
       await create(store);
       await addPets(store, 1);
@@ -139,7 +148,7 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('an outcome counts only while its lease lasts', async ({ store }) => {
+  check('the outcome of a delivery is ignored after its lease has expired', async ({ store }) => {
     await create(store);
     await addPets(store, 1);
     const [first] = (await take(store, 9)).deliveries;
@@ -159,7 +168,7 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
-    `deliveries beyond ${maxPending} pending ones of a webhook are added when those are finished`,
+    `if ${maxPending} deliveries of a webhook are pending, more are created as these finish`,
     async ({ store }) => {
       const { id } = await create(store);
       const count = maxPending + 250;
@@ -195,7 +204,7 @@ export function webhooksConform(check: StoreTest): void {
     expect([expired, deliveries.map(({ eventId }) => eventId)]).toEqual([3, [4n]]);
   });
 
-  check('deliveries are removed some time after they finished, pending ones never', async ({ store }) => {
+  check('finished deliveries are eventually removed, but pending deliveries never are', async ({ store }) => {
     await create(store);
     await addPets(store, 2);
     const [first] = (await take(store, 1)).deliveries;

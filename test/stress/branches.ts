@@ -1,6 +1,6 @@
 /**
- * Branch coverage of a test run, because Bun counts only lines. Preload this file: it instruments code when it is
- * loaded, and writes the counts to the file named by BRANCHES.
+ * Measures branch coverage of a test run, because Bun measures only line coverage. Preload this file: it instruments
+ * each module as it is loaded, and writes the counts to the file named by BRANCHES.
  */
 import { afterAll } from 'bun:test';
 import { plugin } from 'bun';
@@ -24,7 +24,7 @@ plugin({
   },
 });
 
-// The process emits no `exit` event in a test run.
+// Bun does not emit the process `exit` event in a test run.
 afterAll(async () => {
   const counts: unknown = Reflect.get(globalThis, coverageVariable);
   await Bun.write(process.env.BRANCHES ?? '', JSON.stringify(counts));

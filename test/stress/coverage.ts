@@ -1,6 +1,6 @@
 /**
- * Line and branch coverage of the core by the tests of one process. Code that runs only in child processes counts as
- * not covered.
+ * Line and branch coverage of the core by tests that run in one process. Code that runs only in child processes counts
+ * as not covered.
  */
 import { join, relative } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -8,11 +8,14 @@ import { root } from '../support/process.ts';
 import type { Figures, StressTest } from './stress-test.ts';
 
 const leastCovered = 0.98;
-/** Code that must be covered. The command line and the networked stores run mostly as separate processes. */
+/**
+ * Code that must be covered. The command line and the networked stores are excluded, because their tests run mostly in
+ * child processes.
+ */
 const core = ['contract', 'domain', 'http', 'operations', 'storage/sqlite'];
 const tests = ['test/domain', 'test/api', 'test/operations', 'test/storage', 'test/contract', 'test/http'];
 
-/** A line or a branch with its number of executions. */
+/** A line or branch, with the number of times it was executed. */
 interface Taken {
   readonly path: string;
   readonly line: number;
@@ -47,7 +50,7 @@ async function branchesTaken(folder: string): Promise<Taken[]> {
   return Object.entries(files).flatMap(([path, { b, branchMap }]) =>
     Object.entries(b).flatMap(([id, counts]) => {
       const branch = branchMap[id];
-      // An absent `else` has no location.
+      // A missing `else` branch has no location.
       const lineOf = (index: number) => branch?.locations[index]?.start.line ?? branch?.loc.start.line ?? 0;
       return counts.map((count, index) => ({ path: relative(root, path), line: lineOf(index), count }));
     }),
@@ -66,7 +69,7 @@ async function runTests(options: readonly string[], environment: Record<string, 
   if ((await child.exited) !== 0) throw new Error(`The tests fail:\n${said.slice(-2_000)}`);
 }
 
-/** Throws if the coverage of any folder or in total is too low. */
+/** Throws if coverage is too low, either of each folder or in total. */
 function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): Figures {
   const parts = core.map((name) => taken.filter(({ path }) => path.startsWith(`src/${name}/`)));
   const part = (of: readonly Taken[]) => of.filter(({ count }) => count > 0).length / of.length;

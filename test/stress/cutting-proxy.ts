@@ -1,16 +1,16 @@
 /**
- * A proxy in front of the service that disturbs random requests: it cuts their connections, delays their answers or
- * replaces them.
+ * A proxy in front of the service that disturbs random requests: it closes connections, delays responses or replaces
+ * responses.
  */
 import { createConnection, createServer, type Socket } from 'node:net';
 import type { Chance } from './generate/chance.ts';
 
-/** Points at which a request is cut off. */
+/** Points at which the proxy closes the connection of a request. */
 export const cuts = ['before', 'in the request', 'once sent', 'before the answer', 'in the answer'] as const;
 
 /**
- * Other disturbances: the response takes `lateMs`, or a load balancer responds instead of the service, before or after
- * the request is executed.
+ * Other disturbances: the response is delayed by `lateMs`, or a load balancer responds in place of the service, before
+ * or after the service processes the request.
  */
 export const balancers = ['late', '503 before', '502 after'] as const;
 
@@ -18,20 +18,20 @@ export type Fate = 'whole' | (typeof cuts)[number] | (typeof balancers)[number];
 
 /** Faults injected into requests. */
 export interface Spoiling {
-  /** Share of requests that are disturbed. All kinds of disturbance are equally likely. */
+  /** Fraction of requests that are disturbed. All `fates` are equally likely. */
   readonly part: number;
   readonly fates: readonly Fate[];
-  /** Delay of late answers, in milliseconds. */
+  /** Delay of late responses, in milliseconds. */
   readonly lateMs: number;
 }
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Number of requests by disturbance. */
+  /** Number of requests, keyed by disturbance. */
   readonly met: Readonly<Partial<Record<Fate, number>>>;
 }
 
-/** Each connection goes to one of the services available when it is opened. */
+/** Forwards each connection to one of the services that are available when the connection is opened. */
 export async function cuttingProxy(
   urls: () => readonly string[],
   chance: Chance,
@@ -72,7 +72,7 @@ export async function cuttingProxy(
   };
 }
 
-/** A load balancer's response instead of the service's. It need not be JSON. */
+/** A load balancer's HTML error page, sent instead of the service's response. */
 function balancerAnswer(status: string, more: string): string {
   const page = `<html><body><h1>${status}</h1></body></html>`;
   return `HTTP/1.1 ${status}\r\nContent-Type: text/html\r\n${more}Content-Length: ${page.length}\r\n\r\n${page}`;
@@ -85,7 +85,7 @@ interface LinkOptions {
   readonly onEnd: () => void;
 }
 
-/** One connection through the proxy, which decides for each request whether to cut it. */
+/** One connection through the proxy, which decides for each request whether to disturb it. */
 class Link {
   readonly #client: Socket;
   readonly #service: Socket;
@@ -113,7 +113,7 @@ class Link {
     this.#options.onEnd();
   }
 
-  /** Buffers a request until it is complete, in order to find its middle. */
+  /** Buffers a request until it is complete, so that it can be cut off in the middle. */
   #asked(bytes: Buffer): void {
     this.#request = Buffer.concat([this.#request, bytes]);
     if (this.#request.length < messageLength(this.#request)) return;
@@ -148,7 +148,7 @@ class Link {
   }
 }
 
-/** Length of a message with Content-Length. Infinity until its head is complete. */
+/** Total length of a message with Content-Length. Infinity until the message's head is complete. */
 function messageLength(bytes: Buffer): number {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return Number.POSITIVE_INFINITY;

@@ -1,4 +1,6 @@
-/** Readers of the feed and of the stream that start anywhere and disconnect at random. They store a hash of each event. */
+/**
+ * Readers of the feed and the stream that start at any position, disconnect at random and store a hash of each event.
+ */
 import { EventSource } from '../support/event-source.ts';
 import { until } from '../support/wait.ts';
 import type { Failures } from './failures.ts';
@@ -9,7 +11,7 @@ const mostAtOnce = 20_000;
 const pauseMs = 50;
 const patienceMs = 120_000;
 
-/** A service that may be killed and replaced. */
+/** A service whose processes may be killed and replaced. */
 export interface Serving {
   readonly key: string;
   urls(): readonly string[];
@@ -20,13 +22,13 @@ export interface Page {
   readonly next: number;
 }
 
-/** The events after `after` as serialized by the service. Throws unless the response is a page. */
+/** Returns the events after `after` as the service serialized them. Throws if the status is not 200. */
 export async function readFeed(url: string, key: string, after: number, wait = 0): Promise<Page> {
   const headers = { Authorization: `Bearer ${key}` };
   const response = await fetch(`${url}/v1/events?after=${after}&limit=100&wait=${wait}`, { headers });
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${response.status} ${text}`);
-  // Within strings, quotation marks are escaped.
+  // Quotation marks within strings are escaped, so this pattern occurs only between events.
   const texts = text === '[]' ? [] : text.slice(1, -1).split(/(?<=\}),(?=\{"id":\d+,"type":)/);
   return { texts, next: Number(/[?&]after=(\d+)/.exec(response.headers.get('link') ?? '')?.[1]) };
 }
@@ -34,7 +36,7 @@ export async function readFeed(url: string, key: string, after: number, wait = 0
 const idOf = (text: string) => Number(/^\{"id":(\d+)/.exec(text)?.[1]);
 
 export class EventReader {
-  /** The event after which the reader began. */
+  /** Id of the event after which the reader started. */
   readonly start: number;
   readonly hashes: number[] = [];
   breaks = 0;
@@ -54,7 +56,7 @@ export class EventReader {
     return this.start + this.hashes.length;
   }
 
-  /** Reads until `last()`. A killed service is not a failure. */
+  /** Reads until the event `last()` has been read. A killed service is not a failure. */
   async read(last: () => number, failures: Failures): Promise<void> {
     let failedSince = Date.now();
     while (this.position < last() && failures.count === 0) {
@@ -85,7 +87,7 @@ export class EventReader {
     await using source = await EventSource.open(url, options);
     const take = () => {
       for (const { id, data } of source.events.splice(0)) {
-        if (idOf(data) !== Number(id)) throw new Wrong(`The id ${id} is that of ${data}.`);
+        if (idOf(data) !== Number(id)) throw new Wrong(`The stream sent the id ${id} with ${data}.`);
         this.#take(data);
       }
     };
@@ -97,7 +99,7 @@ export class EventReader {
   }
 
   #take(text: string): void {
-    if (idOf(text) !== this.position + 1) throw new Wrong(`Behind event ${this.position} came ${text}.`);
+    if (idOf(text) !== this.position + 1) throw new Wrong(`Event ${this.position} was followed by ${text}.`);
     this.hashes.push(Bun.hash.xxHash32(text));
   }
 }

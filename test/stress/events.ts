@@ -1,6 +1,6 @@
 /**
- * Many events during kills and outages. Each reader of feed and stream receives every event once and in order, and a copy built
- * from them equals the store.
+ * Writes many events during kills and outages. Each reader of the feed or the stream must receive every event exactly
+ * once and in order, and a copy built from the events must equal the store.
  */
 import { join } from 'node:path';
 import { caughtUp, differenceOf } from '../support/copy.ts';
@@ -15,14 +15,14 @@ import { type ShopPlace, shopKinds } from './shop-places.ts';
 import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
 
 const writers = 16;
-/** Number of animals of each writer, which it changes repeatedly. */
+/** Number of animals that each writer creates before it changes them repeatedly. */
 const animalsEach = 50;
 const eventsPerKill = 25_000;
 const readersOfEach = 3;
 const caughtUpWithinMs = 600_000;
 const untilKillMs = 3_600_000;
 
-/** Adds and changes animals until there are enough events. Expects an event for every acknowledged change. */
+/** Adds and changes animals until there are enough events, and records the acknowledged changes. */
 class Writing {
   readonly acknowledged: string[] = [];
   unanswered = 0;
@@ -81,7 +81,7 @@ export async function everyEvent(
   });
   const failures = new Failures(seed);
   let last = Number.POSITIVE_INFINITY;
-  // Reads from the beginning, so its position is the number of events.
+  // This reader starts at the first event, so its position is the number of events.
   const first = new EventReader(place, 'feed', 0, seed);
   const readers = [first];
   const readings = [failures.guard('feed from 0', () => first.read(() => last, failures))];
@@ -108,27 +108,30 @@ export async function everyEvent(
   checkRead(readers, first, last);
   const names = await namesOf(url, place.key, last);
   same(
-    'a write that was answered and has no event',
+    'an acknowledged write without an event',
     writing.acknowledged.find((name) => !names.has(name)),
     undefined,
   );
   await caughtUp(file, { url, key: place.key }, caughtUpWithinMs);
   same(
-    'the difference of the copy',
+    'the difference between the copy and the store',
     JSON.stringify(await differenceOf(file, { url, key: place.key })),
     undefined,
   );
   mirror.signal('SIGTERM');
   return {
     events: last,
-    'read by readers of feed and stream': readers.reduce((sum, { hashes }) => sum + hashes.length, 0),
-    'breaks of readers': readers.reduce((sum, { breaks }) => sum + breaks, 0),
-    'writes without an answer': writing.unanswered,
+    'events received by all readers': readers.reduce((sum, { hashes }) => sum + hashes.length, 0),
+    'disconnections of readers': readers.reduce((sum, { breaks }) => sum + breaks, 0),
+    'writes without a response': writing.unanswered,
     ...tally,
   };
 }
 
-/** Checks that every reader received the same events as the first one, from its starting point to the end. */
+/**
+ * Checks that every reader received the same events as the first reader, from the reader's starting position to the
+ * end.
+ */
 function checkRead(readers: readonly EventReader[], first: EventReader, last: number): void {
   for (const { start: from, hashes } of readers) {
     same('the number of events', hashes.length, last - from);
@@ -171,7 +174,7 @@ async function endOf(url: string, key: string, from: number): Promise<number> {
   }
 }
 
-/** The names that animals had in any event. */
+/** All animal names that occur in events. */
 async function namesOf(url: string, key: string, last: number): Promise<Set<string>> {
   const names = new Set<string>();
   for (let after = 0; after < last; ) {
@@ -185,8 +188,8 @@ async function namesOf(url: string, key: string, last: number): Promise<Set<stri
 export const eventTests: readonly StressTest[] = shopKinds.map(({ name, title, open }) => ({
   name: `events${name}`,
   promise:
-    'every reader of the feed and of the stream gets each event once, in order and as it was committed, from any position on; every ' +
-    'change that was answered has its event; and the copy that examples/mirror.ts keeps equals the store byte for byte, through ' +
+    'every reader of the feed and the stream gets each event exactly once, in commit order, from any starting position; every ' +
+    'acknowledged change has an event; and the copy that examples/mirror.ts keeps equals the store byte for byte, despite ' +
     `kill -9 and outages, ${title} (rounds: events)`,
   rounds: 1_000_000,
   async run(options) {

@@ -1,7 +1,7 @@
-/** Number of failures printed in full. Further failures are only counted. */
+/** Number of failures printed in full. Additional failures are only counted. */
 const most = 10;
 
-/** Failures of a stress test, each with the case that reproduces it. */
+/** The failures of a stress test, each with the case that reproduces it. */
 export class Failures {
   readonly #seed: number;
   readonly #reported: string[] = [];

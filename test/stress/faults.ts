@@ -1,4 +1,4 @@
-/** Long runs of kills, power failures and failing system calls. Short forms are in test/faults and test/process. */
+/** Long runs of kills, power failures and failing system calls. test/faults and test/process contain short versions. */
 import { killRounds } from '../faults/kill-rounds.ts';
 import { powerLosses, recordAnimals } from '../faults/power.ts';
 import { syscallFaults } from '../faults/syscalls.ts';
@@ -15,7 +15,7 @@ const kills = killing.map(
   ([name, what, workers, backWithinMs]): StressTest => ({
     name,
     promise:
-      `kill -9 of ${what} under load loses no acknowledged animal, gives no id twice, damages no file, counts every ` +
+      `kill -9 of ${what} under load loses no acknowledged animal, assigns no id twice, corrupts no file, counts every ` +
       `request exactly, and the service is back within ${backWithinMs / 1_000} s`,
     rounds: 1_000,
     run: async (options) => ({ ...(await killRounds({ ...options, workers, backWithinMs })) }),
@@ -31,7 +31,7 @@ const workerKills = [
   ({ name, open }): StressTest => ({
     name,
     promise:
-      `kill -9 of one of ${workers} workers under load cuts off its own connections only, loses no acknowledged animal, ` +
+      `kill -9 of one of ${workers} workers under load closes only that worker's connections, loses no acknowledged animal, ` +
       'counts every request exactly, and the worker is replaced (rounds: kills)',
     rounds: 200,
     async run({ rounds, seed, progress }) {
@@ -42,7 +42,7 @@ const workerKills = [
       if (failures.length > 0) throw new Error(failures.slice(0, 10).join('\n'));
       service.signal('SIGTERM');
       const exitCode = await service.exited;
-      if (exitCode !== 0) throw new Error(`The stop ended with ${exitCode}: ${service.stderr()}`);
+      if (exitCode !== 0) throw new Error(`The service exited with ${exitCode}: ${service.stderr()}`);
       return seen;
     },
   }),
@@ -51,7 +51,7 @@ const workerKills = [
 const syscalls: StressTest = {
   name: 'syscalls',
   promise:
-    'EIO or ENOSPC at any system call of a creation, and of a checkpoint, makes no answer false, damages no ' +
+    'EIO or ENOSPC at any system call of a creation or a checkpoint causes no wrong response, corrupts no ' +
     'file and loses nothing acknowledged; needs strace',
   rounds: 1,
   run: async ({ progress }) => ({ ...(await syscallFaults({ every: 1, checkpoints: true, progress })) }),
@@ -60,13 +60,12 @@ const syscalls: StressTest = {
 const power: StressTest = {
   name: 'power',
   promise:
-    'power loss at any call, with unsynced writes lost, kept or torn at sectors, damages no file and loses nothing ' +
+    'power loss at any call, with unsynced writes lost, kept or torn at sector boundaries, corrupts no file and loses nothing ' +
     'acknowledged; needs strace (rounds: states of the disk)',
   rounds: 10_500,
   async run({ rounds, seed, progress }) {
     const states = (part: number) => Math.ceil(rounds * part);
-    // Tests a new store from its first system call, and a busy store through several checkpoints of the write-ahead
-    // log.
+    // Tests a new store from the first system call, and a busy store during several WAL checkpoints.
     const first = await powerLosses(await recordAnimals(40, seed), { states: states(0.1), seed, progress });
     const busy = await powerLosses(await recordAnimals(1_200, seed), { states: states(0.9), seed, progress });
     const figures = Object.entries(busy).map(([name, value]) => [`${name}, busy store`, value] as const);

@@ -1,4 +1,4 @@
-/** Bodies designed to break JSON parsers. The expected answers are derived from the standard parser. */
+/** Bodies designed to break JSON parsers. The expected responses are derived from JSON.parse. */
 import { maxJsonDepth } from '../../src/contract/json.ts';
 import { texts, words } from './words.ts';
 
@@ -105,7 +105,7 @@ const shapes = [
   member('" status":"sold"'),
 ];
 
-/** Invalid UTF-8 in a name and at the end of the body, and other encodings. */
+/** Invalid UTF-8 in a name and at the end of the body, and bodies in other encodings. */
 function encodings(): Uint8Array[] {
   const good = Buffer.from(named('"a?b"'));
   const at = good.indexOf('?');
@@ -140,7 +140,7 @@ const accepted = [
   ...texts('{"\\u006eame":"a","c\\u0061tegoryId":1}|{"categoryId":1,"name":"a"}'),
 ];
 
-/** The error code of a body that is not an animal. */
+/** The expected error code for a body. Undefined if the body is a valid animal. */
 function codeOf(bytes: Uint8Array): HostileBody['code'] {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

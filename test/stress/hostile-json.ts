@@ -1,4 +1,7 @@
-/** Bodies designed to break JSON parsers are quickly rejected for the right reason, or parsed exactly. */
+/**
+ * Sends bodies designed to break JSON parsers. Each must be rejected quickly with the right error code, or parsed
+ * exactly.
+ */
 import { checkResponse } from '../support/contract.ts';
 import { Failures, same } from './failures.ts';
 import { bytesOf } from './generate/http.ts';
@@ -7,9 +10,11 @@ import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** Limit of the stress test, on an otherwise idle machine. */
+/** Time limit for each body in the stress test, on an otherwise idle machine. */
 const longestMs = 50;
-/** Number of attempts per body. Another process may occupy the processor once, but a slow body is slow every time. */
+/**
+ * Maximum number of attempts per body. The fastest attempt counts, because other processes may slow down some attempts.
+ */
 const tries = 5;
 
 async function check(
@@ -40,7 +45,7 @@ async function check(
   return fastestMs;
 }
 
-/** Sends every body `rounds` times, whole and in chunks. `withinMs` bounds the slowest answer. */
+/** Sends every body `rounds` times, whole and in chunks. Each body must get a response within `withinMs`. */
 export async function hostileJson({ rounds, seed, progress }: StressOptions, withinMs = longestMs) {
   await using service = await provingService();
   using wire = new Wire(service.url);
@@ -53,7 +58,7 @@ export async function hostileJson({ rounds, seed, progress }: StressOptions, wit
         const what = `body ${index}${chunked ? ' in chunks' : ''}, ${Buffer.from(body.bytes.subarray(0, 40))}`;
         await failures.guard(what, async () => {
           const tookMs = await check(wire, service.key, body, chunked);
-          if (tookMs > withinMs) throw new Error(`It takes ${tookMs.toFixed(1)} ms.`);
+          if (tookMs > withinMs) throw new Error(`The response took ${tookMs.toFixed(1)} ms.`);
           slowestMs = Math.max(slowestMs, tookMs);
         });
       }
@@ -67,7 +72,7 @@ export async function hostileJson({ rounds, seed, progress }: StressOptions, wit
 export const hostile: StressTest = {
   name: 'hostile-json',
   promise:
-    'bodies made to break JSON parsers are never wrongly accepted, crash nothing, and take less than 50 ms each',
+    'bodies designed to break JSON parsers are never wrongly accepted, crash nothing, and take less than 50 ms each',
   rounds: 3,
   run: (options) => hostileJson(options),
 };

@@ -1,4 +1,4 @@
-/** Requests with one mistake each. Every request is rejected for its mistake. */
+/** Sends requests with exactly one error each. Every request must be rejected for that error. */
 import { allOperations } from '../../src/contract/operations.ts';
 import { type Checkable, checkResponse } from '../support/contract.ts';
 import { Failures } from './failures.ts';
@@ -18,7 +18,7 @@ import { World } from './walk/world.ts';
 
 const connections = 64;
 
-/** Every mistake of every operation, all equally frequent. */
+/** Every possible error in a request for every operation. All errors occur equally often. */
 export const cases = allOperations.flatMap((operation) =>
   [...headMistakes(operation), ...mistakesOf(operation)].map((mistake) => ({
     mistake,
@@ -26,7 +26,7 @@ export const cases = allOperations.flatMap((operation) =>
   })),
 );
 
-/** Requests to a store whose contents are unknown. */
+/** Inputs for requests that do not depend on the store's contents. */
 export function nothingIn(chance: Chance): Making {
   const scene = {
     world: new World(),
@@ -38,7 +38,7 @@ export function nothingIn(chance: Chance): Making {
   return { chance, scene, tags: new Tags(), positions: [] };
 }
 
-/** The request of a case. */
+/** Creates the invalid request of a case. */
 export function wrongRequest(index: number, chance: Chance): Request {
   const { mistake, operationId } = cases[index % cases.length] as (typeof cases)[number];
   return mistake.make(plainRequest(nothingIn(chance), operationId), chance);
@@ -56,7 +56,7 @@ function check(index: number, request: Request, answer: Checkable): void {
   );
 }
 
-/** Sends `rounds` wrong requests to a service on an empty store. */
+/** Sends `rounds` invalid requests to a service with an empty store. */
 export async function invalidRequests(
   { url, ...keys }: CallerKeys & { readonly url: string },
   { rounds, seed, progress }: StressOptions,
@@ -82,13 +82,13 @@ export async function invalidRequests(
     audit((target) => reader.send({ ...read, target }, new Chance(seed, -1)), new World()),
   );
   failures.end();
-  return { 'mistakes of operations': cases.length, 'of each at least': Math.floor(rounds / cases.length) };
+  return { 'kinds of errors': cases.length, 'minimum of each': Math.floor(rounds / cases.length) };
 }
 
 export const invalid: StressTest = {
   name: 'invalid',
   promise:
-    'requests with each mistake that an operation can meet are never accepted, and each gets the Error body that names it',
+    'requests with exactly one error are never accepted, and each gets an Error body that names the error',
   rounds: 1_000_000,
   async run(options) {
     await using service = await provingService();

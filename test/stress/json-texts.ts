@@ -1,7 +1,10 @@
-/** Texts at the limits of the fast parser for flat objects: bodies that it accepts, with a few characters changed. */
+/**
+ * JSON texts at the limits of the fast parser for flat objects: bodies that this parser accepts, with a few characters
+ * changed.
+ */
 import type { Chance } from './generate/chance.ts';
 
-/** Bodies for the fast parser. */
+/** Bodies that the fast parser accepts. */
 const flat = [
   '{"name":"Ozzy","categoryId":1,"status":"sold"}',
   ' {\t"a" :\n-12 ,\r"b": true,"": null }\n',
@@ -14,14 +17,14 @@ const bodies = [
   '{"a":1.0,"b":[1e2],"c":{"d":9007199254740993},"e":1e400}',
 ];
 
-/** All of ASCII, plus characters that other definitions count as whitespace, line ends or letters. */
+/** All ASCII characters, plus characters that other standards treat as whitespace, line ends or letters. */
 const characters = [
   ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
   ...'\u0080\u0085\u00a0\u1680\u180e\u2000\u200b\u2028\u2029\u202f\u205f\u3000\ufeff\ufffe\uffff',
   ...['é', '١', '１', '“', '\ud800', '\udc00', '😀'],
 ];
 
-/** Every text that differs from a flat body by one removed, added or replaced character. */
+/** Every text that differs from one of the flat bodies by exactly one removed, added or replaced character. */
 export function* texts(): Generator<string> {
   for (const body of flat) {
     yield body;
@@ -143,7 +146,10 @@ function anyObject(chance: Chance): string {
   return `${chance.pick(gaps)}{${members.join(',')}}${chance.pick(gaps)}`;
 }
 
-/** An object or one of the bodies, with up to three changes. Some changes move a piece of the text. */
+/**
+ * A random object or one of the flat bodies, with up to three random changes. Some changes copy another piece of the
+ * text.
+ */
 export function anyText(chance: Chance): string {
   let text = chance.often(0.3) ? chance.pick(bodies) : anyObject(chance);
   for (let changes = chance.int(0, 3); changes > 0; changes--) {

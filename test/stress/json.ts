@@ -1,4 +1,4 @@
-/** Compares the service's JSON parser with an independent reader, on texts at the limits of the fast parser. */
+/** Compares the service's JSON parser with an independent parser, on texts at the limits of the fast parser. */
 import { parseJson } from '../../src/contract/json.ts';
 import { outcomeOf, readByGrammar } from '../support/json-grammar.ts';
 import { Failures, same } from './failures.ts';
@@ -8,14 +8,14 @@ import type { StressOptions, StressTest } from './stress-test.ts';
 
 const progressEvery = 100_000;
 
-/** `rounds` is the number of random texts. Variants of the bodies precede them. */
+/** `rounds` is the number of random texts. All single-character variants of the bodies are tested first. */
 export async function jsonTexts({ rounds, seed, progress }: StressOptions) {
   const failures = new Failures(seed);
   const seen = { texts: 0, read: 0, 'with mistakes': 0, refused: 0 };
   const compare = (index: number | string, text: string) => {
     const expected = outcomeOf(readByGrammar, text);
     try {
-      same(`what is read of ${JSON.stringify(text)}`, outcomeOf(parseJson, text), expected);
+      same(`the value parsed from ${JSON.stringify(text)}`, outcomeOf(parseJson, text), expected);
     } catch (error) {
       failures.add(index, (error as Error).message);
     }
@@ -33,7 +33,7 @@ export async function jsonTexts({ rounds, seed, progress }: StressOptions) {
 
 export const json: StressTest = {
   name: 'json',
-  promise: 'a JSON text means to the service what its grammar says, or is refused',
+  promise: 'the service parses every JSON text as the grammar requires, or rejects it',
   rounds: 5_000_000,
   run: jsonTexts,
 };

@@ -1,6 +1,6 @@
 /**
- * Checks the rules of limits against a second, differently written model, without a real clock. The date is stepped in
- * every phase of windows, episodes and bans, which does not affect the model.
+ * Checks rate limiting against an independent model, with a simulated clock. The date jumps at any point of windows,
+ * strike episodes and bans. These jumps do not affect the model, which uses monotonic time.
  */
 import {
   asDates,
@@ -27,7 +27,7 @@ interface Case {
   readonly steps: number;
 }
 
-// Quotas, bans and pauses are small, so that a few requests trigger every rule.
+// Quotas and bans are small, so that a few requests trigger every rule.
 function anyCase(chance: Chance): Case {
   return {
     quota: { perMinute: chance.int(1, 6), perDay: chance.int(1, 40) },
@@ -47,18 +47,18 @@ function pauseMs(chance: Chance, retryAfterSeconds: number): number {
   if (kind < 4) return chance.pick([0, 1, 999, 1_000, 1_001]);
   if (kind < 8) return chance.int(0, 3_000);
   if (kind < 10) return chance.int(0, 65) * 1_000;
-  // Exactly the time of Retry-After, or a millisecond less.
+  // Waits exactly as long as Retry-After requires, or one millisecond less.
   if (kind === 10) return Math.max(0, retryAfterSeconds * 1_000 - chance.int(0, 1));
   return chance.pick([59_999, 60_000, 86_399_999, 86_400_000]);
 }
 
-/** Whole seconds, so that dates are exact. */
+/** Jump of the date in whole seconds, so that reset times are exact. */
 function stepMs(chance: Chance): number {
   if (!chance.often(0.2)) return 0;
   return chance.pick([-3_600_000, -1_000, 1_000, 3_600_000, 1_000 * chance.int(-100_000, 100_000)]);
 }
 
-/** Runs one sequence. `seen` counts the outcomes. */
+/** Runs one sequence of requests. `seen` counts the outcomes. */
 function play(chance: Chance, seen: Record<string, number>): number {
   const { quota, rules, steps } = anyCase(chance);
   const model = new LimitModel(rules);
@@ -87,7 +87,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
       if (verdict[part] !== expected[part]) same(`${part} of ${step}`, verdict[part], expected[part]);
     }
     checkReset(`${step}`, verdict, resetAt, aheadSeconds);
-    if (verdict.resetAt * 1_000 <= clock.now()) throw new Error(`the Reset of ${step} lies in the past`);
+    if (verdict.resetAt * 1_000 <= clock.now()) throw new Error(`the Reset of ${step} is in the past`);
     for (const [window, seconds, limit] of [
       [verdict.minute, minuteSeconds, quota.perMinute],
       [verdict.day, daySeconds, quota.perDay],
@@ -100,7 +100,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
       }
       checkReset(`${seconds} s, ${step}`, window, state.resetAt, aheadSeconds);
     }
-    if (stepped !== 0) seen['steps of the date'] = (seen['steps of the date'] ?? 0) + 1;
+    if (stepped !== 0) seen['date changes'] = (seen['date changes'] ?? 0) + 1;
     retryAfterSeconds = verdict.retryAfterSeconds;
     const outcome = verdict.refusal ?? 'admitted';
     seen[outcome] = (seen[outcome] ?? 0) + 1;
@@ -108,7 +108,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
   return steps;
 }
 
-/** X-RateLimit-Reset must equal the model's date. */
+/** Throws unless the reset time equals the model's. */
 function checkReset(
   of: string,
   { resetAt }: { resetAt: number },
@@ -124,7 +124,7 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
   const failures = new Failures(seed);
   const seen: Record<string, number> = {};
   let decisions = 0;
-  // Stops at a failure, because a mistake in the rules makes every sequence fail.
+  // Stops at the first failure, because an error in the rules makes every sequence fail.
   for (let index = 0; decisions < rounds && failures.count === 0; index++) {
     if (index % 1_000 === 0) progress(`${decisions} of ${rounds} decisions`);
     try {
@@ -134,9 +134,9 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
     }
   }
   failures.end();
-  // Cases that never trigger a rule prove nothing about it.
+  // A rule that no case triggers has not been tested.
   for (const outcome of ['admitted', 'rate_limit_exceeded', 'daily_quota_exceeded', 'api_key_banned']) {
-    if ((seen[outcome] ?? 0) < decisions / 100) throw new Error(`hardly any request was ${outcome}`);
+    if ((seen[outcome] ?? 0) < decisions / 100) throw new Error(`too few requests were ${outcome}`);
   }
   return { decisions, ...seen };
 }
@@ -144,8 +144,8 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
 export const limitLaw: StressTest = {
   name: 'limit-model',
   promise:
-    'the rules of limits decide every request as a model does that counts nothing and reads its log, while the date is ' +
-    'stepped by seconds, hours and days',
+    'rate limiting decides every request like a model that evaluates a log of requests instead of counters, while the date is ' +
+    'changed by seconds, hours and days',
   rounds: 10_000_000,
   run: limitModel,
 };

@@ -19,7 +19,7 @@ export const limitsTests = [
 ].map(
   ({ name, store, makePlace }): StressTest => ({
     name,
-    promise: `the limiter of ${store} decides every request of generated sequences according to the rules`,
+    promise: `the ${store} limiter decides every request of generated sequences according to the rules`,
     rounds: 10_000,
     async run({ rounds, seed, progress }) {
       const clock = new FakeClock();

@@ -1,4 +1,4 @@
-/** Small changes to code, one at a time, that some test should detect. The patterns rely on Biome's format. */
+/** Small changes to code, one at a time, that some test should detect. The patterns rely on Biome's formatting. */
 import { bare } from '../tidy/sources.ts';
 
 export interface Mutant {
@@ -6,11 +6,11 @@ export interface Mutant {
   readonly line: number;
   readonly before: string;
   readonly after: string;
-  /** The whole file with the change. */
+  /** Text of the whole file with the change applied. */
   readonly text: string;
 }
 
-/** Patterns in code without comments and strings, with their replacements. */
+/** Patterns with their replacements. Comments and strings are removed before matching. */
 const operators: readonly (readonly [RegExp, (found: string) => readonly string[]])[] = [
   [/ (?:<=|>=|<|>|===|!==|&&|\|\||\?\?|\+|-|\*\*|\*|\/|%) /g, (found) => exchanged[found.trim()] ?? []],
   [/!(?=[\w(])/g, () => ['']],
@@ -21,7 +21,7 @@ const operators: readonly (readonly [RegExp, (found: string) => readonly string[
     /\b(?:minuteSeconds|daySeconds|perMinute|perDay|minute|day|episodeFrom|episodeUntil)\b/g,
     (found) => exchanged[found] ?? [],
   ],
-  // A removed statement and a removed result.
+  // Removes a statement, or a returned value.
   [
     /(?<=\n) +(?:(?:await )?[\w.#]+\(.*\)|throw .*|[\w.#]+(?:\[\w+\])? (?:[-+*]|\?\?)?= .*|[\w.#]+\+\+);(?=\n)/g,
     () => [''],
@@ -71,7 +71,7 @@ interface Change {
   readonly after: string;
 }
 
-/** Every mutant of a file that changes behaviour, without changes to types and mutants that do not parse. */
+/** Every mutant of a file, except those that change only types or do not parse. */
 export function mutantsOf(path: string, text: string): Mutant[] {
   const transpiler = new Bun.Transpiler({ loader: 'ts' });
   const runs = transpiler.transformSync(text);
@@ -104,13 +104,13 @@ function* changesIn(text: string): Generator<Change> {
     for (const after of ['true', 'false']) yield { from, to, after };
   }
   for (const { 0: found, index } of text.matchAll(/(?<! from )'[^'\n]+'|`[^`\n]+`/g)) {
-    // Ignores apostrophes in comments.
+    // Detects string literals, and ignores apostrophes in comments.
     const isString = code.slice(index, index + found.length).trim() === '' && !isComment(text, index);
     if (isString) yield { from: index, to: index + found.length, after: "''" };
   }
 }
 
-/** Position of the parenthesis that closes the one directly before this position. */
+/** Position of the closing parenthesis that matches the opening parenthesis directly before `from`. */
 function closing(code: string, from: number): number {
   let depth = 1;
   for (let at = from; at < code.length; at++) {

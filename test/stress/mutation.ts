@@ -9,20 +9,23 @@ import { type Mutant, mutantsOf } from './mutation-operators.ts';
 import type { StressTest } from './stress-test.ts';
 
 const leastKilled = 0.9;
-/** Factor of the tests' normal duration after which a mutant counts as detected, because it makes them hang. */
+/**
+ * A mutant counts as detected if the tests take this many times their normal duration, because it probably makes them
+ * hang.
+ */
 const timeoutFactor = 5;
 const leastTimeoutMs = 20_000;
-/** Timeout of the tests without a mutant. */
+/** Timeout for running the tests without a mutant. */
 const suiteTimeoutMs = 300_000;
 const workers = 2;
 
-/** Files that the tests need. Other files are not copied. */
+/** Files and folders that the tests need. Nothing else is copied. */
 const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
 
 const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
 const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/replies.ts'];
 
-/** Tests that wait for real time and test other code. */
+/** Slow tests of other code, which are skipped. */
 const slow = new Set(['counting.test.ts', 'bodies.test.ts']);
 const api = readdirSync(join(root, 'test/api'))
   .filter((name) => !slow.has(name))
@@ -32,7 +35,7 @@ const processes = ['test/http', 'test/process/logs.test.ts', 'test/faults/disk.t
 const domainTests = readdirSync(join(root, 'test/domain')).filter((name) => name.endsWith('.test.ts'));
 const quickApi = ['test/api/every-operation.test.ts', 'test/api/cors.test.ts'];
 
-/** Cheap tests run first, because they detect most mutants. */
+/** Test suites for a mutated file. Fast suites run first, because they detect most mutants. */
 function suitesFor(path: string): readonly (readonly string[])[] {
   if (edge.includes(path)) return [quickApi, api, processes];
   const subject = basename(path, '.ts');
@@ -56,13 +59,13 @@ class Copy {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   }
 
-  /** The tests must pass without a mutant for the results to be valid. */
+  /** Throws unless the tests pass without a mutant. */
   async expectSound(paths: readonly string[]): Promise<void> {
     const suites = paths.flatMap(suitesFor);
     for (const suite of new Map(suites.map((suite) => [suite.join(), suite])).values()) {
       const from = performance.now();
       const fate = await this.#fateUnder(suite, suiteTimeoutMs);
-      if (fate !== 'survived') throw new Error(`Without any change, ${suite.join(' ')} is ${fate}.`);
+      if (fate !== 'survived') throw new Error(`Without a mutant, ${suite.join(' ')} is ${fate}.`);
       const timeoutMs = Math.max(leastTimeoutMs, Math.ceil((performance.now() - from) * timeoutFactor));
       this.#timeoutsMs.set(suite.join(), timeoutMs);
     }
@@ -87,7 +90,7 @@ class Copy {
     const command = [process.execPath, 'test', '--bail=1', `--timeout=${testTimeoutMs}`, ...suite];
     const child = Bun.spawn(command, {
       cwd: this.#folder,
-      // Aborted tests leave folders behind, which are deleted with the copy.
+      // Temporary folders of aborted tests are deleted with the copy.
       env: { ...process.env, TMPDIR: this.#temporary },
       stdin: 'ignore',
       stdout: 'ignore',
@@ -105,7 +108,7 @@ function told({ path, line, before, after }: Mutant): string {
   return `${path}:${line} ${before} → ${after || 'nothing'}`;
 }
 
-/** At most `most` mutants, in an order determined by the seed. */
+/** Up to `most` mutants, in a random order determined by the seed. */
 function chosen(most: number, seed: number): Mutant[] {
   const random = randomFrom(seed);
   const all = [...rules, ...edge].flatMap((path) => mutantsOf(path, readFileSync(join(root, path), 'utf8')));
@@ -115,7 +118,7 @@ function chosen(most: number, seed: number): Mutant[] {
 
 export const mutation: StressTest = {
   name: 'mutation',
-  promise: `the tests notice at least ${leastKilled * 100} % of small changes to domain/, pipeline.ts and replies.ts`,
+  promise: `the tests detect at least ${leastKilled * 100} % of small changes to domain/, pipeline.ts and replies.ts`,
   rounds: 10_000,
   async run({ rounds, seed, progress }) {
     const mutants = chosen(rounds, seed);
@@ -144,7 +147,7 @@ export const mutation: StressTest = {
       killed: count('killed'),
       'timed out': count('timed out'),
       survived: survivors.length,
-      'noticed in %': Math.floor(killed * 1_000) / 10,
+      'detected in %': Math.floor(killed * 1_000) / 10,
       survivors: survivors.join('\n  '),
     };
     if (killed < leastKilled) throw new Error(JSON.stringify(figures, undefined, 2));

@@ -1,12 +1,12 @@
 /**
- * Readers of the feed during disturbed writes and kills. Each receives every event once, in order, and the events lead
- * to the state of the store.
+ * Readers of the feed during disturbed writes and kills. Each reader must receive every event exactly once and in
+ * order, and the events must lead to the state of the store.
  */
 import { AnimalStore, type Event } from '../../client/src/index.ts';
 import { type Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 
-/** Maximum number of events before a reader disconnects and resumes. */
+/** Maximum number of events that a reader receives before it disconnects and resumes. */
 const mostAtOnce = 60;
 
 const textOf = (value: unknown) =>
@@ -17,11 +17,11 @@ export class Readers {
   readonly #store: AnimalStore;
   readonly #chance: Chance;
   readonly #read: Event[][];
-  /** The last event of the test. */
+  /** Id of the last event of the test. */
   #last = Number.POSITIVE_INFINITY;
   readonly #ending = new AbortController();
 
-  /** Readers that call the service at `url`, where a proxy may disturb their requests. */
+  /** `url` may be the address of a proxy that disturbs requests. */
   constructor(
     { url, key, timeoutMs }: { url: string; key: string; timeoutMs: number },
     count: number,
@@ -41,7 +41,7 @@ export class Readers {
     await Promise.all(this.#read.map(follow));
   }
 
-  /** Stops the readers at the last event. The store must no longer change. */
+  /** Stops the readers at the last event and checks what they received. The store must no longer change. */
   async end(direct: AnimalStore): Promise<void> {
     this.#last = Number((await direct.events.list({ order: 'desc', limit: 1 })).next);
     this.#ending.abort();
@@ -79,7 +79,7 @@ export class Readers {
   }
 }
 
-/** Checks that the last event of each resource matches the store. */
+/** Checks that each resource in the store equals the resource in its last event. */
 async function checkCopy(store: AnimalStore, events: readonly Event[]): Promise<void> {
   const copies = {
     pet: new Map<bigint, string>(),

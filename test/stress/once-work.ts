@@ -1,9 +1,11 @@
-/** Adds and orders animals, each write with a new Idempotency-Key, and computes the expected contents of the store. */
+/**
+ * Adds and orders animals, with a new Idempotency-Key for each write, and computes the expected contents of the store.
+ */
 import { createHash } from 'node:crypto';
 import type { OrderStatus } from '../../src/contract/orders.ts';
 import type { Chance } from './generate/chance.ts';
 
-/** Life cycles of an order: transitions with the resulting status. */
+/** Order lifecycles: transitions with the resulting status. */
 const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   [],
   [['cancel', 'cancelled']],
@@ -23,17 +25,17 @@ const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   ],
 ];
 
-/** Number of concurrent orders for an animal that one of them keeps. */
+/** Number of concurrent orders for an animal of which only one succeeds. */
 const buyers = 3;
 
-/** A write that is repeated until it is answered. */
+/** A write that is repeated until it gets a response. */
 export interface Write {
   readonly target: string;
   readonly body: string | undefined;
   readonly idempotencyKey: string;
 }
 
-/** A resource as returned by the service. */
+/** A resource as the service returned it. */
 export interface Stored {
   readonly id: number;
   readonly status: string;
@@ -43,18 +45,18 @@ export interface StoredOrder extends Stored {
   readonly petId: number;
 }
 
-/** Expected contents at the end, by names and references, which are unique. */
+/** Expected contents of the store at the end, keyed by animal name and order reference, which are unique. */
 export class Expected {
   readonly pets = new Map<string, Stored>();
   readonly orders = new Map<string, StoredOrder>();
 }
 
-/** Performs a write and returns the body of its only answer. */
+/** Sends a write, with retries, and returns the body of the response. */
 export type Perform = (write: Write) => Promise<unknown>;
 
 /**
- * Adds an animal and orders it until an order is final. Writes run one after the other, because each needs the previous
- * result.
+ * Adds an animal and runs orders for it through their lifecycles. Writes run one after the other, because each needs
+ * the previous result.
  */
 export async function liveOnce(
   name: string,
@@ -76,7 +78,7 @@ export async function liveOnce(
       const order = await write('/orders', JSON.stringify({ petId: pet.id, reference }));
       return { reference, ...(order as StoredOrder) };
     };
-    // A rejected order may arrive a second time. The animal must not be available then.
+    // A rejected order may be sent again later, and must not find the animal available then.
     const rivals = petStatusBeside(last) === 'available' ? 1 : buyers;
     const bids = Array.from({ length: rivals }, (_, bid) => place(`${name}, order ${number}.${bid}`));
     const { reference, ...placed } = onlyOne(await Promise.allSettled(bids));
@@ -92,11 +94,14 @@ export async function liveOnce(
   expected.pets.set(name, { id: pet.id, status: petStatus });
 }
 
-/** The only order that succeeded. Throws unless all others failed because the animal was not available. */
+/**
+ * The only order that succeeded. Throws unless exactly one order succeeded and all others failed because the animal was
+ * not available.
+ */
 function onlyOne<Order>(bids: readonly PromiseSettledResult<Order>[]): Order {
   const [placed, ...more] = bids.filter((bid) => bid.status === 'fulfilled');
   if (placed === undefined || more.length > 0)
-    throw new Error(`One of these bids must succeed: ${Bun.inspect(bids)}`);
+    throw new Error(`Exactly one of these orders must succeed: ${Bun.inspect(bids)}`);
   for (const bid of bids) {
     if (bid.status === 'rejected' && bid.reason?.code !== 'pet_not_available') throw bid.reason;
   }

@@ -1,6 +1,6 @@
 /**
- * Writes of the client through a proxy that disturbs requests, while the service is killed. Each write is done exactly
- * once.
+ * Sends the client's writes through a proxy that disturbs requests, while the service is killed. Each write must be
+ * applied exactly once.
  */
 import {
   AnimalStore,
@@ -20,20 +20,20 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 
 const mostWorkers = 32;
 const readers = 4;
-/** Minimum number of writes per worker, about one life cycle. */
+/** Minimum number of writes per worker, about one order lifecycle. */
 const writesEach = 10;
 /** Number of writes between two kills of the service. */
 const writesPerKill = 100;
-/** Share of disturbed requests. The client limits its retries, so some calls end without an answer. */
+/** Fraction of requests that are disturbed. The client limits its retries, so some calls end without a response. */
 const spoiled = 0.3;
-/** The client's timeout and the duration of late answers, in milliseconds. */
+/** The client's timeout, and the delay of late responses. */
 const patience = { timeoutMs: 1_000, lateMs: 1_500 } as const;
-/** Cuts are more frequent than other disturbances, which delay one or all workers by a second. */
+/** Cuts are more frequent than other disturbances, because those delay one or all workers by a second. */
 const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;
 
-/** Performs a write with the client. Ids are small enough here for numbers. */
+/** Sends a write with the client. All ids in this test are small enough for numbers. */
 async function perform(store: AnimalStore, { target, body, idempotencyKey }: Write): Promise<Stored> {
   const given = JSON.parse(body ?? '{}');
   const [, id = '', step = ''] = /^\/orders\/(\d+)\/(\w+)$/.exec(target) ?? [];
@@ -51,7 +51,7 @@ async function perform(store: AnimalStore, { target, body, idempotencyKey }: Wri
 const isUnknown = (error: unknown) =>
   [ConnectionError, TimeoutError, ServerError, UnavailableError].some((kind) => error instanceof kind);
 
-/** Runs life cycles one after the other until this number of writes is done. */
+/** Runs order lifecycles one after the other until enough writes are done. */
 class Workers {
   readonly expected = new Expected();
   readonly categories = new Map<bigint, string>();
@@ -80,7 +80,10 @@ class Workers {
     }
   }
 
-  /** Changes and deletions, which accept no Idempotency-Key, of an animal and a category that no other worker uses. */
+  /**
+   * Changes and deletes an animal and a category that no other worker uses. These operations do not accept an
+   * Idempotency-Key.
+   */
   async #changeAndRemove(name: string, categoryId: bigint): Promise<void> {
     const { pets, categories } = this.#store;
     const put = await this.#done(() => categories.put(categoryId, { name }));
@@ -97,7 +100,7 @@ class Workers {
     });
   }
 
-  /** Retries until the outcome is known, like programs that store their idempotency keys. */
+  /** Retries until the outcome is known, as a program that stores its idempotency keys does. */
   async #done<Data>(call: () => Promise<Data>): Promise<Data> {
     for (;;) {
       try {
@@ -132,7 +135,7 @@ export async function eachOnce(
     progress(`${writes} of ${rounds} writes`);
     if (writes % perKill !== 0 || writes > rounds) return;
     const takesAway = ++kills % 2 === 0;
-    // One fault after the other, while the clients continue.
+    // Runs one fault at a time, while the clients continue.
     killing = killing.then(() =>
       failures.guard('kill', async () => {
         if (takesAway && place.takeAway) count(await place.takeAway(chance));
@@ -155,16 +158,16 @@ export async function eachOnce(
   await reading.check(direct);
   const { whole: _, ...met } = proxy.met;
   return {
-    'writes, each done once': working.seen.writes,
+    'writes, each applied once': working.seen.writes,
     'animals, orders and categories':
       working.expected.pets.size + working.expected.orders.size + working.categories.size,
     'events, each read once and in order by every reader': reading.seen.events,
-    'resumed by a reader': reading.seen.resumed,
+    'resumptions by readers': reading.seen.resumed,
     'kill -9': kills,
     ...tally,
-    'repeated by the client': working.seen.retries,
-    'ended without an answer and called again': working.seen.calledAgain,
-    'removals answered that nothing is there': working.seen.removedBefore,
+    'retries by the client': working.seen.retries,
+    'calls repeated after no response': working.seen.calledAgain,
+    'deletions that returned 404': working.seen.removedBefore,
     ...met,
   };
 }
@@ -195,9 +198,9 @@ const textOf = (stored: Stored | undefined) => `${stored?.id} ${stored?.status}`
 export const onceTests: readonly StressTest[] = shopKinds.map(({ name, title, open }) => ({
   name: `once${name}`,
   promise:
-    'writes of the client, through a proxy that cuts connections, holds answers up and replaces them, are each done ' +
-    'exactly once, of several buyers of an animal exactly one gets it, and an animal is pending exactly while an open ' +
-    `order holds it, readers of the feed get each event once and in order, and the events lead to the store, through kill -9 and outages, ${title} (rounds: writes)`,
+    "the client's writes, sent through a proxy that closes connections and delays or replaces responses, are each applied " +
+    'exactly once, only one of several concurrent orders for an animal succeeds, an animal is pending exactly while an open ' +
+    `order reserves it, feed readers get each event once and in order, and a copy built from the events equals the store, despite kill -9 and outages, ${title} (rounds: writes)`,
   rounds: 10_000,
   async run(options) {
     await using place = await openOrThrow(open);

@@ -1,5 +1,5 @@
 /**
- * With ten times the clients of the best throughput, throughput stays near the best, and latency recovers immediately
+ * With ten times the number of clients that reach peak throughput, throughput stays near the peak and recovers quickly
  * afterwards.
  */
 import { Database } from 'bun:sqlite';
@@ -12,12 +12,12 @@ import { type ProvingService, provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire, type WireResponse, Wires } from './wire.ts';
 
-/** Numbers of concurrent clients, to find the best throughput. */
+/** Numbers of concurrent clients that are tried to find the peak throughput. */
 const crowds = [32, 64, 128];
 const overloadFactor = 10;
-/** More concurrent creations than can wait for the disk: the queue of 10,000 plus the current group of up to 1,000. */
+/** More concurrent creations than the service can hold: a queue of 10,000 plus the current group of up to 1,000. */
 const stampede = 13_000;
-/** Duration of the write lock. Exceeds the service's timeout, so that writes are refused. */
+/** Duration of the write lock. It exceeds the service's timeout, so that writes are rejected. */
 const lockedMs = 4_000;
 const leastGoodput = 0.9;
 const calmWithinMs = 5_000;
@@ -50,13 +50,13 @@ class Load {
     this.#requests = [write, ...Array<Uint8Array>(6).fill(read), ...Array<Uint8Array>(3).fill(one)];
   }
 
-  /** Creates the animal that clients read by id. */
+  /** Creates the animal that the clients read by id. */
   async prepare(): Promise<void> {
     using wire = new Wire(this.#service.url);
     await wire.send(this.#requests[0] as Uint8Array);
   }
 
-  /** Measures for `milliseconds`. Every client sends its next request as soon as it has a response. */
+  /** Measures throughput for `milliseconds`. Every client sends its next request as soon as it receives a response. */
   async measure(clients: number, milliseconds: number): Promise<Measured> {
     using wires = new Wires(this.#service.url, clients);
     const start = performance.now();
@@ -75,8 +75,8 @@ class Load {
   }
 
   /**
-   * Sends creations while another process locks the disk. When it unlocks, the queued ones succeed. The others get Retry-After,
-   * and none of them is stored.
+   * Sends creations while another process locks the data file. After the lock is released, queued creations succeed.
+   * All other creations must get Retry-After and must not be stored.
    */
   async stampede(): Promise<{ served: number; refused: number }> {
     const path = dataFileIn(this.#service.folder);
@@ -94,7 +94,7 @@ class Load {
     await released;
     const stored = animalsIn(path) - before;
     if (stored !== served) throw new Error(`${served} creations were acknowledged, ${stored} are stored`);
-    if (refused === 0) throw new Error('none had to be refused, so nothing is known of refusals');
+    if (refused === 0) throw new Error('no creation was rejected, so rejections were not tested');
     return { served, refused };
   }
 
@@ -106,7 +106,7 @@ class Load {
       const elapsedMs = performance.now() - start;
       if (now.perSecond >= leastGoodput * perSecond) return elapsedMs;
       if (elapsedMs > calmWithinMs)
-        throw new Error(`after ${elapsedMs} ms it serves ${now.perSecond} of ${perSecond}/s`);
+        throw new Error(`after ${elapsedMs} ms, throughput is ${now.perSecond} of ${perSecond}/s`);
     }
   }
 }
@@ -116,7 +116,7 @@ function animalsIn(path: string): number {
   return database.query<{ count: number }, []>('SELECT count(*) AS count FROM pets').get()?.count ?? 0;
 }
 
-/** True for a success, false for a 503 with Retry-After. Throws for anything else. */
+/** Returns true for a success and false for a 503 with Retry-After. Throws for any other response. */
 function isServed({ status, headers, text }: WireResponse): boolean {
   if (status === 200 || status === 201) return true;
   if (status === 503 && /^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) return false;
@@ -139,7 +139,7 @@ async function overload({ rounds, seed, progress }: StressOptions) {
   const over = await load.measure(best * overloadFactor, 2 * rounds * 1_000);
   await sleep(100);
   const calmMs = await load.calmAfterMs(best, peak);
-  progress(`${stampede} creations at once, the disk held by another process`);
+  progress(`${stampede} concurrent creations while another process locks the data file`);
   const crowd = await load.stampede();
   const calmAgainMs = await load.calmAfterMs(best, peak);
   service.checkRunning();
@@ -150,20 +150,20 @@ async function overload({ rounds, seed, progress }: StressOptions) {
   return {
     'peak in requests/s': Math.round(peak),
     'its clients': best,
-    'served at ten times as many, in %': Math.round(100 * share),
-    'refused with 503': over.refused,
-    'normal again after ms': Math.round(calmMs),
-    'creations at once served': crowd.served,
-    'creations at once refused with 503': crowd.refused,
-    'normal again after this, in ms': Math.round(calmAgainMs),
+    'throughput with ten times as many clients, in %': Math.round(100 * share),
+    'rejected with 503': over.refused,
+    'recovered after ms': Math.round(calmMs),
+    'concurrent creations that succeeded': crowd.served,
+    'concurrent creations rejected with 503': crowd.refused,
+    'recovered after these creations, in ms': Math.round(calmAgainMs),
   };
 }
 
 export const overloaded: StressTest = {
   name: 'overload',
   promise:
-    'ten times the clients of the best throughput still get 90 % of it, whoever is not served gets 503 and ' +
-    'Retry-After, and all is normal within 5 s',
+    'with ten times the clients of peak throughput, throughput stays above 90 % of the peak, rejected requests get 503 and ' +
+    'Retry-After, and the service recovers within 5 s',
   rounds: 5,
   run: overload,
 };

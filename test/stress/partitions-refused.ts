@@ -1,4 +1,7 @@
-/** Keys that must be refused during every fault: banned keys and keys of accounts without remaining daily requests. */
+/**
+ * Keys whose requests must be rejected during every fault: banned keys, and keys of accounts with an exhausted daily
+ * quota.
+ */
 import { SQL } from 'bun';
 import { clientOf } from '../support/client.ts';
 import type { Cluster } from '../support/cluster.ts';
@@ -6,9 +9,9 @@ import { until } from '../support/wait.ts';
 import type { Figures } from './stress-test.ts';
 
 const ofEachKind = 10;
-/** Snapshots are saved every 10 s. */
+/** Upper bound for saving a snapshot. Snapshots are saved every 10 s. */
 const savedWithinMs = 30_000;
-/** Refusals within this time after the first one are not strikes. */
+/** Rejections within this time after the first rejection do not count as strikes. */
 const graceMs = 1_100;
 
 interface RefusedKey {
@@ -19,7 +22,7 @@ interface RefusedKey {
 
 export class Refused {
   readonly #keys: readonly RefusedKey[];
-  /** Banned keys for `toLift`. */
+  /** Banned keys that `toLift` returns one by one. */
   readonly #toLift: RefusedKey[];
   #checked = 0;
   #unavailable = 0;
@@ -30,12 +33,15 @@ export class Refused {
     this.#toLift = toLift;
   }
 
-  /** Creates the keys at one instance, including banned keys to lift, and waits until PostgreSQL has them. */
+  /**
+   * Creates the keys, exhausts their quotas or gets them banned at one instance, and waits until PostgreSQL has stored
+   * this.
+   */
   static async prepare(cluster: Cluster, url: string, lifts: number): Promise<Refused> {
     const keys: RefusedKey[] = [];
     for (let index = 0; index < ofEachKind * 2 + lifts; index++) {
       const kind = index % 2 === 0 || index >= ofEachKind * 2 ? 'banned' : 'exhausted';
-      // Both an exhausted day and a ban of an hour outlast the test.
+      // Both an exhausted daily quota and a ban of an hour last longer than the test.
       const { key, keyId } = await cluster.issueKey({ perMinute: 5, perDay: 5 });
       await untilRefused(url, key, 'daily_quota_exceeded');
       keys.push({ key, keyId, kind });
@@ -51,14 +57,16 @@ export class Refused {
     return new Refused(keys, keys.splice(ofEachKind * 2));
   }
 
-  /** Returns a banned key whose ban will be lifted. The key is no longer checked. */
+  /** Returns a banned key for the caller to lift its ban. The key is no longer checked. */
   toLift(): RefusedKey {
     const next = this.#toLift.pop();
-    if (next === undefined) throw new Error('Every ban is lifted.');
+    if (next === undefined) throw new Error('There is no banned key left.');
     return next;
   }
 
-  /** Sends a request with each key to every instance. Throws if one is accepted or refused for another reason. */
+  /**
+   * Sends a request with each key to every instance. Throws if a request is accepted or rejected for another reason.
+   */
   async check(during: string, urls: readonly string[]): Promise<void> {
     const asked = urls.flatMap((url) =>
       this.#keys.map(async ({ key, kind }) => {
@@ -68,7 +76,7 @@ export class Refused {
         if (status === 503) this.#unavailable++;
         else if (status !== 429) throw new Error(`${during}: a key that is ${kind} got ${status} ${text}`);
         else if (kind === 'banned' && !text.includes('api_key_banned')) {
-          throw new Error(`${during}: a ban is forgotten: ${text}`);
+          throw new Error(`${during}: a ban was lost: ${text}`);
         }
       }),
     );
@@ -77,15 +85,15 @@ export class Refused {
 
   figures(): Figures {
     return {
-      'requests of banned keys and exhausted days': this.#checked,
-      'of these admitted': 0,
-      'of these 503': this.#unavailable,
+      'requests with banned keys or exhausted quotas': this.#checked,
+      'of these accepted': 0,
+      'of these rejected with 503': this.#unavailable,
       'slowest of these in ms': this.#slowestMs,
     };
   }
 }
 
-/** Sends requests until one is refused for this reason. */
+/** Sends requests until one is rejected with this error code. */
 async function untilRefused(url: string, key: string, code: string): Promise<void> {
   const client = clientOf(url, key);
   await until(async () => (await client.get('/pets?limit=1')).text.includes(code), savedWithinMs);

@@ -1,4 +1,4 @@
-/** Maximum age of data that an instance may return after an acknowledged change. */
+/** Measures how long an instance returns stale data after an acknowledged change. */
 
 import { writeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
@@ -6,21 +6,24 @@ import { maxStaleMs } from '../../src/storage/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 
-/** A list requested later than this after an animal was acknowledged must include it, or respond with 503. */
+/**
+ * A list requested later than this after the creation of an animal was acknowledged must include the animal, or return
+ * 503.
+ */
 const boundMs = maxStaleMs;
 const everyMs = 50;
-/** Interval of additions. Long, so that the next animal does not hide a missing one. */
+/** Interval between additions. Long enough that the next animal does not hide a missing one. */
 const addedEveryMs = 1_500;
 /** Items per page. */
 const pageSize = 100;
 const status = 'pending';
 const firstPage = `/pets?limit=${pageSize}&status=${status}`;
 
-/** Adds pending animals at each instance in turn and reads their last page at all instances. */
+/** Adds pending animals at one instance at a time, and reads the last page of pending animals at all instances. */
 export class Staleness {
   readonly #urls: readonly string[];
   readonly #key: string;
-  /** Animals acknowledged since the last pause, with the time of the acknowledgment. */
+  /** Animals acknowledged since the last pause, with the time of acknowledgment. */
   #acknowledged: { readonly id: number; readonly at: number }[] = [];
   #target = firstPage;
   #watching: Promise<unknown> = Promise.resolve();
@@ -42,7 +45,7 @@ export class Staleness {
     this.#watching = Promise.all([this.#add(url), ...reading]);
   }
 
-  /** Stops. The next `watch` continues after the animals added so far. */
+  /** Stops adding and reading. The next `watch` reads only animals added after this call. */
   async rest(during: string): Promise<void> {
     this.#stopped = true;
     await this.#watching;
@@ -55,7 +58,10 @@ export class Staleness {
     }
   }
 
-  /** Makes a change that every instance must apply within the time limit. Resolves when all have applied it. */
+  /**
+   * Makes a change that every instance must apply within the time limit. Resolves when all instances have applied the
+   * change.
+   */
   async changed(
     what: string,
     key: string,
@@ -77,15 +83,15 @@ export class Staleness {
   }
 
   summary(): string {
-    return `${this.#stale} of ${this.#reads} lists stale, by ${Math.round(this.#longestMs)} ms at most`;
+    return `${this.#stale} of ${this.#reads} lists stale, by at most ${Math.round(this.#longestMs)} ms`;
   }
 
   figures(): Figures {
     return {
       'lists read': this.#reads,
-      'lists without what was acknowledged before they were asked for': this.#stale,
+      'stale lists': this.#stale,
       'longest staleness in ms': Math.round(this.#longestMs),
-      'longest until a revocation or a lifted ban applied, in ms': Math.round(this.#longestAfterChangeMs),
+      'longest delay of a revocation or lifted ban, in ms': Math.round(this.#longestAfterChangeMs),
     };
   }
 
@@ -120,7 +126,7 @@ export class Staleness {
 
   #decide(page: readonly number[], expected: readonly { id: number; at: number }[], asked: number): void {
     const last = page.at(-1) ?? 0;
-    // Animals beyond a full page do not count as missing.
+    // Animals after the end of a full page do not count as missing.
     const missing = expected.filter(({ id }) => !page.includes(id) && (page.length < pageSize || id < last));
     if (missing.length === 0) return;
     this.#stale++;

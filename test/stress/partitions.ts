@@ -1,6 +1,6 @@
 /**
- * Every guarantee holds while some or all instances are disconnected from their servers, or have slow connections to
- * them.
+ * Checks all guarantees while some or all instances are disconnected from PostgreSQL or Redis, or have slow
+ * connections.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
@@ -18,12 +18,14 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 
 const instances = 3;
 const recoveryMs = 20_000;
-/** Duration of a fault in each phase: first while one instance adds animals and all are observed, then under load. */
+/**
+ * Duration of a fault in two phases: while one instance adds animals and all instances are watched, then under load.
+ */
 const watchedMs = 3_000;
 const loadedMs = { from: 200, to: 2_000 } as const;
 const delaysMs = [60, 200, 2_000] as const;
 
-/** An instance behind dedicated proxies. */
+/** An instance that connects to its servers through dedicated proxies. */
 interface Proxied {
   readonly service: Service;
   readonly redis: TcpProxy;
@@ -32,9 +34,9 @@ interface Proxied {
 
 interface Fault {
   readonly name: string;
-  /** Expected report of /readyz at the end: trouble with this server, or none. Not checked if undefined. */
+  /** Whether /readyz must report this trouble at the end of the fault. Not checked if undefined. */
   readonly says?: { readonly trouble: string; readonly is: boolean };
-  /** Begins the fault at one or all instances. */
+  /** Injects the fault at one or all instances. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
 }
 
@@ -50,7 +52,7 @@ const faults: readonly Fault[] = [
       { name: `${server} does not answer`, says: away, begin: async (hit) => hit[server].hold('answers') },
       ...delaysMs.map((ms) => ({
         name: `${server} ${ms} ms away`,
-        // A slow Redis may be considered unavailable.
+        // With a delay of 60 or 200 ms, Redis may or may not be reported as unavailable.
         ...((ms >= 2_000 || server === 'postgres') && { says: { trouble, is: ms >= 2_000 } }),
         begin: async (hit: Proxied) => hit[server].delay(ms),
       })),
@@ -87,19 +89,19 @@ async function proxied(cluster: Cluster, made: AsyncDisposableStack): Promise<Pr
   return { service, redis, postgres };
 }
 
-/** Observations of clients, summed over all rounds. */
+/** Results that clients observed, summed over all rounds. */
 class Tally {
   readonly acknowledged: string[] = [];
   unavailable = 0;
   slowestMs = 0;
 
-  /** Throws for an answer that no fault excuses. */
+  /** Throws for a response that no fault explains. */
   add(fault: string, replies: readonly Reply[]): void {
     for (const { status, text, tookMs } of replies) {
       this.slowestMs = Math.max(this.slowestMs, Math.round(tookMs));
       if (status === 201) this.acknowledged.push((JSON.parse(text) as { name: string }).name);
       else if (status === 503) this.unavailable++;
-      else throw new Error(`${fault}: a creation was answered ${status} ${text}`);
+      else throw new Error(`${fault}: a creation returned ${status} ${text}`);
     }
   }
 }
@@ -152,12 +154,12 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> 
   }
   const there = new Set(await allNames(clients[0] as Client));
   const lost = tally.acknowledged.filter((one) => !there.has(one)).length;
-  if (lost > 0) throw new Error(`${lost} acknowledged animals are lost.`);
+  if (lost > 0) throw new Error(`${lost} acknowledged animals were lost.`);
   return {
     faults: rounds,
     acknowledged: tally.acknowledged.length,
     lost,
-    'creations answered 503': tally.unavailable,
+    'creations rejected with 503': tally.unavailable,
     'slowest creation in ms': tally.slowestMs,
     ...refused.figures(),
     ...staleness.figures(),
@@ -167,9 +169,9 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> 
 export const partitions: StressTest = {
   name: 'partitions',
   promise:
-    'instances are cut off from Redis or PostgreSQL, or 60, 200 and 2,000 ms away, and Redis is emptied while ' +
-    'PostgreSQL is slow: nothing acknowledged is lost, creations, revocations and lifted bans apply everywhere within a ' +
-    'second, no ban and no exhausted day is forgotten, nothing is answered 500, and /readyz reports the trouble',
+    'while instances are cut off from Redis or PostgreSQL, or 60, 200 and 2,000 ms away, or Redis is emptied while ' +
+    'PostgreSQL is slow, nothing acknowledged is lost, creations, revocations and lifted bans apply everywhere within a ' +
+    'second, no ban and no exhausted quota is lost, no response is a 500, and /readyz reports the trouble',
   rounds: 48,
   run,
 };

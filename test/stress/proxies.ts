@@ -1,20 +1,20 @@
 /**
- * nginx and haproxy in front of the service, with as few connections to it as possible: the worst case for mixed-up
- * responses.
+ * nginx and haproxy in front of the service, with as few connections to the service as possible. This is the worst case
+ * for mixed-up responses.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, type OwnServer, type ServerKind } from '../support/server-process.ts';
 import { proxyServer } from './rolling-proxy.ts';
 
-/** Undefined, with a printed notice, if the program is missing. */
+/** Starts a proxy in front of the service. Prints a notice and returns undefined if the program is not installed. */
 export async function proxyBefore(
   name: 'nginx' | 'haproxy',
   service: string,
 ): Promise<OwnServer | undefined> {
   const program = findProgram(name);
   if (program === undefined) {
-    process.stderr.write(`\n!!! NOT PROVEN HERE: there is no ${name} on this machine.\n\n`);
+    process.stderr.write(`\n!!! NOT TESTED: ${name} is not installed on this machine.\n\n`);
     return undefined;
   }
   const { host } = new URL(service);

@@ -1,4 +1,4 @@
-/** Crowds request public paths and read slowly or not at all. Other clients must not be slowed down. */
+/** Many clients request public paths and read slowly or not at all. Other clients must not be slowed down. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { type ProvingService, provingService } from './service.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { Wires } from './wire.ts';
 
-/** Every public path. The large one is also requested without gzip and with HEAD. */
+/** Requests for every public path. The largest file is also requested without gzip and with HEAD. */
 const requests = [
   'GET / HTTP/1.1\r\n',
   'GET /docs HTTP/1.1\r\n',
@@ -22,17 +22,17 @@ const requests = [
   'GET /none HTTP/1.1\r\n',
 ].map((head) => `${head}Host: a\r\n\r\n`);
 
-/** Number of requests that each connection of a crowd sends at once. */
+/** Number of requests that each connection sends without waiting for a response. */
 const pipelined = 3;
 const slowReadBytes = 1_024;
-/** Interval between reads of a connection. Only a part of the connections read at a time. */
+/** Interval between two reads of a connection. The connections read in groups, one group at a time. */
 const slowReadEveryMs = 1_000;
 const readParts = 20;
 
 const loopers = 8;
 const keyedClients = 16;
 const measureMs = 800;
-/** Idle time before a measurement, to finish requests of earlier crowds. */
+/** Interval of checks that the service is idle before a measurement. */
 const restMs = 200;
 const settledWithinMs = 10_000;
 
@@ -46,7 +46,9 @@ class Gathered implements Disposable {
   readonly #sockets: Socket[] = [];
   readonly #timers: Timer[] = [];
 
-  /** Connects a few at a time, so that the system's queue for the service does not overflow and drop others' connections. */
+  /**
+   * Connects a few clients at a time, so that the listen queue does not overflow and drop other clients' connections.
+   */
   static async of(url: string, crowd: Crowd, perPath: number): Promise<Gathered> {
     const gathered = new Gathered();
     const loops = crowd === 'asks for heads in a loop';
@@ -84,7 +86,7 @@ class Gathered implements Disposable {
   }
 }
 
-/** Sends the next request as soon as a head arrives. Heads arrive in one piece. */
+/** Sends the next request as soon as a response head arrives. Each head arrives in one piece. */
 function loop(socket: Socket, request: string): void {
   socket.on('data', () => socket.write(request));
   socket.write(request);
@@ -95,7 +97,7 @@ function peakMbOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024;
 }
 
-/** Processor time used by all threads of the process, in ms. Linux only, with a resolution of 10 ms. */
+/** CPU time used by all threads of the process, in ms. Linux only, with a resolution of 10 ms. */
 function usedMsOf(pid: number): number {
   // The process name, the second field, may contain spaces. User and system time are the 14th and 15th fields.
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -104,7 +106,7 @@ function usedMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Milliseconds for which the process's main thread ran or waited for a processor. Linux only. */
+/** Time that the process's main thread spent running or waiting for a CPU, in ms. Linux only. */
 function busyMsOf(pid: number): number {
   const [ran, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ');
   return (Number(ran) + Number(waited)) / 1e6;
@@ -114,7 +116,7 @@ async function settled(pid: number): Promise<void> {
   const deadline = performance.now() + settledWithinMs;
   for (let before = -1; performance.now() < deadline; ) {
     const now = busyMsOf(pid);
-    // Allows a fifth of the time, because a slowly reading crowd keeps the process slightly busy.
+    // The process may be busy for a fifth of the time, because clients that read slowly keep it slightly busy.
     if (before >= 0 && now - before < restMs / 5) return;
     before = now;
     await sleep(restMs);
@@ -122,8 +124,8 @@ async function settled(pid: number): Promise<void> {
 }
 
 /**
- * Responses to clients with a key on keep-alive connections, per second of the service's processor time, which excludes other
- * work of the machine.
+ * Responses to clients with a key on keep-alive connections, per second of the service's CPU time. CPU time excludes
+ * the machine's other work.
  */
 async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number> {
   await settled(pid);
@@ -133,14 +135,17 @@ async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number>
   await wires.each(keyedClients, async (wire) => {
     while (performance.now() - start < measureMs) {
       const { status } = await wire.send(request);
-      if (status !== 200) throw new Error(`a request with a key was answered ${status}`);
+      if (status !== 200) throw new Error(`a request with a key returned ${status}`);
       answered++;
     }
   });
   return (answered / Math.max(10, usedMsOf(pid) - usedBefore)) * 1_000;
 }
 
-/** The rate with a crowd as a share of the rate without. Quiet and crowded periods alternate, and the medians are compared. */
+/**
+ * The rate with a crowd as a fraction of the rate without one. Periods with and without a crowd alternate, and the
+ * medians are compared.
+ */
 async function shareBeside(
   service: ProvingService,
   crowd: Crowd,
@@ -161,7 +166,7 @@ function median(values: number[]): number {
   return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** `perPath` connections for every public path. */
+/** Opens `perPath` connections for every public path. */
 export async function publicCrowds(
   { rounds, progress }: Omit<StressOptions, 'seed'>,
   perPath: number,
@@ -170,7 +175,8 @@ export async function publicCrowds(
   let peakMb = 0;
   for (const crowd of crowds) {
     progress(`a crowd that ${crowd}`);
-    // Simulates many addresses. Only the looping client keeps one address and reaches its limit.
+    // A high limit simulates clients with many addresses. Only the clients that send HEAD in a loop share one address
+    // and reach the limit.
     const unbounded = { PUBLIC_REQUESTS_PER_MINUTE: '1000000000' };
     await using service = await provingService(crowd === 'asks for heads in a loop' ? {} : unbounded);
     shares.set(crowd, await shareBeside(service, crowd, { rounds, perPath }));
@@ -183,12 +189,12 @@ export async function publicCrowds(
 export const publicPages: StressTest = {
   name: 'public',
   promise:
-    `200 connections for every public path, read slowly or not at all, cost less than ${mostPeakMb} MB, and requests ` +
+    `with 200 connections per public path that read slowly or not at all, memory stays below ${mostPeakMb} MB, and requests ` +
     `with a key keep ${100 * leastRate} % of their rate`,
   rounds: 7,
   async run(options) {
     const { peakMb, shares } = await publicCrowds(options, 200);
-    if (peakMb >= mostPeakMb) throw new Error(`the service took ${Math.round(peakMb)} MB`);
+    if (peakMb >= mostPeakMb) throw new Error(`the service used ${Math.round(peakMb)} MB`);
     const figures: Record<string, number> = { 'peak memory in MB': Math.round(peakMb) };
     for (const [crowd, share] of shares) {
       figures[`rate beside a crowd that ${crowd}, in %`] = Math.round(100 * share);

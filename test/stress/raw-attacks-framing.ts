@@ -1,4 +1,4 @@
-/** Attacks on the end of a body: codings, lengths, chunks, and requests after unread bodies. */
+/** Attacks on where a body ends: transfer codings, lengths and chunks. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 
@@ -21,8 +21,8 @@ const codingNames = [
 ];
 
 /**
- * Transfer-Encoding in every spelling, with and without Content-Length, and with a hidden request in the part that only
- * one reader treats as body.
+ * Transfer-Encoding in every spelling, with and without Content-Length. A request is hidden in the part that only one
+ * of two parsers treats as the body.
  */
 export function codings({ post, secret }: Kit): Attack[] {
   const ended = `0\r\n\r\n${secret}`;
@@ -33,7 +33,7 @@ export function codings({ post, secret }: Kit): Attack[] {
   return lines.flatMap((line) => [
     { what: `${JSON.stringify(line)} alone`, bytes: post(line, ended) },
     {
-      what: `${JSON.stringify(line)} behind a length over all`,
+      what: `${JSON.stringify(line)} after a length of everything`,
       bytes: post(`Content-Length: ${ended.length}\r\n${line}`, ended),
     },
     {
@@ -70,7 +70,7 @@ export function lengths({ post, request, secret }: Kit): Attack[] {
     ...texts('Content-Length | Content-Length|Content_Length|Content Length|Content-Length\t'),
     ...texts('X: a\nContent-Length|X: a\rContent-Length'),
   ].map((name) => ({
-    what: `${JSON.stringify(name)} for a name`,
+    what: `${JSON.stringify(name)} as the name`,
     bytes: post(`${name}: ${secret.length}\r\n`, secret),
   }));
   const chunked = `${secret.length.toString(16)}\r\n${secret}\r\n0\r\n\r\n`;
@@ -100,7 +100,10 @@ const lastChunks = [
   ...texts('0\r\nAuthorization: Bearer x\r\n\r\n|0\r\nHost: b\r\n\r\n|0\r\n\r\nX|0\r\n\r\r\n|0\r\n'),
 ];
 
-/** Chunk sizes, ends and trailers, each followed by a request that only one reader treats as body. */
+/**
+ * Chunk sizes, terminators and trailers, each followed by a request that only one of two parsers treats as part of the
+ * body.
+ */
 export function chunks({ post, secret }: Kit): Attack[] {
   const coded = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
   const first = chunkSizes.map((text) => ({
@@ -109,11 +112,11 @@ export function chunks({ post, secret }: Kit): Attack[] {
   }));
   const whole = `${size}\r\n${animal}`;
   const ends = ['\n', '', '\r', 'X', '\r\r\n', '\r\nX', '  \r\n', 'XX', '\0\0', '\n\n'].map((end) => ({
-    what: `${JSON.stringify(end)} behind the data of a chunk`,
+    what: `${JSON.stringify(end)} after the data of a chunk`,
     bytes: coded(`${whole}${end}0\r\n\r\n${secret}`),
   }));
   const finals = lastChunks.map((end) => ({
-    what: `${JSON.stringify(end)} for the last chunk`,
+    what: `${JSON.stringify(end)} as the last chunk`,
     bytes: coded(`${whole}\r\n${end}${secret}`),
   }));
   const hiddenInside = {

@@ -1,4 +1,4 @@
-/** Attacks on the head of a request: its lines, their ends, the target, Host, and the key. */
+/** Attacks on the request head: header lines, line ends, target, Host and key. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 
@@ -7,12 +7,12 @@ export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
   const key = `Authorization: Bearer ${open}`;
   const variants: [string, string][] = [
     ['bare LF everywhere', get.replaceAll('\r\n', '\n')],
-    ['bare LF behind the request line', get.replace('\r\n', '\n')],
-    ['bare LF behind a header', get.replace('b\r\n', 'b\n')],
+    ['bare LF after the request line', get.replace('\r\n', '\n')],
+    ['bare LF after a header', get.replace('b\r\n', 'b\n')],
     ['bare LF at the end', get.replace(/\r\n$/, '\n')],
     ['bare LF twice at the end', get.replace(/\r\n\r\n$/, '\n\n')],
     ['bare CR everywhere', get.replaceAll('\r\n', '\r')],
-    ['bare CR behind a header', get.replace('b\r\n', 'b\r')],
+    ['bare CR after a header', get.replace('b\r\n', 'b\r')],
     ['CR CR LF', get.replace('b\r\n', 'b\r\r\n')],
     ['CR in a value', get.replace('X-A: b', 'X-A: b\rc')],
     ['obs-fold with a space', get.replace('X-A: b', 'X-A: b\r\n c')],
@@ -21,21 +21,21 @@ export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
     ['obs-fold in the key', get.replace('Bearer ', 'Bearer\r\n ')],
     ['obs-fold with a length', post(`X-A: b\r\n Content-Length: ${secret.length}\r\n`, secret)],
     ['an obs-folded length', post(`Content-Length:\r\n ${secret.length}\r\n`, secret)],
-    ['empty lines before', `\r\n\r\n${get}`],
-    ['an LF before', `\n${get}`],
-    ['a space before', ` ${get}`],
-    ['a hundred empty lines before', '\r\n'.repeat(100) + get],
+    ['empty lines before the request', `\r\n\r\n${get}`],
+    ['an LF before the request', `\n${get}`],
+    ['a space before the request', ` ${get}`],
+    ['a hundred empty lines before the request', '\r\n'.repeat(100) + get],
     ['NUL in a value', get.replace('X-A: b', 'X-A: b\0c')],
     ['NUL in a name', get.replace('X-A', 'X-\0A')],
     ['an LF in the target', get.replace('/v1/pets/0', '/v1/pets\n/0')],
-    ['a request in a value behind CR LF', get.replace('X-A: b', `X-A: b\r\n\r\n${secret.trimEnd()}`)],
+    ['a request in a value after CR LF', get.replace('X-A: b', `X-A: b\r\n\r\n${secret.trimEnd()}`)],
     [
-      'a request in a value behind LF',
+      'a request in a value after LF',
       get.replace('X-A: b', `X-A: b\n\n${secret.replaceAll('\r\n', '\n').trimEnd()}`),
     ],
-    ['VT for a line end', get.replace('b\r\n', 'b\x0b')],
-    ['NEL for a line end', get.replace('b\r\n', 'b\x85')],
-    ['the key behind a bare LF', get.replace(`${key}\r\n`, `X: a\n${key}\r\n`)],
+    ['VT as a line end', get.replace('b\r\n', 'b\x0b')],
+    ['NEL as a line end', get.replace('b\r\n', 'b\x85')],
+    ['the key after a bare LF', get.replace(`${key}\r\n`, `X: a\n${key}\r\n`)],
     ['a header without a name', get.replace('X-A: b', ': b')],
     ['a header without a colon', get.replace('X-A: b', 'X-A')],
     ['a space in a name', get.replace('X-A', 'X A')],
@@ -102,7 +102,7 @@ export function hosts({ request }: Kit): Attack[] {
       ['two Hosts', `${host}Host: other.example\r\n`],
       ['the same Host twice', host + host],
     ].map(([what = '', instead = '']) => ({ what, bytes: get.replace(host, instead) })),
-    { what: 'a Host behind a space', bytes: get.replace('Host:', 'Host :') },
+    { what: 'a Host header with a space before the colon', bytes: get.replace('Host:', 'Host :') },
   ];
 }
 
@@ -123,10 +123,10 @@ export function headerAttacks({ request, post, withKey, open, hidden, secret }: 
   const get = (headers: string) => request('GET /v1/pets/0', headers);
   const named: [string, string][] = [
     ['two keys', get(`Authorization: Bearer ${hidden}\r\n`)],
-    ['two keys the other way round', withKey(hidden, 'GET /v1/pets/0', `Authorization: Bearer ${open}\r\n`)],
+    ['two keys in reverse order', withKey(hidden, 'GET /v1/pets/0', `Authorization: Bearer ${open}\r\n`)],
     ['two keys in one header', request('GET /v1/pets/0').replace(open, `${open}, Bearer ${hidden}`)],
     ['a key in another spelling', request('GET /v1/pets/0').replace('Authorization:', 'authorization :')],
-    ['a key with an underscore before', get(`_Authorization: Bearer ${hidden}\r\n`)],
+    ['a key in a header whose name starts with an underscore', get(`_Authorization: Bearer ${hidden}\r\n`)],
     ['Proxy-Authorization', get(`Proxy-Authorization: Bearer ${hidden}\r\n`)],
     ['the key named in Connection', get('Connection: Authorization\r\n')],
     [
@@ -158,7 +158,7 @@ export function headerAttacks({ request, post, withKey, open, hidden, secret }: 
     ],
     ['Expect: tea', post(`Expect: tea\r\nContent-Length: ${animal.length}\r\n`, animal)],
     ['X-HTTP-Method-Override', get('X-HTTP-Method-Override: DELETE\r\n')],
-    ['a close before another', get('Connection: close\r\n') + secret],
+    ['a request after Connection: close', get('Connection: close\r\n') + secret],
   ];
   return named.map(([what, bytes]) => ({ what, bytes }));
 }

@@ -1,8 +1,8 @@
-/** Helpers to write attacks on the framing of HTTP. */
+/** Helpers for HTTP framing attacks. */
 
 export interface Attack {
   readonly what: string;
-  /** The bytes, as Latin-1. */
+  /** The bytes to send, as a Latin-1 string. */
   readonly bytes: string;
 }
 

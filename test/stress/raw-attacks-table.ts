@@ -1,4 +1,4 @@
-/** Bytes designed to make two readers of HTTP disagree about the end of a request. */
+/** Bytes designed to make two HTTP parsers disagree about where a request ends. */
 import { chunks, codings, lengths } from './raw-attacks-framing.ts';
 import { headerAttacks, headerFloods, hosts, lineEnds, requestLines } from './raw-attacks-heads.ts';
 import { type Attack, type AttackKeys, animal, json, type Kit } from './raw-attacks-kit.ts';
@@ -25,10 +25,10 @@ export function attackTable({ open, hidden }: AttackKeys): Attack[] {
   return tables.flatMap((table) => table(kit)).map(({ what, bytes }) => ({ what, bytes: bytes + last }));
 }
 
-/** Pipelined requests with unread bodies. */
+/** Pipelined requests, most of them after a body that the service does not read. */
 function pipelines({ request, post, withKey, secret, hidden }: Kit): Attack[] {
   const many = [2, 3, 10, 50].map((count) => ({
-    what: `${count} requests in turn of two keys`,
+    what: `${count} requests that alternate between two keys`,
     bytes: Array.from({ length: count }, (_, index) =>
       index % 2 === 0 ? request('GET /v1/pets/0') : withKey(hidden, 'GET /v1/pets/0'),
     ).join(''),
@@ -39,27 +39,27 @@ function pipelines({ request, post, withKey, secret, hidden }: Kit): Attack[] {
     ['404', 'POST /v1/elsewhere', json],
     ['405', 'PUT /v1/pets', json],
     ['415', 'POST /v1/pets', 'Content-Type: text/plain\r\n'],
-    ['outside the version', 'POST /elsewhere', json],
+    ['a path outside /v1', 'POST /elsewhere', json],
     ['the documentation', 'GET /docs', ''],
   ];
   const large = secret.padEnd(20_000);
   return [
     ...many,
     ...unread.flatMap(([what, line, headers]) => [
-      { what: `a body behind ${what}`, bytes: request(line, headers + body, secret) },
+      { what: `a body after ${what}`, bytes: request(line, headers + body, secret) },
       {
-        what: `a chunked body behind ${what}`,
+        what: `a chunked body after ${what}`,
         bytes: request(line, `${headers}Transfer-Encoding: chunked\r\n`, coded),
       },
     ]),
-    { what: 'a body behind 413', bytes: post(`Content-Length: ${large.length}\r\n`, large) },
+    { what: 'a body after 413', bytes: post(`Content-Length: ${large.length}\r\n`, large) },
     {
-      what: 'a chunked body behind 413',
+      what: 'a chunked body after 413',
       bytes: post('Transfer-Encoding: chunked\r\n', `${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`),
     },
-    { what: 'a body behind 401', bytes: withKey('nobody', 'POST /v1/pets', json + body, secret) },
+    { what: 'a body after 401', bytes: withKey('nobody', 'POST /v1/pets', json + body, secret) },
     {
-      what: 'a chunked body behind 401',
+      what: 'a chunked body after 401',
       bytes: withKey('nobody', 'POST /v1/pets', `${json}Transfer-Encoding: chunked\r\n`, coded),
     },
     {

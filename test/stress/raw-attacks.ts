@@ -1,4 +1,7 @@
-/** Attacks on the framing of HTTP, directly and through proxies. All readers must agree on the number of requests. */
+/**
+ * HTTP framing attacks, sent directly and through proxies. The service and the proxies must agree on the number of
+ * requests.
+ */
 import { connect } from 'node:net';
 import { issueKey } from '../support/process.ts';
 import { Failures, same } from './failures.ts';
@@ -10,9 +13,9 @@ import { type ProvingService, provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** After this time without data, a connection has probably received all answers, which `#settled` verifies. */
+/** After this time without data, a connection has probably received all responses. `#settled` verifies this. */
 const quietMs = 150;
-/** Distinct quotas identify the account in the headers of answers. */
+/** Distinct quotas identify the account in response headers. */
 const quotas = { open: 900_000_001, hidden: 900_000_002, victim: 900_000_003, bystander: 900_000_004 };
 type Who = keyof typeof quotas;
 
@@ -20,7 +23,7 @@ class Battlefield implements Disposable {
   readonly #keys: Readonly<Record<Who, string>>;
   readonly #direct: Wire;
   readonly attacks: readonly Attack[];
-  /** Creations whose answer was lost because another request followed on their connection. */
+  /** Number of creations whose response was lost because another request followed on the same connection. */
   dropped = 0;
 
   private constructor(service: ProvingService, keys: Readonly<Record<Who, string>>) {
@@ -41,20 +44,24 @@ class Battlefield implements Disposable {
   }
 
   /**
-   * Requests counted by the service: of both keys of an attack, and without a key. Reading the counts costs one request of each.
+   * Remaining requests of both keys of an attack, and of requests without a key. Reading these counts costs one request
+   * each.
    */
   async #charged(): Promise<number[]> {
     const counts: number[] = [];
     for (const key of [this.#keys.open, this.#keys.hidden, undefined]) {
       const { headers } = await this.#direct.send(bytesOf(getOf(key)));
-      // Uses the day's window, because the minute may end between two reads.
+      // Uses the daily window, because the minute may end between two reads.
       const ofDay = /"day";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1];
       counts.push(Number(ofDay ?? headers.get('x-ratelimit-remaining')));
     }
     return counts;
   }
 
-  /** Attacks `url` while a victim calls through the same path. Throws if the count or the victim's answers are wrong. */
+  /**
+   * Sends an attack to `url` while a victim sends requests to the same `url`. Throws if the counts or the victim's
+   * responses are wrong.
+   */
   async attack(url: string, { bytes }: Attack, victim: Wire, id: string): Promise<void> {
     const before = await this.#charged();
     const [stream] = await Promise.all([
@@ -67,21 +74,23 @@ class Battlefield implements Disposable {
     const answers = stream.match(/HTTP\/1\.[01] [2-5]\d\d/g)?.length ?? 0;
     const ofHidden = stream.split(`"minute";q=${quotas.hidden};`).length - 1;
     const checked = stream.match(/^X-RateLimit-Limit:/gim)?.length ?? 0;
-    // Failures are counted per minute. If more remain than before, a new minute has begun.
+    // Requests without a key are counted per minute. A negative difference means that a new minute has begun.
     const counted = open + hidden + Math.max(0, keyless);
     const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
-    if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests were answered, but ${told}`);
-    if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests were answered, but ${told}`);
-    // The runtime closes a connection with a request behind a creation that waits for the disk, so the answer is lost.
+    if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests got responses, but ${told}`);
+    if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests got responses, but ${told}`);
+    // The runtime closes the connection if another request arrives while a creation waits for the disk. The creation's
+    // response is lost.
     if (counted > answers) this.dropped++;
-    if (counted > answers + 1) throw new Error(`only ${answers} requests were answered, but ${told}`);
+    if (counted > answers + 1) throw new Error(`only ${answers} requests got responses, but ${told}`);
     if (stream.includes(`"minute";q=${quotas.victim}`))
-      throw new Error(`the attacker got the victim's answer: ${told}`);
+      throw new Error(`the attacker got the victim's response: ${told}`);
   }
 
   /**
-   * Resolves when all requests sent before have been answered. The service answers in order of arrival, except for creations,
-   * which it answers in order of their commits. The answers of a second creation follow those of the first.
+   * Resolves when all earlier requests have got responses. The service responds in order of arrival, except for
+   * creations, to which it responds in commit order. The second creation therefore responds after all earlier
+   * creations.
    */
   async #settled(): Promise<void> {
     const headers = [...getOf(this.#keys.bystander).headers, ['Content-Type', 'application/json'] as const];
@@ -91,7 +100,7 @@ class Battlefield implements Disposable {
     }
   }
 
-  /** Checks that the victim's answer has the victim's request id, account and missing animal. */
+  /** Checks that the victim's response is a 404 with the victim's request id and quota. */
   async #victim(wire: Wire, id: string): Promise<void> {
     const request = getOf(this.#keys.victim, [['X-Request-Id', id]]);
     const { status, headers } = await wire.send(bytesOf(request)).catch((error: Error) => {
@@ -101,7 +110,7 @@ class Battlefield implements Disposable {
     same('the id of the victim', headers.get('x-request-id'), id);
     const policy = headers.get('ratelimit-policy') ?? '';
     if (!policy.startsWith(`"minute";q=${quotas.victim};`))
-      throw new Error(`the victim was answered as another: ${policy}`);
+      throw new Error(`the victim got another account's response: ${policy}`);
   }
 
   [Symbol.dispose](): void {
@@ -115,8 +124,8 @@ function getOf(key: string | undefined, more: HttpRequest['headers'] = []): Http
 }
 
 /**
- * Writes the bytes and returns everything received until the connection is closed, or is silent and all requests are
- * answered.
+ * Sends the bytes and returns all data received until the connection is closed, or until no more data arrives and all
+ * requests have got responses.
  */
 async function everything(url: string, bytes: string, settled: () => Promise<void>): Promise<string> {
   const { hostname, port } = new URL(url);
@@ -124,7 +133,7 @@ async function everything(url: string, bytes: string, settled: () => Promise<voi
   const chunks: Buffer[] = [];
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // A refused attack may find its connection reset while it is still being written.
+  // The connection may be reset while a rejected attack is still being written.
   socket.on('error', () => resolve());
   socket.on('close', () => resolve());
   const onSilence = () => {
@@ -158,7 +167,7 @@ async function through(
   }
 }
 
-/** `rounds` is the number of runs of the whole table, directly and through each proxy. */
+/** `rounds` is the number of times the whole table is sent, directly and through each proxy. */
 export async function rawAttacks(
   options: StressOptions,
   behind: readonly ('nginx' | 'haproxy')[] = ['nginx', 'haproxy'],
@@ -176,14 +185,18 @@ export async function rawAttacks(
   }
   service.checkRunning();
   failures.end();
-  return { attacks: field.attacks.length, places: places.join(', '), 'creations unanswered': field.dropped };
+  return {
+    attacks: field.attacks.length,
+    places: places.join(', '),
+    'creations without a response': field.dropped,
+  };
 }
 
 export const attacks: StressTest = {
   name: 'raw-attacks',
   promise:
-    'attacks on the framing of HTTP, directly and behind proxies, never make two readers count different requests, nor ' +
-    "give anyone another key's answer",
+    'HTTP framing attacks, sent directly and through proxies, never make two parsers see different requests, and never ' +
+    "return another key's response",
   rounds: 1,
   run: rawAttacks,
 };

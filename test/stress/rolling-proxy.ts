@@ -1,16 +1,16 @@
-/** Load balancers with the delivered configurations, in front of instances on local ports. */
+/** Load balancers with the configurations in deploy/, in front of instances on local ports. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { root } from '../support/process.ts';
 import { findProgram, type OwnServer, ownServer, type ServerKind } from '../support/server-process.ts';
 
-/** Below the ports that systems assign to clients, so that a restarted instance can use its port again. */
+/** Below the ephemeral port range, so that a restarted instance can use the same port again. */
 const ports = { from: 20_000, to: 30_000 } as const;
 
 /**
- * A load balancer with the delivered configuration, and additional directives for nginx. Undefined if it is not
- * installed.
+ * A load balancer with the configuration in deploy/, plus additional directives for nginx. Undefined if the program is
+ * not installed.
  */
 export async function deliveredProxy(
   name: 'nginx' | 'haproxy',
@@ -41,7 +41,7 @@ export function proxyServer(command: ServerKind['command']): Promise<OwnServer> 
   });
 }
 
-/** Changes only addresses and writable paths. */
+/** Adapts addresses, log and paths of the configuration, and adds `directives`. */
 function nginx(
   program: string,
   folder: string,
@@ -50,7 +50,7 @@ function nginx(
   directives: string,
 ): string[] {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  // Relative to the prefix, which may contain spaces.
+  // These paths are relative to the prefix, because the prefix may contain spaces.
   const places = kinds.map((kind) => `${kind}_temp_path ${kind};`).join(' ');
   let text = delivered('nginx.conf', instances);
   text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
@@ -80,7 +80,7 @@ function replaced(text: string, what: string, by: string): string {
   return text.replace(what, by);
 }
 
-/** A port that no process uses and the system assigns to no client. */
+/** A free port outside the ephemeral port range. */
 export async function steadyPort(random: () => number): Promise<number> {
   for (;;) {
     const port = ports.from + Math.floor(random() * (ports.to - ports.from));

@@ -1,4 +1,4 @@
-/** Restarts instances one after the other while clients continue without errors. */
+/** Restarts instances one after the other. Clients must not see an error. */
 import { Connection } from '../process/connection.ts';
 import { clientOf } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
@@ -8,18 +8,18 @@ import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
 import type { StressTest } from './stress-test.ts';
 
 const clientsPerDoor = 12;
-/** Shorter than the drain, so that each client receives `Connection: close` during the drain. */
+/** Shorter than the drain period, so that each client receives `Connection: close` during the drain. */
 const longestPauseMs = 300;
 const creationPart = 0.2;
-/** Maximum time for a load balancer to detect a restarted instance. The other instance must stay up until then. */
+/** Time in which a load balancer detects a restarted instance. The other instance must stay up for this time. */
 const noticedMs = 1_000;
 
-/** Clients on keep-alive connections that never retry, so that failed requests are visible. */
+/** Clients with keep-alive connections. They never retry, so that failed requests are visible. */
 class Clients {
   readonly failures: string[] = [];
   readonly acknowledged: string[] = [];
   answered = 0;
-  /** Number of refused connections, after which a client uses the other instance. */
+  /** Number of refused connections. After each, the client tries the other instance. */
   turnedAway = 0;
   #stopped = false;
   readonly #key: string;
@@ -30,7 +30,9 @@ class Clients {
     this.#random = randomFrom(seed);
   }
 
-  /** A client that uses the next address when one refuses connections or announces its shutdown. */
+  /**
+   * Runs a client that switches to the next address when the current one refuses connections or announces its shutdown.
+   */
   async run(addresses: readonly string[], name: string, creations = creationPart): Promise<void> {
     for (let turn = 0; !this.#stopped; turn++) {
       const url = addresses[turn % addresses.length] as string;
@@ -59,9 +61,7 @@ class Clients {
           : await connection.get('/v1/pets', this.#key);
         this.answered++;
         if (reply.status !== (isCreation ? 201 : 200)) {
-          this.failures.push(
-            `${animal}: ${isCreation ? 'a creation' : 'a list'} was answered ${reply.status}`,
-          );
+          this.failures.push(`${animal}: ${isCreation ? 'a creation' : 'a list'} returned ${reply.status}`);
         } else if (isCreation) this.acknowledged.push(animal);
         if (reply.closes) return;
       } catch (error) {
@@ -82,7 +82,7 @@ async function twoInstances(cluster: Cluster, random: () => number) {
   return [await start(), await start()] as const;
 }
 
-/** Restarts the instances in turn, this many times. Returns the duration of the slowest stop in ms. */
+/** Restarts the instances alternately, `rounds` times in total. Returns the duration of the slowest shutdown in ms. */
 async function roll(
   cluster: Cluster,
   instances: Awaited<ReturnType<typeof twoInstances>>,
@@ -96,7 +96,10 @@ async function roll(
     instance.service.signal('SIGTERM');
     const exitCode = await instance.service.exited;
     slowestMs = Math.max(slowestMs, Math.round(performance.now() - from));
-    if (exitCode !== 0) throw new Error(`Stop ${round} ended with ${exitCode}: ${instance.service.stderr()}`);
+    if (exitCode !== 0)
+      throw new Error(
+        `In round ${round}, the instance exited with ${exitCode}: ${instance.service.stderr()}`,
+      );
     instance.service = await cluster.startInstance(instance.settings);
     await Bun.sleep(noticedMs);
     told(round);
@@ -107,7 +110,7 @@ async function roll(
 export const rolling: StressTest = {
   name: 'rolling',
   promise:
-    'two instances restarted in turn by SIGTERM, under load of keep-alive clients directly, behind haproxy, ' +
+    'two instances alternately restarted by SIGTERM, under load from keep-alive clients directly, behind haproxy, ' +
     'and behind nginx (reads), fail no request and lose no animal; needs PostgreSQL and Redis (rounds: SIGTERMs)',
   rounds: 200,
   async run({ rounds, seed, progress }) {
@@ -123,7 +126,8 @@ export const rolling: StressTest = {
     const { key } = await cluster.issueKey();
     const clients = new Clients(key, seed);
     const running = Array.from({ length: clientsPerDoor }, (_, index) => [
-      // Sends no creations, because it detects a stop only by a failed request and must not repeat a creation.
+      // Sends no creations through nginx, because nginx detects a shutdown only by a failed request and must not repeat
+      // a creation.
       clients.run([nginx.url], `behind nginx ${index}`, 0),
       clients.run([haproxy.url], `behind haproxy ${index}`),
       clients.run(index % 2 === 0 ? urls : urls.toReversed(), `directly ${index}`),
@@ -148,8 +152,8 @@ export const rolling: StressTest = {
       'requests answered': clients.answered,
       failed: 0,
       'animals acknowledged, all kept': clients.acknowledged.length,
-      'connections refused and opened elsewhere': clients.turnedAway,
-      'slowest stop in ms': slowestStopMs,
+      'refused connections': clients.turnedAway,
+      'slowest shutdown in ms': slowestStopMs,
     };
   },
 };

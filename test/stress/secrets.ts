@@ -1,4 +1,4 @@
-/** Keys are shown once, when they are issued. After that, no part of a key appears in logs, files or responses. */
+/** Keys are shown once, when they are issued. Afterwards, no part of a key may appear in logs, files or responses. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app/app.ts';
@@ -13,16 +13,16 @@ import { Wires } from './wire.ts';
 
 const connections = 32;
 const keysOnFullDisk = 20;
-/** Length of the searched pieces. A random text contains such a piece once in 10^14 places. */
+/** Length of the pieces of keys to search for. The probability that a piece occurs by chance is negligible. */
 const pieceLength = 10;
 
-/** Finds every piece of every key in texts, in plain text and in base64. */
+/** Finds pieces of keys in texts, both in plain text and in base64. */
 class Searcher {
   readonly #pieces = new Set<string>();
   searched = 0;
 
   add(key: string): void {
-    // The last four characters may be shown (contract, section 5), and so may the prefix.
+    // The prefix and the last four characters may be shown (contract, section 5).
     const secret = key.slice('ask_'.length, -4);
     for (let at = 0; at + pieceLength <= secret.length; at++)
       this.#pieces.add(secret.slice(at, at + pieceLength));
@@ -33,19 +33,19 @@ class Searcher {
     }
   }
 
-  /** Throws when a piece of a key is in the text. */
+  /** Throws if the text contains a piece of a key. */
   search(where: string, text: string): void {
     this.searched += text.length;
     for (const [run] of text.matchAll(/[0-9A-Za-z_-]{10,}/g)) {
       for (let at = 0; at + pieceLength <= run.length; at++) {
         if (this.#pieces.has(run.slice(at, at + pieceLength)))
-          throw new Error(`${where} has a part of a key: ${run}`);
+          throw new Error(`${where} contains a part of a key: ${run}`);
       }
     }
   }
 }
 
-/** Issues keys and ends them in every way. No animal may have a key as its name, because names are public. */
+/** Issues keys, and expires, revokes or rotates some of them. */
 async function issue(operator: AdminServices, count: number, seed: number): Promise<string[]> {
   const { id } = await operator.accounts.create('shop', 'enterprise', ample);
   const keys: string[] = [];
@@ -60,7 +60,7 @@ async function issue(operator: AdminServices, count: number, seed: number): Prom
   return keys;
 }
 
-/** The key in every place where clients put keys, correctly or by mistake. */
+/** Requests with the key in every place where clients put it, correctly or by mistake. */
 function requestsWith(key: string, chance: Chance): HttpRequest[] {
   const bearer: HttpRequest['headers'] = [['Authorization', `Bearer ${key}`]];
   const json: HttpRequest['headers'] = [...bearer, ['Content-Type', 'application/json']];
@@ -117,12 +117,12 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
         for (const request of requestsWith(keys[index] as string, new Chance(seed, index))) {
           const { headers, text } = await wire.send(bytesOf(request));
           const answer = `${[...headers].join('\n')}\n${text}`;
-          searcher.search(`the answer to ${request.method} ${request.target}`, answer);
+          searcher.search(`the response to ${request.method} ${request.target}`, answer);
           answers++;
         }
       });
     await send(keys.length);
-    // A disk that cannot be written causes other answers and log lines.
+    // A full disk causes other responses and log lines.
     limitFileSize(service.pid, 0);
     await send(Math.min(keys.length, keysOnFullDisk));
     limitFileSize(service.pid, 'unlimited');
@@ -142,14 +142,14 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
   };
 }
 
-/** Every line is an object with level, time and message, and the refusals are among them. */
+/** Throws unless every line is an object with level, time and message, and rejected requests are logged. */
 function checkLog(text: string): void {
   for (const line of text.trimEnd().split('\n')) {
     const { level, time, msg } = JSON.parse(line);
     if (typeof level !== 'number' || typeof time !== 'string' || typeof msg !== 'string')
-      throw new Error(`This is no line of the log: ${line}`);
+      throw new Error(`This is not a log line: ${line}`);
   }
-  same('whether refusals are logged', text.includes('request refused'), true);
+  same('whether rejections are logged', text.includes('request refused'), true);
 }
 
 async function searchFiles(searcher: Searcher, folder: string): Promise<void> {
@@ -161,7 +161,7 @@ async function searchFiles(searcher: Searcher, folder: string): Promise<void> {
 export const secrets: StressTest = {
   name: 'secrets',
   promise:
-    'no part of an issued key is in a log, a data file or an answer, wherever clients put it in their requests',
+    'no part of an issued key appears in a log, a data file or a response, wherever clients put the key in their requests',
   rounds: 1_000,
   run: noKeyAnywhere,
 };

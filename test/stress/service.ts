@@ -2,16 +2,16 @@ import { scopes } from '../../src/domain/scope.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, operatorOf, startService } from '../support/process.ts';
 
-/** The real service in a separate process, for tests that send more requests than any limit allows. */
+/** The service in a separate process, with an account whose limits are too high to reach. */
 export interface ProvingService extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
-  /** A key with all scopes, of an account with unreachable limits. */
+  /** A key with all scopes. */
   readonly key: string;
-  /** A key of the same account without scopes. */
+  /** A key of the same account that has no scopes. */
   readonly poorKey: string;
   readonly folder: string;
-  /** Throws an error with the last output if the process has ended. */
+  /** Throws an error with the last output if the process has exited. */
   checkRunning(): void;
 }
 

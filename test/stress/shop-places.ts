@@ -1,4 +1,7 @@
-/** Deployments of the shop for tests that kill its processes: on either store, with one process or several. */
+/**
+ * Deployments for tests that kill processes: on the embedded store with one process or two workers, or on three
+ * instances.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
@@ -11,23 +14,28 @@ import { until } from '../support/wait.ts';
 import type { Chance } from './generate/chance.ts';
 
 export interface ShopPlace extends AsyncDisposable {
-  /** A key with all scopes, of an account whose limits no test reaches. */
+  /** A key with all scopes, for an account whose limits are too high for tests to reach. */
   readonly key: string;
-  /** Addresses of the running services or instances, which all use one store. */
+  /** Addresses of the running instances, which share one store. */
   urls(): readonly string[];
-  /** Kills random processes with `kill -9` and describes them. Resolves when all have restarted. */
+  /**
+   * Kills random processes with `kill -9`. Resolves with a description of the killed processes when all have restarted.
+   */
   kill(chance: Chance): Promise<string>;
-  /** Kills all processes with `kill -9`. Resolves when all are back, with their date advanced by `ms`. */
+  /** Kills all processes with `kill -9`, and restarts them with their date advanced by `ms`. */
   skip(ms: number): Promise<void>;
-  /** Total offset of the services' date. */
+  /** Difference between the date of the services and the date of this process. */
   readonly aheadMs: number;
-  /** Makes a server unavailable for up to 1.5 s and describes the fault. Embedded stores have no servers. */
+  /**
+   * Makes a database server unavailable for up to 1.5 s and returns a description of the fault. Undefined for embedded
+   * stores.
+   */
   takeAway?(chance: Chance): Promise<string>;
 }
 
 type Settings = Readonly<Record<string, string>>;
 
-/** Opens a deployment with additional settings. Undefined if this machine has no database servers for tests. */
+/** Opens a deployment with additional settings. Returns undefined if no database servers are available for tests. */
 type Open = (settings?: Settings) => Promise<ShopPlace | undefined>;
 
 export const shopKinds: readonly { readonly name: string; readonly title: string; readonly open: Open }[] = [
@@ -47,7 +55,7 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
 
 const quiet = { LOG_LEVEL: 'info', LOG_REQUESTS: 'off' };
 
-/** Arguments that start a service with an advanced date. */
+/** Arguments that start a service with its date advanced. */
 const laterDate = serveWith('test/support/later-date.ts');
 const dateAhead = (ms: number) => ({ DATE_AHEAD_MS: String(ms) });
 
@@ -63,10 +71,10 @@ async function embeddedShop(workers: number, settings: Settings = {}): Promise<S
     );
   let service: Service | undefined = await start();
   const killAll = async () => {
-    if (service === undefined) throw new Error('It is being killed already.');
+    if (service === undefined) throw new Error('The service is already being killed.');
     const killed = service;
     service = undefined;
-    // Workers first, because they would answer 503 without the writing process.
+    // Kills the workers first, because without the writing process they would return 503.
     for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
     await killed.exited;
   };
@@ -100,7 +108,7 @@ async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<str
   return 'a worker';
 }
 
-/** Detects an outage of Redis quickly. */
+/** A short timeout detects an outage of Redis quickly. */
 const impatient = { REDIS_TIMEOUT_MS: '50' };
 
 async function clusterShop(settings: Settings = {}): Promise<ShopPlace | undefined> {

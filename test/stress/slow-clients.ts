@@ -1,4 +1,7 @@
-/** A thousand slow connections of every kind. Other clients are not affected, and the slow connections are closed within 30 s. */
+/**
+ * Opens a thousand slow connections of every kind. Other clients must not be affected, and the slow connections must be
+ * closed within 30 s.
+ */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,21 +12,21 @@ import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** Time limit for closing slow connections. */
+/** The service must close all slow connections within this time. */
 const goneWithinMs = 30_000;
 const dripEveryMs = 1_000;
 const callEveryMs = 20;
 
 interface Slow {
-  /** Bytes written at once. */
+  /** Bytes written immediately after connecting. */
   readonly first: string;
-  /** Bytes written afterwards one by one, repeatedly. Nothing if empty. */
+  /** Bytes written repeatedly afterwards, one byte at a time. If empty, nothing is written. */
   readonly drip: string;
   /** Whether the client reads responses. */
   readonly reads: boolean;
 }
 
-/** Every kind of slow connection with a valid key. */
+/** Every kind of slow connection. Most send a valid key. */
 function kindsOf(key: string): Slow[] {
   const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nHost: a\r\n${headers}`;
   const mine = `Authorization: Bearer ${key}\r\n`;
@@ -72,7 +75,7 @@ function open(url: string, { first, drip, reads }: Slow, chance: Chance): Socket
   return socket;
 }
 
-/** Number of sockets of the process, including listening ones. */
+/** Number of open sockets of the process, including listening sockets. */
 function socketsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).filter((descriptor) => {
     try {
@@ -83,7 +86,7 @@ function socketsOf(pid: number): number {
   }).length;
 }
 
-/** Sends requests until stopped. Every answer must be correct. */
+/** Sends requests until aborted and throws on the first wrong status. Returns the sorted latencies in ms. */
 async function callOn(
   url: string,
   key: string,
@@ -105,7 +108,7 @@ async function callOn(
       : { method: 'GET', target: '/pets', headers };
     const { status } = await wire.send(bytesOf(request));
     if (status !== (isWrite ? 201 : 200))
-      throw new Error(`a request beside slow ones was answered ${status}`);
+      throw new Error(`a request during the slow connections returned ${status}`);
     tookMs.push(performance.now() - start);
     onAnswer();
     await sleep(callEveryMs);
@@ -113,10 +116,12 @@ async function callOn(
   return tookMs.sort((a, b) => a - b);
 }
 
-/** Minimum number of calls by other clients during the slow connections. */
+/** Minimum number of requests by other clients during the slow connections. */
 const leastCalls = 50;
 
-/** Without waiting for the slow connections to close, the test proves only that the service stays available. */
+/**
+ * If `awaitsEnd` is false, the test checks only that the service stays available, not that slow connections are closed.
+ */
 export async function slowClients({ rounds, seed, progress }: StressOptions, awaitsEnd = true) {
   await using service = await provingService({ IDLE_TIMEOUT_SECONDS: '20' });
   const kinds = kindsOf(service.key);
@@ -132,7 +137,7 @@ export async function slowClients({ rounds, seed, progress }: StressOptions, awa
   let left = rounds;
   let most = 0;
   const look = () => {
-    // One remaining connection belongs to the regular client.
+    // One of the connections belongs to the regular client.
     left = Math.max(0, socketsOf(service.pid) - before - 1);
     most = Math.max(most, left);
     progress(`${left} of ${rounds} slow connections left after ${Math.round(elapsed() / 1_000)} s`);
@@ -151,19 +156,19 @@ export async function slowClients({ rounds, seed, progress }: StressOptions, awa
   done.abort();
   const tookMs = await calls;
   for (const socket of sockets) socket.destroy();
-  if (awaitsEnd && left > 0) throw new Error(`${left} slow connections are left after ${goneMs} ms`);
+  if (awaitsEnd && left > 0) throw new Error(`${left} slow connections are still open after ${goneMs} ms`);
   return {
     'slow connections': rounds,
-    'at most at once': most,
-    'gone after s': awaitsEnd ? Number((goneMs / 1_000).toFixed(1)) : 'not awaited',
-    'requests of others, all served': tookMs.length,
-    'their p99 in ms': Number((tookMs[Math.floor(tookMs.length * 0.99)] ?? 0).toFixed(1)),
+    'most at the same time': most,
+    'closed after s': awaitsEnd ? Number((goneMs / 1_000).toFixed(1)) : 'not awaited',
+    'requests of other clients, all successful': tookMs.length,
+    'p99 latency of these in ms': Number((tookMs[Math.floor(tookMs.length * 0.99)] ?? 0).toFixed(1)),
   };
 }
 
 export const slow: StressTest = {
   name: 'slow-clients',
-  promise: 'slow headers, bodies and readers keep nobody else waiting, and are gone within 30 s',
+  promise: 'slow headers, bodies and readers do not delay other clients, and are disconnected within 30 s',
   rounds: 1_000,
   run: slowClients,
 };

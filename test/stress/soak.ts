@@ -1,4 +1,4 @@
-/** A long mixed load with faults. All answers are correct, and resource usage does not grow. */
+/** Runs a long mixed load with faults. All responses must be correct, and resource usage must not grow. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitFileSize } from '../faults/disk.ts';
@@ -19,7 +19,7 @@ import { Tags } from './walk/tags.ts';
 import { World } from './walk/world.ts';
 
 const connections = 12;
-/** Pause between two requests of a connection, so that the service is busy but not overloaded. */
+/** Pause between two requests on a connection, so that the service is busy but not overloaded. */
 const pauseMs = 5;
 const storedBefore = 200;
 const faultEveryMs = 3_000;
@@ -45,7 +45,7 @@ class Soak {
   readonly #seed: number;
   readonly #random: () => number;
   readonly #end = new AbortController();
-  /** Until this time, requests that need the disk may get 503. */
+  /** Until this time, requests may get 503. */
   #faultyUntil = 0;
 
   constructor(service: ProvingService, seed: number) {
@@ -59,7 +59,7 @@ class Soak {
     this.#end.abort();
   }
 
-  /** Generated valid and invalid requests over one connection. */
+  /** Sends generated valid and invalid requests over one connection. */
   async request(connection: number): Promise<void> {
     const { url, key, poorKey } = this.#service;
     using caller = new Caller([url], { key, limitedKey: poorKey });
@@ -71,7 +71,7 @@ class Soak {
         this.counts.answered++;
         const { status } = perform(new World(), request, answer, new Tags());
         if (answer.status === 503 && performance.now() < this.#faultyUntil) this.counts.refused++;
-        else if (answer.status !== status) throw new Error(`${request.target} was answered ${answer.status}`);
+        else if (answer.status !== status) throw new Error(`${request.target} returned ${answer.status}`);
       });
       await this.#pause(pauseMs);
     }
@@ -87,7 +87,7 @@ class Soak {
     }
   }
 
-  /** Fills the disk for a moment. */
+  /** Simulates a full disk for a moment. */
   async #fullDisk(): Promise<void> {
     this.#faultyFor(1_500);
     limitFileSize(this.#service.pid, 0);
@@ -101,7 +101,7 @@ class Soak {
     held.release();
   }
 
-  /** Clients that disconnect in the middle of a body. */
+  /** Opens connections that are closed in the middle of a request body. */
   async #brokenBodies(): Promise<void> {
     for (let number = 0; number < 20; number++) {
       using connection = await Connection.open(this.#service.url);
@@ -110,7 +110,7 @@ class Soak {
     }
   }
 
-  /** Clients that send a part of a head, pause and disconnect. */
+  /** Opens connections that send part of the request headers, pause, and disconnect. */
   async #halfRequests(): Promise<void> {
     using stack = new DisposableStack();
     for (let number = 0; number < 50; number++) {
@@ -119,7 +119,7 @@ class Soak {
     await this.#pause(1_000);
   }
 
-  /** An operator in another process creates an account and a key, and revokes the key after its use. */
+  /** Creates an account and a key from another process, uses the key, and revokes it. */
   async #operator(): Promise<void> {
     await using admin = await operatorOf(this.#service.folder);
     const { id } = await admin.accounts.create('soak', 'enterprise', ample);
@@ -129,7 +129,8 @@ class Soak {
       const before = (await client.get('/pets')).status;
       await admin.keys.revoke(keyId);
       const after = (await client.get('/pets')).status;
-      if (before !== 200 || after !== 401) throw new Error(`${before}, and ${after} when it was revoked`);
+      if (before !== 200 || after !== 401)
+        throw new Error(`the key got ${before}, and ${after} after it was revoked`);
     });
   }
 
@@ -142,18 +143,18 @@ class Soak {
   }
 }
 
-/** Share of samples in the warm-up, while caches fill and code is compiled. */
+/** Fraction of samples that belong to the warm-up, while caches fill and code is compiled. */
 const warmUpPart = 0.2;
-/** Maximum growth of the median memory from the first samples to the last. */
+/** Maximum growth of median memory from the first samples to the last, as a fraction. */
 const mostGrowth = 0.1;
 const partOfSamples = 0.2;
-/** Tolerance for files that the runtime opens. */
+/** Additional descriptors that are tolerated, because the runtime opens files. */
 const descriptorSlack = 3;
 const calmMs = 3_000;
 
 const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Resident memory of a process in MiB (Linux). */
+/** Resident memory of a process in MiB. Linux only. */
 function residentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024);
@@ -163,7 +164,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** Throws if memory or descriptors grew. */
+/** Throws if memory usage or the number of descriptors grew. */
 function flat(mib: readonly number[], before: number, after: number): Figures {
   const samples = mib.slice(Math.floor(mib.length * warmUpPart));
   const part = Math.ceil(samples.length * partOfSamples);
@@ -176,7 +177,7 @@ function flat(mib: readonly number[], before: number, after: number): Figures {
     'descriptors after': after,
   };
   if (last > first * (1 + mostGrowth) || after > before + descriptorSlack)
-    throw new Error(`It grew: ${JSON.stringify(figures)}; MiB by second: ${mib.join(' ')}`);
+    throw new Error(`Resource usage grew: ${JSON.stringify(figures)}; MiB by second: ${mib.join(' ')}`);
   return figures;
 }
 
@@ -198,7 +199,7 @@ async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Prom
   await Promise.all(running);
   soak.failures.end();
   const { status } = await client.add('the last one');
-  if (status !== 201) throw new Error(`In the end an animal is answered ${status}.`);
+  if (status !== 201) throw new Error(`At the end, a creation returned ${status}.`);
   const walMiB = Math.ceil(statSync(`${dataFileIn(service.folder)}-wal`).size / 1_048_576);
   await sleep(calmMs);
   const grown = flat(mib, descriptors, descriptorsOf(service.pid));
@@ -208,8 +209,8 @@ async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Prom
 export const soak: StressTest = {
   name: 'soak',
   promise:
-    'a mixed load with faults (full disk, held lock, clients that break off, an operator) is answered as it should be, ' +
-    'and memory and descriptors stay flat (rounds: minutes)',
+    'a mixed load with faults (full disk, locked data file, aborted requests, an operator) gets correct responses, ' +
+    'and memory and descriptors do not grow (rounds: minutes)',
   rounds: 30,
   run: soakFor,
 };

@@ -1,4 +1,4 @@
-/** A test too long for `npm test`. Throws on failure. */
+/** A test that takes too long for `npm test`. Throws on failure. */
 export interface StressTest {
   readonly name: string;
   /** The tested guarantee, as a sentence. */
@@ -11,14 +11,13 @@ export interface StressTest {
 export interface StressOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Reports progress. */
   readonly progress: (line: string) => void;
 }
 
-/** The measured values, by name. */
+/** The measured values, keyed by name. */
 export type Figures = Readonly<Record<string, number | string>>;
 
-/** Opens a resource that the machine may lack. Throws if it is missing. */
+/** Opens a resource. Throws if the resource is not available on this machine. */
 export async function openOrThrow<Place>(open: () => Promise<Place | undefined>): Promise<Place> {
   const place = await open();
   if (place === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');

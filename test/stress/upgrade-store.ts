@@ -1,4 +1,4 @@
-/** A store of version 1.0.0 with animals and keys, and the answers expected after an upgrade. */
+/** A store of version 1.0.0 with animals and keys, and the responses expected after an upgrade. */
 import { Database } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export interface OldStore {
 
 const columns = 'id, name, CAST(category_id AS TEXT) AS categoryId, status';
 
-/** Writes the store, which has four animals, into a folder, and adds animals up to this number. */
+/** Writes a store with four animals into a folder, and adds animals until there are `animals`. */
 export async function writeStore(folder: string, animals: number): Promise<OldStore> {
   const path = dataFileIn(folder);
   await writeOldStore(path, join(folder, 'store.limits.db'));
@@ -52,7 +52,7 @@ export async function writeStore(folder: string, animals: number): Promise<OldSt
   return { animals, key, digest: digestOf(path) };
 }
 
-/** A digest of all animals with exact integers, for stores that are small enough. */
+/** A digest of all animals with exact integers. Use only for small stores. */
 export function digestOf(path: string): string {
   using database = new Database(path, { readonly: true });
   const hash = new Bun.CryptoHasher('sha256');
@@ -66,17 +66,17 @@ export function petText({ id, name, categoryId, status }: PetRow): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-/** Up to 20 animals by ascending id, in the form of a page. */
+/** The first 20 animals that match, by ascending id, as the body of a page. */
 export function pageText(path: string, where: string): string {
   const rows = rowsOf<PetRow>(path, `SELECT ${columns} FROM pets WHERE ${where} ORDER BY id LIMIT 20`);
   return `[${rows.map(petText).join(',')}]`;
 }
 
-/** True if the data file has the current format, false for the format of 1.0.0. Throws for any other format. */
+/** True if the data file has the current format, false if it has the format of 1.0.0. Throws for any other format. */
 export function isUpgraded(path: string): boolean {
   const [row] = rowsOf<{ user_version: number }>(path, 'PRAGMA user_version');
   const version = row?.user_version;
   if (version === dataMigrations.length) return true;
   if (version === 1) return false;
-  throw new Error(`The data file has format ${version}: the upgrade is done in part.`);
+  throw new Error(`The data file has format ${version}: the upgrade is incomplete.`);
 }

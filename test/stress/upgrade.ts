@@ -1,4 +1,7 @@
-/** The upgrade of a store of version 1.0.0 loses nothing. test/robustness/upgrade.test.ts kills it at each call. */
+/**
+ * Upgrades a store of version 1.0.0 and checks that nothing is lost. test/robustness/upgrade.test.ts also kills the
+ * upgrade at each system call.
+ */
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -7,10 +10,10 @@ import { same } from './failures.ts';
 import type { StressTest } from './stress-test.ts';
 import { digestOf, isUpgraded, type OldStore, pageText, writeStore } from './upgrade-store.ts';
 
-/** In larger stores, animals are only counted. */
+/** Up to this number of animals, their contents are compared. In larger stores, animals are only counted. */
 const mostDigested = 1_000_000;
 
-/** Throws unless the file is sound and has every animal. */
+/** Throws unless the file is intact and contains every animal. */
 export function checkFile(folder: string, { animals, digest }: OldStore): void {
   const path = dataFileIn(folder);
   const [row] = rowsOf<{ count: number }>(path, 'SELECT count(*) AS count FROM pets');
@@ -20,7 +23,10 @@ export function checkFile(folder: string, { animals, digest }: OldStore): void {
   same('the digest of all animals', digestOf(path), digest);
 }
 
-/** Starts the service, which upgrades the store, and checks its answers. Returns the ms until it served. */
+/**
+ * Starts the service, which upgrades the store, and checks its responses. Returns the time in ms until the service was
+ * ready.
+ */
 export async function upgradeStore(folder: string, store: OldStore): Promise<number> {
   const from = performance.now();
   await using service = await startService(folder, { DRAIN_SECONDS: '0', LOG_LEVEL: 'warn' });
@@ -32,7 +38,7 @@ export async function upgradeStore(folder: string, store: OldStore): Promise<num
   return tookMs;
 }
 
-/** Checks that clients of 1.0.0 see the same animals and scopes. */
+/** Checks that clients of 1.0.0 get the same animals and have the same scopes. */
 async function checkAnswers(url: string, folder: string, store: OldStore): Promise<void> {
   const { animals, key } = store;
   const path = dataFileIn(folder);
@@ -61,7 +67,7 @@ async function checkAnswers(url: string, folder: string, store: OldStore): Promi
   }
 }
 
-/** Checks that the inventory equals a full count. */
+/** Checks that the inventory equals a full count of the animals. */
 async function checkCounts(url: string, folder: string, { animals, key }: OldStore): Promise<void> {
   const path = dataFileIn(folder);
   const client = clientOf(url, key);
@@ -86,6 +92,6 @@ export const upgrade: StressTest = {
     await using folder = await temporaryFolder();
     progress(`writing ${rounds} animals`);
     const store = await writeStore(folder.path, rounds);
-    return { 'first start in ms, the upgrade included': Math.round(await upgradeStore(folder.path, store)) };
+    return { 'first start in ms, including the upgrade': Math.round(await upgradeStore(folder.path, store)) };
   },
 };

@@ -8,10 +8,13 @@ import { walk } from './walk/walk.ts';
 
 const mostClients = 64;
 
-/** No server listens at the URLs of the walk's webhooks. */
+/** Webhooks are switched off, because no server listens at the webhook URLs that the walk creates. */
 const walkSettings = { LOG_LEVEL: 'warn', WEBHOOKS: 'off', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
-/** Deployments: one service with two workers on the embedded store, else two instances. */
+/**
+ * Deployments of the walk: one service with two workers on the embedded store, or two instances with PostgreSQL and
+ * Redis.
+ */
 const grounds = {
   embedded: { open: embeddedStores, instances: 1, workers: '2' },
   cluster: { open: () => serverStores(patientSettings), instances: 2, workers: '1' },
@@ -19,7 +22,7 @@ const grounds = {
 
 export type Ground = keyof typeof grounds;
 
-/** Undefined if this machine has no database servers for tests. */
+/** Returns undefined if no database servers are available for tests. */
 export async function walkOn(
   ground: Ground,
   { rounds, seed, progress }: StressOptions,
@@ -45,12 +48,12 @@ export async function walkOn(
     },
   });
   return {
-    'requests answered as the model says': figures.steps,
-    'of these about what others changed, too': figures.contended,
-    'pauses, the store read whole at each': figures.pauses,
-    'animals in the end': figures.animals,
-    'orders in the end': figures.orders,
-    'ways in which operations were answered': ways,
+    'requests with the expected response': figures.steps,
+    'of these about contended objects': figures.contended,
+    'pauses, with a full comparison of the store': figures.pauses,
+    'animals at the end': figures.animals,
+    'orders at the end': figures.orders,
+    'distinct outcomes of operations': ways,
   };
 }
 
@@ -58,8 +61,8 @@ function walkTest(name: string, where: string, ground: Ground): StressTest {
   return {
     name,
     promise:
-      `a random walk of all operations by ${mostClients} clients ${where}: every answer is as a model in memory says, and at ` +
-      'every pause the store is the model, and the inventory a full count (rounds: requests)',
+      `in a random walk over all operations by ${mostClients} clients ${where}, every response matches a model in memory, and at ` +
+      'every pause the store equals the model and the inventory equals a full count (rounds: requests)',
     rounds: 100_000,
     async run(options) {
       const figures = await walkOn(ground, options);
@@ -72,14 +75,19 @@ function walkTest(name: string, where: string, ground: Ground): StressTest {
 const walkBoth: StressTest = {
   name: 'walk-both',
   promise:
-    'the walk of one client gets the same answers on SQLite and on PostgreSQL: status, headers and body, ids and times ' +
-    'included (rounds: requests)',
+    'the walk of one client gets the same responses on SQLite and on PostgreSQL: status, headers and body, including ids ' +
+    'and times (rounds: requests)',
   rounds: 100_000,
   async run({ rounds, seed, progress }) {
     await using servers = await testServers();
     if (servers === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');
     return {
-      'answers compared': await walkAlike(servers, { steps: rounds, mostSteps: 10 * rounds, seed, progress }),
+      'responses compared': await walkAlike(servers, {
+        steps: rounds,
+        mostSteps: 10 * rounds,
+        seed,
+        progress,
+      }),
     };
   },
 };

@@ -1,4 +1,4 @@
-/** Compares the requests to receivers with the feed and with the listed deliveries. */
+/** Compares the requests that receivers got with the feed and with the listed deliveries. */
 import type { Delivery } from '../../client/src/index.ts';
 import { attemptDelaysMs } from '../../src/webhooks/retries.ts';
 import { until } from '../support/wait.ts';
@@ -7,14 +7,14 @@ import { isAcceptance, type Receiver, type Seen } from './webhook-receivers.ts';
 import { deliveriesOf } from './webhook-world.ts';
 import type { Proof } from './webhooks.ts';
 
-/** An attempt ends within 15 s, and its outcome is stored soon after. */
+/** The outcome of an attempt is stored within this time. An attempt ends within 15 s. */
 const settledWithinMs = 20_000;
 const calmChanges = 60;
-/** Fraction by which a delay may be shorter. */
+/** Fraction by which jitter may shorten a delay. */
 const jitter = 0.1;
 const patienceMs = 120_000;
 
-/** Without kills and with receivers that accept everything, each event is sent exactly once. */
+/** Checks that each event is sent exactly once if no process is killed and the receivers accept every request. */
 export async function checkCalm({ place, store, feed, receivers, writing, failures }: Proof): Promise<void> {
   for (const receiver of receivers.all) receiver.isCalm = true;
   const from = (await feed.update(place)).at(-1)?.id ?? 0;
@@ -63,14 +63,14 @@ export async function checkDeliveries(proof: Proof): Promise<Record<string, numb
   return figures;
 }
 
-/** Checks that each event of the selected types has exactly one delivery, and that there are no others. */
+/** Checks that each event of the selected types has exactly one delivery, and that there are no other deliveries. */
 function checkTypes({ feed }: Proof, receiver: Receiver, deliveries: readonly Delivery[]): void {
   const { kind, seen, delivered } = receiver;
   const listed = new Set(deliveries.map(({ eventId }) => Number(eventId)));
   same(`deliveries of one event to ${kind.name}`, listed.size, deliveries.length);
   const wanted = new Set(feed.wantedBy(receiver, 0).map(({ id }) => id));
   const strange = [...seen.keys(), ...listed].find((id) => !wanted.has(id) || !listed.has(id));
-  same(`an event that ${kind.name} must not get, or that is not listed`, strange, undefined);
+  same(`an event that ${kind.name} must not receive, or that is not listed`, strange, undefined);
   if (!kind.isDurable) return;
   same(
     `an event without a delivery to ${kind.name}`,
@@ -84,7 +84,10 @@ function checkTypes({ feed }: Proof, receiver: Receiver, deliveries: readonly De
   );
 }
 
-/** Checks that listed responses were sent and respected. Unlisted ones must have reached a killed process. */
+/**
+ * Checks that the receiver sent the listed responses and that the service respected them. A response may be unlisted
+ * only if the process that received it was killed.
+ */
 function compareAttempts(
   { failures, faults }: Proof,
   what: string,
@@ -101,11 +104,12 @@ function compareAttempts(
     const found = left.findIndex((one) => one.status === listed && one.sentAt === Math.floor(at / 1_000));
     const [given] = found === -1 ? [] : left.splice(found, 1);
     if (given === undefined)
-      failures.add(what, `An attempt is listed with ${listed}, which the receiver did not respond.`);
+      failures.add(what, `An attempt is listed with ${listed}, which the receiver did not send.`);
     else dueAt = Math.max(dueAt, at + given.retryAfterMs);
   }
   const last = attempts.at(-1)?.status;
-  if ((status === 'succeeded') !== isAcceptance(last)) failures.add(what, `It has ${status} after ${last}.`);
+  if ((status === 'succeeded') !== isAcceptance(last))
+    failures.add(what, `The delivery has the status ${status} after ${last}.`);
   for (const { at, status: given } of left) {
     if (!faults.isDisturbed(at, at + settledWithinMs))
       failures.add(what, `The response ${given} is not listed, and no process was killed.`);
@@ -114,20 +118,20 @@ function compareAttempts(
   return { lost: left.length, silent };
 }
 
-/** An accepted event is sent again only after a kill. */
+/** Checks that an accepted event is sent again only after a kill. Returns the number of repeats. */
 function checkRepeats({ failures, faults }: Proof, what: string, seen: readonly Seen[]): number {
   let acceptedAt: number | undefined;
   let repeats = 0;
   for (const { at, status } of seen) {
     if (acceptedAt !== undefined) repeats++;
     if (acceptedAt !== undefined && !faults.isDisturbed(acceptedAt, at))
-      failures.add(what, 'It was sent again after it was accepted.');
+      failures.add(what, 'The event was sent again after it was accepted.');
     if (isAcceptance(status)) acceptedAt = at;
   }
   return repeats;
 }
 
-/** Checks that each disabling of a webhook has an event and a cause. Returns their number. */
+/** Checks that a webhook was disabled only for a reason, with an event each time. Returns how often it was disabled. */
 async function checkDisabled({ store, feed }: Proof, receiver: Receiver): Promise<number> {
   const { kind, seen, webhookId } = receiver;
   const { enabled } = await store.webhooks.get(webhookId);

@@ -1,29 +1,29 @@
-/** Kinds of receivers of webhooks, and how each of them responds. */
+/** Kinds of webhook receivers, and how each kind responds. */
 import type { EventSelector } from '../../src/domain/event-type.ts';
 import type { Chance } from './generate/chance.ts';
 
-/** Reaction of a receiver to a request. */
+/** How a receiver responds to a request. */
 export type Reply =
   /** A response, possibly late. */
   | { readonly status: number; readonly headers?: readonly string[]; readonly afterMs?: number }
   /** Sends bytes that are not a response, then closes the connection. */
   | { readonly bytes: string }
-  /** No response on an open connection. */
+  /** Keeps the connection open without a response. */
   | 'hang';
 
 export interface ReceiverKind {
   readonly name: string;
   readonly types: readonly EventSelector[];
-  /** True if it must receive every event. Other webhooks are disabled sooner or later. */
+  /** True if the receiver must get every event. The webhooks of other receivers are disabled sooner or later. */
   readonly isDurable: boolean;
-  /** `trap` is the target of redirects, which must not be requested. */
+  /** `trap` is the target URL of redirects. The service must never request it. */
   reply(chance: Chance, trap: string): Reply;
 }
 
 export const accepted: Reply = { status: 204 };
 const text = (status: number, ...headers: string[]): Reply => ({ status, headers });
 
-/** Incomplete responses, and bytes that are not a response. */
+/** Incomplete responses. An empty text closes the connection without a response. */
 const cutOff = ['', 'HTTP/1.1 2', 'HTTP/1.1 204 No Content\r\nContent-Le'];
 const garbage = [
   'HTTP/9.9 200 OK\r\n\r\n',
@@ -34,7 +34,7 @@ const garbage = [
   `HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(40_000)}\r\nContent-Length: 0\r\n\r\n`,
 ];
 
-/** Accepts most events, and handles a random part differently. */
+/** Accepts most events. With probability `part`, a request gets the other reply. */
 function mostly(part: number, otherwise: (chance: Chance, trap: string) => Reply): ReceiverKind['reply'] {
   return (chance, trap) => (chance.often(part) ? otherwise(chance, trap) : accepted);
 }

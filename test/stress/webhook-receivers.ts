@@ -8,42 +8,44 @@ import type { Failures } from './failures.ts';
 import type { Chance } from './generate/chance.ts';
 import { accepted, type ReceiverKind, type Reply } from './webhook-kinds.ts';
 
-/** Delay of a hanging receiver, longer than the service's timeout. */
+/** Time until a hanging receiver closes the connection. Longer than the service's timeout. */
 const hangMs = 20_000;
 
-/** A request for an event. */
+/** A received request that delivers an event. */
 export interface Seen {
-  /** Time by `performance.now()`. */
+  /** Time of arrival, from `performance.now()`. */
   readonly at: number;
-  /** The signed time in Unix seconds. */
+  /** The signed `webhook-timestamp`, in Unix seconds. */
   readonly sentAt: number;
-  /** Status of the response. Undefined if there was none. */
+  /** Status of the response. Undefined if no response was sent. */
   status: number | undefined;
-  /** Delay in the Retry-After of the response. */
+  /** Delay from the Retry-After header of the response. 0 if the header is absent. */
   retryAfterMs: number;
 }
 
 export interface World {
   readonly failures: Failures;
-  /** Current and former offsets of the services' date. */
+  /** Current and previous difference between the services' date and this process's date. */
   aheadMs(): readonly number[];
 }
 
 export const isAcceptance = (status: number | undefined) => status !== undefined && status < 300;
 
-/** Events by id as first received. All later requests must have the same bytes. */
+/**
+ * The first received body of each event, keyed by event id. All later requests for the event must have the same body.
+ */
 export class Bodies extends Map<number, Buffer> {}
 
 export class Receiver implements AsyncDisposable {
   readonly kind: ReceiverKind;
   readonly seen = new Map<number, Seen[]>();
-  /** Events that were accepted. */
+  /** Ids of events that the receiver accepted. */
   readonly delivered = new Set<number>();
   requests = 0;
   lastAt = 0;
-  /** Responds with 204 from now on, unless it always fails. */
+  /** If true, the receiver responds with 204, unless it is the receiver that always fails. */
   isCalm = false;
-  /** Id of the first event from which on it must receive all. */
+  /** The receiver must get all events after this id. */
   from = 0;
   webhookId = 0n;
   #secret = '';
@@ -116,9 +118,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   #mistakeIn(head: string, headers: Record<string, string>, body: Buffer, id: number): string | undefined {
-    if (!/^POST \S+ HTTP\/1\.1\r\n/.test(head)) return `The request is ${head}`;
+    if (!/^POST \S+ HTTP\/1\.1\r\n/.test(head)) return `The request head is wrong: ${head}`;
     if (headers['webhook-id'] !== `evt_${id}`) return `The id is ${headers['webhook-id']}.`;
-    if (body.length !== Number(headers['content-length'])) return 'More followed the body.';
+    if (body.length !== Number(headers['content-length'])) return 'Additional bytes followed the body.';
     const before = this.#bodies.get(id) ?? body;
     this.#bodies.set(id, before);
     if (!before.equals(body)) return `The body is ${body}, not ${before}.`;
@@ -148,14 +150,14 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** By lower-case names. */
+/** Header values, keyed by lower-case name. */
 function headersOf(head: string): Record<string, string> {
   const lines = head.split('\r\n').slice(1);
   const pairs = lines.map((line) => [/^[^:]*/.exec(line)?.[0].toLowerCase(), line.replace(/^[^:]*: */, '')]);
   return Object.fromEntries(pairs);
 }
 
-/** The Standard Webhooks library uses the time of this machine, which differs from that of the services. */
+/** Temporarily replaces Date.now, because the Standard Webhooks library uses it and the services' date is ahead. */
 function isVerified(secret: string, headers: Record<string, string>, body: Buffer, aheadMs: number): boolean {
   const { now } = Date;
   Date.now = () => now() + aheadMs;

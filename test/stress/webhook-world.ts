@@ -1,4 +1,4 @@
-/** Shared parts of the webhook proof: the killed service, its feed, receivers and writers. */
+/** Shared parts of the webhook stress test: faults, the feed, receivers and writers. */
 import type { AnimalStore, Delivery } from '../../client/src/index.ts';
 import { type EventType, selectedTypes } from '../../src/domain/event-type.ts';
 import { readFeed } from './event-readers.ts';
@@ -8,7 +8,7 @@ import type { ShopPlace } from './shop-places.ts';
 import type { ReceiverKind } from './webhook-kinds.ts';
 import { Bodies, Receiver, type World } from './webhook-receivers.ts';
 
-/** Kills and outages, and how far the date was ahead. */
+/** Records kills and outages, and how far the services' date is ahead. */
 export class Faults {
   readonly tally: Record<string, number> = {};
   readonly #place: ShopPlace;
@@ -24,12 +24,12 @@ export class Faults {
     return this.#aheadMs;
   }
 
-  /** The date of the services, in Unix ms. */
+  /** The services' current date, in Unix ms. */
   now(): number {
     return Date.now() + this.#place.aheadMs;
   }
 
-  /** Injects a fault into the services. Returns its name, by which it is counted. */
+  /** Runs `what`, which injects a fault and resolves with the fault's name. Counts faults by name. */
   async disturb(what: () => Promise<string>): Promise<void> {
     const span = { begin: performance.now(), end: Number.POSITIVE_INFINITY };
     this.#spans.push(span);
@@ -38,14 +38,14 @@ export class Faults {
     this.tally[name] = (this.tally[name] ?? 0) + 1;
   }
 
-  /** Kills all services, and advances their clocks before they restart. */
+  /** Kills all services and restarts them with their clocks advanced. */
   skip(ms: number): Promise<void> {
     return this.disturb(async () => {
       const { aheadMs } = this.#place;
-      // Requests sent before the kill may arrive after it.
+      // Requests that were sent before the kill may arrive later.
       this.#aheadMs = [aheadMs + ms, aheadMs];
       await this.#place.skip(ms);
-      return 'kills of everything, and time that passed';
+      return 'kills of all processes, with time skipped';
     });
   }
 
@@ -60,11 +60,11 @@ export interface FeedEvent {
   readonly text: string;
 }
 
-/** Events of the store that have been read. */
+/** The events read from the feed so far. */
 export class Feed {
   readonly events: FeedEvent[] = [];
 
-  /** Reads new events. */
+  /** Reads new events and returns all events. */
   async update({ urls, key }: Pick<ShopPlace, 'urls' | 'key'>): Promise<readonly FeedEvent[]> {
     for (;;) {
       const { texts } = await readFeed(urls()[0] ?? '', key, this.events.at(-1)?.id ?? 0);
@@ -76,7 +76,7 @@ export class Feed {
     }
   }
 
-  /** Events after an event with the types of a receiver. */
+  /** Events after `after` that the receiver has selected. */
   wantedBy({ kind, from }: Receiver, after = from): FeedEvent[] {
     const types = selectedTypes(kind.types);
     return this.events.filter(({ id, type }) => id > after && types.has(type as EventType));
@@ -88,11 +88,11 @@ export class Feed {
   }
 }
 
-/** Receivers of all kinds with their webhooks. */
+/** One receiver of each kind, with a webhook for each. */
 export class Receivers implements AsyncDisposable {
   readonly all: readonly Receiver[];
   readonly bodies = new Bodies();
-  /** Requests to the URL that receivers redirect to. */
+  /** Number of requests to the URL to which receivers redirect. It must stay 0. */
   trapped = 0;
   readonly #trap: Bun.Server<undefined>;
 
@@ -123,14 +123,14 @@ export class Receivers implements AsyncDisposable {
     return this.all.reduce((sum, { requests }) => sum + requests, 0);
   }
 
-  /** Milliseconds since the last request. */
+  /** Milliseconds since a receiver last got a request. */
   get idleMs(): number {
     return performance.now() - Math.max(...this.all.map(({ lastAt }) => lastAt));
   }
 
   named(name: string): Receiver {
     const found = this.all.find(({ kind }) => kind.name === name);
-    if (found === undefined) throw new Error(`No receiver is ${name}.`);
+    if (found === undefined) throw new Error(`There is no receiver named ${name}.`);
     return found;
   }
 
@@ -141,10 +141,10 @@ export class Receivers implements AsyncDisposable {
 }
 
 const writers = 8;
-/** Not ASCII only, so that bytes and characters differ. */
+/** Most names are not ASCII, so that the numbers of bytes and characters differ. */
 const names = ['Rex', 'Größe', '犬', '🐕 "quoted" \\', 'a\u2028b', 'e\u0301'];
 
-/** Makes changes of all kinds, up to the currently allowed number. */
+/** Makes random changes, up to the number currently allowed. */
 export class Writing implements Disposable {
   allowed = 0;
   begun = 0;
@@ -180,7 +180,7 @@ export class Writing implements Disposable {
       const name = `${chance.pick(names)} ${writer}-${this.begun++}`;
       await this.#change(name, BigInt(writer * 10 + chance.int(0, 9)), pets, chance).catch((error) => {
         if (this.#ending.signal.aborted) return;
-        // A change that is not repeated by the client, and was in flight at a kill.
+        // The change was in flight during a kill, and the client does not retry it.
         if (!/Connection|Timeout|Server|Unavailable/.test((error as Error).constructor.name)) throw error;
         this.unanswered++;
       });
@@ -205,7 +205,7 @@ export class Writing implements Disposable {
   }
 }
 
-/** Deliveries as the service lists them. */
+/** All deliveries that the service lists for the receiver's webhook. */
 export function deliveriesOf(
   store: AnimalStore,
   { webhookId }: Receiver,

@@ -1,4 +1,4 @@
-/** Events reach receivers that fail in every way, while the processes that send them are killed. */
+/** Checks that events reach receivers that fail in every way, while the sending processes are killed. */
 import { AnimalStore } from '../../client/src/index.ts';
 import { until } from '../support/wait.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
@@ -13,18 +13,21 @@ import { deliveriesOf, Faults, Feed, Receivers, Writing } from './webhook-world.
 
 export const webhookSettings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
-/** Time between kills, extended until there are some changes and requests to receivers. */
+/** Number of changes between two kills. */
 const changesPerKill = { from: 4, to: 24 } as const;
 const requestsPerKill = 60;
 const untilKillMs = 3_000;
-/** Time that passes while everything is down. Enough for leases to expire and for the third attempt. */
+/**
+ * Time by which the clocks advance while all processes are down. Long enough for leases to expire and for the third
+ * attempt.
+ */
 const skippedMs = { from: 61_000, to: 280_000 } as const;
-/** The ten attempts of a delivery, and more. */
+/** More than the ten attempts of a delivery. */
 const mostSkips = 20;
-/** Deliveries are listed for 7 days. */
+/** Less than the 7 days for which deliveries are listed. */
 const mostAheadMs = 6.8 * 86_400_000;
 const idleMs = 700;
-/** Maximum delay of due deliveries. Leases of killed processes expire after 60 s. */
+/** Maximum delay of a delivery that is due. The leases of killed processes expire after 60 s. */
 const stuckMs = 120_000;
 const patienceMs = 900_000;
 
@@ -62,7 +65,7 @@ export async function everyDelivery(
   await until(() => writing.done >= writing.allowed || failures.count > 0, patienceMs);
   for (const receiver of receivers.all) {
     const { isDurable, name } = receiver.kind;
-    // With four hanging requests at a time, the rest would take hours.
+    // The hanging receiver must respond from now on, because otherwise the remaining deliveries would take hours.
     receiver.isCalm = !isDurable || name === 'hanging';
   }
   failures.end();
@@ -72,10 +75,10 @@ export async function everyDelivery(
   const checked = await checkDeliveries(proof);
   return {
     events: proof.feed.events.length,
-    'changes without an answer': writing.unanswered,
+    'changes without a response': writing.unanswered,
     ...faults.tally,
-    'of these, after the last change': skips,
-    'hours that passed': Math.round(place.aheadMs / 3_600_000),
+    'of these with time skipped, after the last change': skips,
+    'hours skipped': Math.round(place.aheadMs / 3_600_000),
     ...checked,
   };
 }
@@ -90,14 +93,14 @@ async function killOnce({ place, receivers, faults, writing, store, feed }: Proo
   await until(() => receivers.requests >= requests || isLate());
   const { takeAway } = place;
   if (takeAway !== undefined && chance.often(0.3)) await faults.disturb(() => takeAway(chance));
-  // Leases of a killed instance delay the others for a minute.
+  // The leases of a killed instance delay its deliveries for a minute, so skipping time is more frequent on clusters.
   const skips = chance.often(takeAway === undefined ? 0.15 : 0.3);
   if (skips) await faults.skip(chance.int(skippedMs.from, skippedMs.to));
   else await faults.disturb(async () => `kills of ${await place.kill(chance)}`);
   await enableAgain(receivers.named('gone'), { store, feed, place });
 }
 
-/** Enables a webhook that was disabled, which then gets the events from now on. */
+/** Enables the receiver's webhook again if it was disabled. The webhook then gets only later events. */
 async function enableAgain(
   receiver: Receiver,
   { store, feed, place }: Pick<Proof, 'store' | 'feed' | 'place'>,
@@ -105,7 +108,7 @@ async function enableAgain(
   const { enabled } = await store.webhooks.get(receiver.webhookId);
   if (enabled) return;
   const patched = store.webhooks.update(receiver.webhookId, { enabled: true });
-  // Without a response, it is checked again after the next kill.
+  // If the update gets no response, the webhook is checked again after the next kill.
   receiver.from = Number.POSITIVE_INFINITY;
   const isEnabled = await patched.then(
     () => true,
@@ -115,7 +118,8 @@ async function enableAgain(
 }
 
 /**
- * Advances the clocks until every event has reached its receivers, or their webhooks are disabled. Returns how often.
+ * Advances the clocks until every event has reached its receivers or their webhooks are disabled. Returns how often the
+ * clocks were advanced.
  */
 async function sendTheRest(proof: Proof, progress: (line: string) => void): Promise<number> {
   const { place, receivers, faults, failures } = proof;
@@ -124,7 +128,7 @@ async function sendTheRest(proof: Proof, progress: (line: string) => void): Prom
     await until(async () => {
       missing = await missingIn(proof);
       const isOver = missing.webhooks === '';
-      if (!isOver && receivers.idleMs > stuckMs) throw new Error(`Nothing is sent: ${missing.webhooks}`);
+      if (!isOver && receivers.idleMs > stuckMs) throw new Error(`No requests are sent: ${missing.webhooks}`);
       const isDue = missing.dueAts.some((at) => at <= faults.now());
       return isOver || failures.count > 0 || (!isDue && receivers.idleMs > idleMs);
     }, patienceMs);
@@ -138,10 +142,10 @@ async function sendTheRest(proof: Proof, progress: (line: string) => void): Prom
 }
 
 interface Missing {
-  /** When pending deliveries are attempted next. */
+  /** Times of the next attempts of pending deliveries, in Unix ms. */
   readonly dueAts: readonly number[];
   readonly events: number;
-  /** The receivers, with how much they miss. */
+  /** The receivers, each with the numbers of missing events and pending deliveries. */
   readonly webhooks: string;
 }
 
@@ -169,9 +173,9 @@ async function missingIn({ place, store, feed, receivers }: Proof): Promise<Miss
 export const webhookTests: readonly StressTest[] = shopKinds.map(({ name, title, open }) => ({
   name: `webhooks${name}`,
   promise:
-    'every event reaches each receiver that fails, demands to wait, redirects, hangs, closes early or responds with garbage at times, ' +
-    'as it is in the feed, signed, and again only after a kill; the webhook of a receiver that fails for days or is gone is ' +
-    `disabled, with an event; and deliveries are listed as receivers saw them, through kill -9 and outages, ${title} (rounds: kills)`,
+    'every event reaches each receiver that sometimes fails, sends Retry-After, redirects, hangs, closes early or sends garbage, ' +
+    'signed and as in the feed, and more than once only after a kill; the webhook of a receiver that fails for days or is gone is ' +
+    `disabled, with an event; and the listed deliveries match what receivers saw, despite kill -9 and outages, ${title} (rounds: kills)`,
   rounds: 500,
   async run(options) {
     await using place = await openOrThrow(() => open(webhookSettings));

@@ -5,7 +5,10 @@ import { maxWaitMs } from '../support/wait.ts';
 /** A raw response with its complete body. */
 export type WireResponse = Checkable;
 
-/** A connection that was idle for longer is opened again: services close them after 20 s or more, perhaps just then. */
+/**
+ * Connections that were idle for longer are replaced, because the service may be closing them. Services close idle
+ * connections after 20 s or more.
+ */
 const maxIdleMs = 5_000;
 
 interface Waiting {
@@ -15,7 +18,10 @@ interface Waiting {
   readonly timer: Timer;
 }
 
-/** One keep-alive connection that sends bytes and reads one response at a time. It reconnects after a close. */
+/**
+ * A keep-alive connection that sends bytes and reads one response at a time. It reconnects after the connection is
+ * closed.
+ */
 export class Wire implements Disposable {
   readonly #hostname: string;
   readonly #port: number;
@@ -35,7 +41,10 @@ export class Wire implements Disposable {
     if (performance.now() - this.#usedAt > maxIdleMs) this[Symbol.dispose]();
     const socket = this.#socket ?? (await this.#open());
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#lost(socket, `no answer within ${maxWaitMs} ms`), maxWaitMs);
+      const timer = setTimeout(
+        () => this.#lost(socket, `nothing received within ${maxWaitMs} ms`),
+        maxWaitMs,
+      );
       this.#waiting = { isHead, resolve, reject, timer };
       const written = socket.write(bytes);
       if (written < bytes.length) this.#unsent = Buffer.from(bytes.subarray(Math.max(0, written)));
@@ -43,7 +52,7 @@ export class Wire implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    // A socket that the service has closed calls back while it is ended.
+    // Cleared first, because ending a socket that the service has closed calls `close` synchronously.
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.end();
@@ -74,7 +83,7 @@ export class Wire implements Disposable {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     clearTimeout(waiting?.timer);
-    waiting?.reject(new Error(`No answer: ${reason}.`));
+    waiting?.reject(new Error(`No response: ${reason}.`));
   }
 
   #take(chunk: Buffer): void {
@@ -102,7 +111,7 @@ export class Wire implements Disposable {
   }
 }
 
-/** Several connections that share the cases there are. */
+/** Several connections that share the work. */
 export class Wires implements Disposable {
   readonly #wires: readonly Wire[];
 
@@ -110,7 +119,7 @@ export class Wires implements Disposable {
     this.#wires = Array.from({ length: connections }, () => new Wire(url));
   }
 
-  /** Performs that many cases, one at a time on each connection. */
+  /** Runs this many cases, one at a time per connection. */
   async each(cases: number, perform: (wire: Wire, index: number) => Promise<void>): Promise<void> {
     let next = 0;
     const work = async (wire: Wire) => {

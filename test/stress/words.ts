@@ -1,7 +1,10 @@
-/** Splits a text into words, with backslashes unchanged. ASCII only, because Bun escapes other characters. */
+/**
+ * Splits a text into words and leaves backslashes unchanged. Supports only ASCII, because Bun escapes other characters
+ * in raw templates.
+ */
 export function words({ raw }: TemplateStringsArray): string[] {
   return raw.join('').trim().split(/\s+/);
 }
 
-/** The texts of a list that is separated by `|`, for those with whitespace. */
+/** Splits a list separated by `|`, for items that contain whitespace. */
 export const texts = (list: string): string[] => list.split('|');

@@ -9,16 +9,16 @@ import { maxWaitMs, until } from '../support/wait.ts';
 
 const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
 
-/** A supervisor of two workers, with its log and the stores it connects. */
+/** Creates a supervisor of two workers, with a log and the store connections that it opens. */
 function supervised(heartbeat?: Heartbeat) {
   const { log, lines } = keptLog();
   const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
   const connect = (worker: number, port: Port) => {
     const store = { worker, port, received: [] as unknown[], isOver: false };
-    // A worker never has two connections at once.
+    // A worker must never have two store connections at the same time.
     if (stores.some((other) => other.worker === worker && !other.isOver)) throw new Error('still connected');
     stores.push(store);
-    // Before the worker starts to serve.
+    // Sent before the worker starts to serve.
     port.post('early');
     port.listen((message) => store.received.push(message));
     return {
@@ -32,12 +32,13 @@ function supervised(heartbeat?: Heartbeat) {
     supervisor,
     lines,
     stores,
-    /** The process of the worker with this number, as reported to the store. */
+    /** Process id of the worker with this number, as the worker reported it to the store. */
     pidOf: (number: number): number => {
       const [hello] = stores.findLast(({ worker }) => worker === number)?.received ?? [];
       const { pid } = hello as { pid?: unknown };
-      // 0 would be every process of the group.
-      if (typeof pid !== 'number' || pid < 2) throw new Error(`Worker ${number} did not say who it is.`);
+      // A kill of process 0 would signal every process of the group.
+      if (typeof pid !== 'number' || pid < 2)
+        throw new Error(`Worker ${number} did not report its process id.`);
       return pid;
     },
     servesAgain: () => lines.some(({ msg }) => msg === 'worker serving'),
@@ -45,8 +46,8 @@ function supervised(heartbeat?: Heartbeat) {
   };
 }
 
-describe('a start', () => {
-  test('on any port lets the first worker choose one, and the others use the same', async () => {
+describe('starting the supervisor', () => {
+  test('on port 0 lets the first worker choose a port, which the other workers then use', async () => {
     await using all = supervised();
     expect(await all.supervisor.serve({ environment: {}, port: 0, startedAt: 0 })).toEqual({
       url: 'http://worker-1',
@@ -54,7 +55,7 @@ describe('a start', () => {
     });
   });
 
-  test('throws the error and the code of a worker that fails', async () => {
+  test('throws the error and the code of a worker that fails to start', async () => {
     await using all = supervised();
     const error = await all.supervisor
       .serve({ environment: { UNLESS: import.meta.path }, port: 1, startedAt: 0 })
@@ -68,12 +69,12 @@ describe('a start', () => {
     const error = await all.supervisor
       .serve({ environment: { DIE: '2' }, port: 1, startedAt: 0 })
       .catch((thrown: unknown) => thrown);
-    expect(String(error)).toContain('A worker process ended at start (exit code 7).');
+    expect(String(error)).toContain('A worker process exited during startup (exit code 7).');
   });
 });
 
-describe('the store', () => {
-  test('exchanges messages with workers completely and in order, even early ones', async () => {
+describe("the supervisor's store", () => {
+  test('exchanges messages with workers completely and in order, even before they serve', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     for (const { port } of all.stores) for (let number = 0; number < 1_000; number++) port.post({ number });
@@ -86,7 +87,7 @@ describe('the store', () => {
     }
   });
 
-  test('is disconnected from an exited worker before it is connected to the next one, and may still post to it', async () => {
+  test('is disconnected from an exited worker before it is connected to the next worker, and can still post to the old connection', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const [first] = all.stores;
@@ -102,7 +103,7 @@ describe('the store', () => {
 });
 
 describe('a worker', () => {
-  test('that fails to restart is retried after increasing delays, with the reason in the log, until it succeeds', async () => {
+  test('that fails to restart is retried with increasing delays and the logged reason until the restart succeeds', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();
@@ -113,7 +114,7 @@ describe('a worker', () => {
     await until(() => failures().length >= 3);
     rmSync(obstacle);
     await until(() => all.servesAgain());
-    // On a slow machine, a fourth attempt may occur before the obstacle is removed.
+    // Checks only three attempts, because on a slow machine there may be a fourth before the obstacle is removed.
     const seen = failures().slice(0, 3);
     expect(seen.map(({ worker, code, reason, retryMs }) => [worker, code, reason, retryMs])).toEqual([
       [2, 1, '2 of 2 cannot', 100],
@@ -140,7 +141,7 @@ describe('a worker', () => {
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const pid = all.pidOf(1);
     process.kill(pid, 'SIGSTOP');
-    // Worker 1 does not answer, so this takes as long as some heartbeats.
+    // Worker 1 does not respond, so this takes as long as several heartbeats.
     await all.supervisor.ask('are you there', 500);
     process.kill(pid, 'SIGCONT');
     const [first] = all.stores;
@@ -149,7 +150,7 @@ describe('a worker', () => {
     expect([all.pidOf(1), all.lines]).toEqual([pid, []]);
   });
 
-  test('with a pending restart is not started after a stop', async () => {
+  test('with a pending restart is not restarted after the supervisor has stopped', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();

@@ -1,4 +1,4 @@
-/** A worker that serves no requests. Its settings determine its behavior. Started by supervisor.test.ts. */
+/** A worker that serves no requests, started by supervisor.test.ts. Its settings determine its behavior. */
 import { existsSync } from 'node:fs';
 import { SupervisorLink } from '../../src/supervisor/link.ts';
 
@@ -10,7 +10,7 @@ if (environment.UNLESS !== undefined && existsSync(environment.UNLESS)) {
   process.exit(1);
 }
 link.store.post({ pid: process.pid, bytes: new Uint8Array([1, 2]), big: 2n ** 63n });
-// Echo messages of the supervisor's store.
+// Echoes messages from the supervisor's store.
 link.store.listen((message) => link.store.post(message));
 link.serving({ url: `http://worker-${worker}`, port: port || 40_000 + worker });
 await link.stopped;

@@ -12,15 +12,15 @@ import {
 } from './admin.ts';
 import { startTestApp, type TestApp } from './app.ts';
 
-/** A running service, and an operator who calls its admin API. */
+/** A running service, and an operator who uses the service's admin API. */
 export interface Desk extends AsyncDisposable {
   readonly app: TestApp;
   readonly operator: TestOperator;
-  /** Sends a request. Checks a successful response against the contract. */
+  /** Sends a request and checks a successful response against the contract. */
   ask(method: string, target: string, body?: unknown, options?: AdminCallOptions): Promise<AdminAnswer>;
-  /** Sends a request that must succeed. Returns the body. */
+  /** Sends a request that must succeed, and returns the body. */
   done<T>(method: string, target: string, body?: unknown): Promise<T>;
-  /** Follows the links of a list. Returns all items, and the number of items on each page. */
+  /** Follows the page links of a list. Returns all items, and the number of items on each page. */
   list<T>(target: string): Promise<{ readonly items: T[]; readonly pages: number[] }>;
 }
 
@@ -38,7 +38,7 @@ export async function openDesk(
   };
   const done = async <T>(method: string, target: string, body?: unknown) => {
     const { status, text, body: came } = await ask(method, target, body);
-    if (status >= 300) throw new Error(`${method} ${target} was answered ${status}: ${text}`);
+    if (status >= 300) throw new Error(`${method} ${target} returned ${status}: ${text}`);
     return came as T;
   };
   return {
@@ -77,9 +77,9 @@ function check(method: string, target: string, { body }: AdminAnswer): void {
   const operation = allAdminOperations.find(
     (one) => one.method === method && new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );
-  if (operation === undefined) throw new Error(`No operation is ${method} ${path}.`);
+  if (operation === undefined) throw new Error(`There is no operation ${method} ${path}.`);
   const { schema, lines } = operation.success;
-  // Shapes of the client API, with integers of any size, are checked by the client API's tests.
+  // The client API's tests check schemas of the client API, whose integers may be too large for this check.
   if (schema === undefined || lines || clientSchemas.has(schema)) return;
   expect(schema.safeParse(body).error?.issues ?? []).toEqual([]);
 }

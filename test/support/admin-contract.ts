@@ -9,7 +9,7 @@ const contract = new Contract({
   ofNoOperation: () => ({ 'Cache-Control': 'Cache-Control' }),
 });
 
-/** Throws an error that lists every deviation of the response from the contract of the admin API. */
+/** Throws an error that lists every deviation of the response from the admin API's contract. */
 export function checkAdminResponse(method: string, target: string, response: Checkable): void {
   contract.check(method, target, response);
 }

@@ -10,7 +10,7 @@ export interface AdminCallOptions {
   readonly token?: string | undefined;
   readonly session?: TestSession | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON unless it is text or bytes. */
+  /** Text, bytes and streams are sent unchanged, any other value as JSON. */
   readonly body?: unknown;
 }
 
@@ -20,11 +20,11 @@ export interface AdminAnswer {
   readonly text: string;
   /** Body parsed as JSON. Integers may be rounded. */
   readonly body: unknown;
-  /** The code of an error. */
+  /** The `code` of an error response. */
   readonly code: string | undefined;
 }
 
-/** Both secrets of a session, in the form in which a browser and its page send them. */
+/** Both secrets of a session, as a browser and the console's page send them. */
 export interface TestSession {
   /** Value of the `Cookie` header. */
   readonly cookie: string;
@@ -32,14 +32,14 @@ export interface TestSession {
   readonly secret: string;
 }
 
-/** An operator with the token. */
+/** An operator with the operator's token. */
 export interface TestOperator {
   readonly id: number;
   readonly name: string;
   readonly token: string;
 }
 
-/** Address of the admin listener of a running app. */
+/** Base URL of a running app's admin listener. */
 export function adminUrl({ app }: Pick<TestApp, 'app'>): string {
   if (app.console === undefined) throw new Error('The admin listener is off.');
   return app.console.url;
@@ -80,7 +80,7 @@ export function callAdmin(
   return sendAdmin(adminUrl(app), method, target, options);
 }
 
-/** Like `callAdmin`, for the listener at this address. */
+/** Like `callAdmin`, for the listener at `url`. */
 export async function sendAdmin(
   url: string,
   method: string,
@@ -108,7 +108,7 @@ export async function sendAdmin(
   return { status: response.status, headers: response.headers, text, body: parsed, code };
 }
 
-/** Headers that the console's page sends with each change. */
+/** Headers that the console's page sends with every change. */
 export function fromConsole(app: TestApp): Record<string, string> {
   return { Origin: adminUrl(app), 'Sec-Fetch-Site': 'same-origin' };
 }
@@ -118,14 +118,14 @@ export async function signIn(app: TestApp, token: string): Promise<TestSession> 
   return sessionOf(await callAdmin(app, 'POST', '/session', { body: { token } }));
 }
 
-/** The session that a sign-in began. */
+/** The session that a successful sign-in created. */
 export function sessionOf({ status, headers, text, body }: AdminAnswer): TestSession {
-  if (status !== 201) throw new Error(`Signing in was answered ${status}: ${text}`);
+  if (status !== 201) throw new Error(`Signing in returned ${status}: ${text}`);
   const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
   return { cookie, secret: (body as { secret: string }).secret };
 }
 
-/** Headers of a request in the session. */
+/** Headers of a request within the session. */
 export function headersOf({ cookie, secret }: TestSession): Record<string, string> {
   return { Cookie: cookie, 'X-Session-Secret': secret };
 }

@@ -20,30 +20,30 @@ export interface Tenant {
   readonly keyId: number;
 }
 
-/** The real service with a separate port and store, and a clock that the test controls. */
+/** The service on a separate port with a separate store, and a clock that the test controls. */
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly clock: FakeClock;
   readonly app: LocalApp;
   readonly config: Config;
-  /** The store, opened like the command line opens it. The service must notice its changes. */
+  /** Changes the store as the command line does. The service must notice these changes. */
   readonly operator: AdminServices;
-  /** The key of an account with an ample quota. */
+  /** The key of an account whose quota is too high to reach. */
   readonly key: string;
-  /** Creates an account of a plan with a key that has all scopes. Enterprise accounts need a quota. */
+  /** Creates an account with a key that has all scopes. Enterprise accounts need a quota. */
   tenant(plan: PlanName, quota?: Quota): Promise<Tenant>;
   /** Sends a request and checks the response against the contract. `target` is relative to /v1. */
   call(method: string, target: string, options?: CallOptions): Promise<Answer>;
-  /** Restarts the service on the same store. */
+  /** Restarts the service with the same store. */
   restart(): Promise<void>;
 }
 
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** Resolves every host name to a public address, because example hosts have none. */
+/** Resolves every host name to a public address, because the example hosts do not exist. */
 export const publicly: Resolve = async () => ['1.1.1.1'];
 
-/** Starts the service with these settings, by their names in the environment. */
+/** Starts the service with these settings, keyed by environment variable. */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
@@ -56,7 +56,7 @@ export async function startTestApp(
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}`,
     DRAIN_SECONDS: '0',
-    // Most tests compare data that only they change.
+    // Webhooks are off by default, because most tests compare data that only the test may change.
     WEBHOOKS: 'off',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     ...settings,

@@ -1,4 +1,4 @@
-/** A real browser that records violations by pages. */
+/** A real browser that records script errors and policy violations of pages. */
 import {
   type Browser,
   type BrowserContext,
@@ -12,15 +12,18 @@ import { maxWaitMs } from './wait.ts';
 export const browserCommand = 'chromium';
 
 export interface TestPages {
-  /** A browser page without a session. */
+  /** Opens a page without a session. */
   openPage(options?: BrowserContextOptions): Promise<Page>;
-  /** A browser page signed in with the token, at `#/…`. */
+  /** Opens a page at `#/…`, signed in with the token. */
   signedIn(token: string, place?: string, options?: BrowserContextOptions): Promise<Page>;
-  /** Closes all pages. Returns violations: script errors, breaches of the policy, requests to other origins, alerts. */
+  /**
+   * Closes all pages and returns the recorded violations: script errors, violations of the content security policy,
+   * requests to other origins, and dialogs.
+   */
   closePages(): Promise<readonly string[]>;
 }
 
-/** Pages of the browser for the console at this address. */
+/** Opens pages of the console at this address. */
 export function pagesOf(browser: TestBrowser, url: string): TestPages {
   const watch = new Watch(url);
   const openPage = async (options?: BrowserContextOptions) =>
@@ -32,7 +35,7 @@ export function pagesOf(browser: TestBrowser, url: string): TestPages {
       const signIn = { data: { token }, headers: { Origin: url } };
       const answer = await page.context().request.post(`${url}/admin/v1/session`, signIn);
       const { secret } = (await answer.json()) as { secret: string };
-      // Any page of the origin can store the session.
+      // Any page of the same origin can store the session.
       await page.goto(`${url}/admin/v1/session`);
       await page.evaluate((kept) => sessionStorage.setItem('animal-store-session-secret', kept), secret);
       await page.goto(`${url}/#${place}`);
@@ -42,12 +45,12 @@ export function pagesOf(browser: TestBrowser, url: string): TestPages {
   };
 }
 
-/** A browser that starts with its first use. */
+/** A browser that is launched on first use. */
 export class TestBrowser implements AsyncDisposable {
   readonly #hosts: readonly string[];
   #launched: Promise<Browser> | undefined;
 
-  /** `hosts` are names that resolve to this machine. */
+  /** `hosts` are host names that the browser resolves to this machine. */
   constructor(hosts: readonly string[] = []) {
     this.#hosts = hosts;
   }
@@ -56,7 +59,7 @@ export class TestBrowser implements AsyncDisposable {
     const rules = this.#hosts.map((host) => `MAP ${host} 127.0.0.1`).join(',');
     this.#launched ??= chromium.launch({
       executablePath: Bun.which(browserCommand) ?? browserCommand,
-      // Containers lack the kernel features of the browser's sandbox, and have little shared memory.
+      // Containers lack the kernel features that the browser's sandbox needs, and have little shared memory.
       args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=${rules}`],
     });
     return this.#launched;
@@ -83,7 +86,7 @@ class Watch {
     page.setDefaultTimeout(maxWaitMs);
     page.on('pageerror', ({ message }) => this.#problems.push(message));
     page.on('console', (message) => {
-      // The browser's message about a 4xx response. The console handles such responses.
+      // The browser logs this message for 4xx responses, which the console handles.
       const isAnswer = message.text().startsWith('Failed to load resource');
       if (message.type() === 'error' && !isAnswer) this.#problems.push(message.text());
     });
@@ -105,6 +108,6 @@ class Watch {
 
   #check({ origin, protocol, href }: URL): void {
     if (origin !== this.#url && protocol !== 'data:' && protocol !== 'blob:')
-      this.#problems.push(`asked ${href}`);
+      this.#problems.push(`requested ${href}`);
   }
 }

@@ -3,12 +3,12 @@ import { basePath } from '../../src/contract/operations.ts';
 import { checkResponse } from './contract.ts';
 
 export interface CallOptions {
-  /** The API key, or null to send none. */
+  /** The API key. Null sends no key. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent unchanged. Streams are sent in chunks, without Content-Length. */
+  /** The body, sent unchanged. A stream is sent in chunks, without Content-Length. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** Content-Type of the body. Defaults to `application/json`. Null sends none. */
+  /** Content-Type of the body. Defaults to `application/json`. Null omits the header. */
   readonly type?: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface ErrorAnswer {
   readonly details?: readonly { readonly in: string; readonly name: string; readonly message: string }[];
 }
 
-/** A completely read response that agrees with the contract. */
+/** A fully read response that conforms to the contract. */
 export class Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -40,18 +40,18 @@ export class Answer {
     return JSON.parse(this.text) as ErrorAnswer;
   }
 
-  /** A header's value, or empty if absent. */
+  /** The value of a header. Empty if the header is absent. */
   header(name: string): string {
     return this.headers.get(name) ?? '';
   }
 
-  /** A header as an integer, or NaN if it is not one. */
+  /** The value of a header as an integer. NaN if the value is not an integer. */
   number(name: string): number {
     return /^\d+$/.test(this.header(name)) ? Number(this.header(name)) : Number.NaN;
   }
 }
 
-/** Sends a request below the version and checks the response against the contract. */
+/** Sends a request to a path under /v1 and checks the response against the contract. */
 export async function answerOf(
   url: string,
   method: string,
@@ -66,7 +66,7 @@ export async function answerOf(
       ...(body === undefined || type === null ? {} : { 'Content-Type': type }),
       ...headers,
     },
-    // As bytes, because fetch sets a media type for text.
+    // Text is sent as bytes, because fetch sets a Content-Type for text.
     ...(body === undefined ? {} : { body: typeof body === 'string' ? new TextEncoder().encode(body) : body }),
   });
   const answer = new Answer(response.status, response.headers, await textOf(response));
@@ -74,7 +74,7 @@ export async function answerOf(
   return answer;
 }
 
-/** The body, or the first chunk of an endless stream. */
+/** The body, or the first chunk of an event stream, which does not end. */
 async function textOf(response: Response): Promise<string> {
   const isStream = response.headers.get('content-type') === 'text/event-stream';
   if (!isStream || response.body === null) return response.text();

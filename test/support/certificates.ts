@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 
-/** Requirements of tests that create certificates. */
+/** Requirement for tests that create certificates, as arguments of `testWith`. */
 export const openssl = [{ name: 'openssl', package: 'openssl' }, ['openssl', 'version']] as const;
 
-/** A server's certificate, as PEM. */
+/** A server's certificate and private key, in PEM format. */
 export interface Certificate {
   readonly certificate: string;
   readonly key: string;
-  /** The file with the certificate of the authority that signed it. */
+  /** File with the CA certificate that signed the server's certificate. */
   readonly authorityPath: string;
 }
 
-/** Creates a certificate authority in the folder, and a certificate for this host name. */
+/** Creates a certificate authority in the folder, and a server certificate for this host name. */
 export async function makeCertificate(folder: string, hostname: string): Promise<Certificate> {
   const path = (name: string) => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

@@ -19,26 +19,28 @@ export interface RunOptions {
   readonly environment?: Environment;
 }
 
-/** A folder with a separate store, in which the command line runs. */
+/** A folder with a separate store, in which commands run. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   path(name: string): string;
   files(): Promise<string[]>;
   /** Writes a file and returns its name. */
   write(name: string, content: string | Uint8Array): Promise<string>;
-  /** The last animals of the store, as JSON without their ids. */
+  /** The store's last animals, as JSON without ids. */
   lastRows(count: number): Promise<string[]>;
   /** Runs a command in this process, or `serve` in a separate one. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that must succeed and print one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
-  /** Runs a command that must succeed and leave standard error empty. Returns its standard output. */
+  /** Runs a command that must succeed without writing to standard error. Returns the command's standard output. */
   output(...args: string[]): Promise<string>;
-  /** Runs a command that must fail with this exit code and write nothing to standard output. Returns its message. */
+  /**
+   * Runs a command that must fail with this exit code and write nothing to standard output. Returns the error message.
+   */
   failure(exitCode: 1 | 2, ...args: string[]): Promise<string>;
-  /** Starts a command in a separate process. Await `ended` for its result. */
+  /** Starts a command in a separate process. Pass the process to `ended` for the result. */
   start(args: readonly string[], environment?: Environment): Child;
-  /** Serves the store, at most until the workplace is disposed of. */
+  /** Starts the service on the store. Disposing of the workplace stops the service. */
   serve(environment?: Environment): Promise<Service>;
 }
 
@@ -59,7 +61,7 @@ export interface ImportReport {
 }
 
 export interface WorkplaceOptions {
-  /** True to create an empty store. */
+  /** If true, creates an empty store. */
   readonly store: boolean;
 }
 
@@ -72,7 +74,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
   const start = (args: readonly string[], environment: Environment = {}): Child =>
     Bun.spawn([...commandLine, ...args], {
       cwd: folder.path,
-      // Do not inherit the environment of the tests, which includes npm's variables.
+      // Commands do not inherit the environment of the tests, which includes npm's variables.
       env: { PATH: process.env.PATH ?? '', ...inFolder, ...environment },
       stdin: 'pipe',
       stdout: 'pipe',
@@ -103,7 +105,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     async json<T>(...args: string[]): Promise<T> {
       const { exitCode, stdout, stderr } = await run([...args, '--json']);
       if (exitCode === 0 && /^[^\n]+\n$/.test(stdout)) return JSON.parse(stdout) as T;
-      throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`);
+      throw new Error(`${args.join(' ')} exited with ${exitCode}:\n${stdout}${stderr}`);
     },
     async output(...args) {
       const { exitCode, stdout, stderr } = await run(args);
@@ -122,14 +124,17 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
   };
 }
 
-/** A workplace for all tests of the file that calls this while it is loaded. */
+/** Creates a workplace that all tests of a file share. Call this at the top level of the test file. */
 export async function sharedWorkplace(options?: WorkplaceOptions): Promise<Workplace> {
   const place = await newWorkplace(options);
   afterAll(() => place[Symbol.asyncDispose]());
   return place;
 }
 
-/** Output and exit code of a command. If a signal ended it, the code is 128 plus the signal's number. */
+/**
+ * Waits for a command to exit. Returns its output and exit code, which is 128 plus the signal number if a signal ended
+ * the command.
+ */
 export async function ended(child: Child): Promise<Ended> {
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),

@@ -1,9 +1,9 @@
-/** The client package, built and installed in a project as users install it. */
+/** Builds the client package and installs it in a project, as users do. */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from './process.ts';
 
-/** Runs the project's compiler. Throws with its output on errors. */
+/** Runs the TypeScript compiler. Throws an error with the compiler's output if it fails. */
 export async function compile(...options: string[]): Promise<void> {
   const child = Bun.spawn([join(root, 'node_modules/.bin/tsc'), ...options], {
     stdout: 'pipe',
@@ -13,7 +13,7 @@ export async function compile(...options: string[]): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(output + errors);
 }
 
-/** Builds the package from its sources like `npm pack`, and installs it in the `node_modules` of a project. */
+/** Builds the package from source, like `npm pack`, and installs it in a project's `node_modules`. */
 export async function installClient(project: string, { commonJs = false } = {}): Promise<void> {
   const target = join(project, 'node_modules/@animal-store/client');
   await compile('--project', join(root, 'client'), '--outDir', join(target, 'dist'));

@@ -1,6 +1,6 @@
 import { basePath } from '../../src/contract/operations.ts';
 
-/** A minimal client for load and fault tests. Use `answerOf` to check contracts. */
+/** A minimal client for load and fault tests. It does not check responses against the contract, unlike `answerOf`. */
 export interface Client {
   get(target: string): Promise<Reply>;
   add(name: string): Promise<Reply>;
@@ -10,12 +10,12 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** X-RateLimit-Remaining. */
+  /** Value of X-RateLimit-Remaining. */
   readonly remaining: number;
   readonly tookMs: number;
 }
 
-/** Other members of every animal, used to detect incomplete rows. */
+/** The members other than the name of every animal that this client adds. Tests use them to detect incomplete rows. */
 export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
 
 export function clientOf(url: string, key: string): Client {

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/domain/clock.ts';
 
-/** A clock that advances only when a test advances it. It starts on a whole second. */
+/** A clock that advances only when a test advances it. It starts at a whole second. */
 export class FakeClock implements Clock {
   readonly rules = true;
   #nowMs: number;
@@ -23,36 +23,35 @@ export class FakeClock implements Clock {
     return Math.ceil((this.#nowMs - this.#steadyMs) / 1_000);
   }
 
-  /** The current whole second, Unix seconds. */
+  /** The current time in whole Unix seconds. */
   get seconds(): number {
     return Math.floor(this.#nowMs / 1_000);
   }
 
-  /** Advances the clock. */
   advance(seconds: number): void {
     const ms = Math.round(seconds * 1_000);
     this.#nowMs += ms;
     this.#steadyMs += ms;
   }
 
-  /** Advances the clock to an instant. */
+  /** Advances the clock to this time. */
   set(instant: string | number): void {
     const nowMs = typeof instant === 'number' ? instant : Date.parse(instant);
     this.advance((nowMs - this.#nowMs) / 1_000);
   }
 
-  /** Sets the date without elapsed time, as NTP or an operator does. Negative seconds step back. */
+  /** Changes the date without elapsed time, as NTP or an operator does. Negative seconds set the date back. */
   step(seconds: number): void {
     this.#nowMs += Math.round(seconds * 1_000);
   }
 }
 
-/** A simulated machine whose clock advances, can be set, and can be suspended. */
+/** A simulated machine whose date can be set, and which can be suspended. */
 export class FakeMachine {
   #dateMs = Date.parse('2027-01-15T10:00:00Z');
   #monotonicMs = 77_000.25;
   #uptimeMs = 5_000_000.6;
-  /** Runs once, when the monotonic clock is read. */
+  /** Runs once, when the monotonic clock is next read. */
   interruption: (() => void) | undefined;
 
   readonly clock: Clock = systemClock({

@@ -6,38 +6,40 @@ import { temporaryFolder } from './folder.ts';
 import { ample, firstKeyOf, type Service, serveCommand, start } from './process.ts';
 import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
 
-/** Timeouts for tests in which no server is slow on purpose. Even a busy machine never reaches them. */
+/** Timeouts for tests in which no server is deliberately slow. They are never reached, even on a busy machine. */
 export const patientSettings = { REDIS_TIMEOUT_MS: '60000', POSTGRES_TIMEOUT_MS: '600000' } as const;
 
-/** Several instances of the real service, on servers that a test may stop or break. */
+/** Several instances of the service, with database servers that a test can stop or break. */
 export interface Cluster extends AsyncDisposable {
   readonly postgres: OwnServer;
   readonly redis: OwnServer;
   readonly instances: readonly Service[];
   readonly operator: AdminServices;
-  /** Starts another instance with additional settings. `command` defaults to the serving command. */
+  /** Starts another instance with additional settings. `command` defaults to the command that starts the service. */
   startInstance(
     environment?: Readonly<Record<string, string>>,
     command?: readonly string[],
   ): Promise<Service>;
-  /** A key of a separate account. */
+  /** Creates a separate account and returns a key for it. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
-/** Long timeouts, because a busy machine would otherwise look like unavailable servers, which make counts inexact. */
+/**
+ * Long timeouts, so that a busy machine does not make the servers look unavailable, which would make counts inexact.
+ */
 const patience = { REDIS_TIMEOUT_MS: '5000', POSTGRES_TIMEOUT_MS: '30000' };
 
 export interface ClusterOptions {
   readonly instances: number;
-  /** Overrides the timeouts, which exceed the duration of any test unless it makes a server unavailable. */
+  /** Additional settings. Tests that make a server unavailable override the long timeouts. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Creates the database of the instances and returns its URL. Defaults to the server's database. */
+  /** Creates the database for the instances and returns the URL. Defaults to the server's default database. */
   readonly makeDatabase?: (postgres: OwnServer) => Promise<string>;
-  /** PostgreSQL uses TLS with this certificate. */
+  /** If set, PostgreSQL uses TLS with this certificate. */
   readonly certificate?: Certificate;
 }
 
-/** Undefined if this machine has no database servers for tests. */
+/** Returns undefined if no database servers are available for tests. */
 export async function startCluster({
   instances,
   environment = {},
@@ -81,7 +83,7 @@ async function startService(
   command: readonly string[] = serveCommand,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
-  // The first key of a new store is written to the working directory.
+  // The initial key of a new store is written to the working directory.
   const folder = started.use(await temporaryFolder());
   const running = started.use(start(command, { environment, cwd: folder.path }));
   await running.said(/^Reference .*\n/m);

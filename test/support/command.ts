@@ -1,10 +1,10 @@
-/** Runs commands in the process of the tests, which saves the start of a process. */
+/** Runs commands in the test process, which avoids starting a new process. */
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { run } from '../../src/cli/cli.ts';
 import { type Ended, root } from './process.ts';
 
-/** The command line as a program. */
+/** Program and arguments that run the command line. */
 export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
 
 export interface Surroundings {
@@ -13,7 +13,10 @@ export interface Surroundings {
   readonly stdin?: string | Uint8Array | undefined;
 }
 
-/** Commands run one after the other, because a process has one working directory and one standard output. */
+/**
+ * The last command. Commands run one after the other, because a process has only one working directory and one standard
+ * output.
+ */
 let last: Promise<unknown> = Promise.resolve();
 
 export function runHere(
@@ -22,7 +25,7 @@ export function runHere(
 ): Promise<Ended> {
   const ended = last.then(async () => {
     using _folder = workingIn(cwd);
-    // Commands start further processes of the program by this path.
+    // Commands use this path to start other processes of the program.
     using _main = withProperty(Bun, 'main', commandLine[1]);
     using _stdin = withProperty(process, 'stdin', Readable.from([Buffer.from(stdin)]));
     using stdout = captured(process.stdout);
@@ -46,7 +49,7 @@ function withProperty<T extends object>(target: T, name: keyof T, value: unknown
   return { [Symbol.dispose]: () => Reflect.set(target, name, before) };
 }
 
-/** Captures output to a stream, which does not count as a terminal during that time. */
+/** Captures output to a stream. Until it is disposed of, the stream does not report itself as a terminal. */
 function captured(stream: NodeJS.WriteStream): { text(): string } & Disposable {
   const parts: string[] = [];
   const { write, isTTY } = stream;

@@ -1,4 +1,4 @@
-/** The console of a real service, in a real browser. */
+/** The console of a running service, in a real browser. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -16,11 +16,11 @@ import { temporaryFolder } from './folder.ts';
 
 export interface TestConsole extends TestPages, AsyncDisposable {
   readonly app: LocalApp;
-  /** The data file of the store. */
+  /** Path of the store's data file. */
   readonly storePath: string;
-  /** Address for clients. */
+  /** Base URL of the client API. */
   readonly apiUrl: string;
-  /** Address of the console. */
+  /** URL of the console. */
   readonly url: string;
   addOperator(name: string, role: Role): Promise<string>;
   addAccount(name: string, plan: PlanName, quota?: Quota): Promise<Tenant>;

@@ -18,7 +18,7 @@ interface DeclaredOperation {
   readonly responses: Readonly<Record<string, DeclaredResponse>>;
 }
 
-/** The checked parts of a response. */
+/** The parts of a response that are checked. */
 export interface Checkable {
   readonly status: number;
   readonly headers: Headers;
@@ -32,15 +32,15 @@ interface AnyDocument {
 
 export interface ContractOptions {
   readonly document: AnyDocument;
-  /** Headers of every response, regardless of the operation. */
+  /** Names of headers that every response must have, regardless of the operation. */
   readonly everywhere: readonly string[];
-  /** Headers that the document does not repeat for each response, in lower case. */
+  /** Lower-case names of headers that are allowed without being declared for each response. */
   readonly undeclared?: readonly string[];
-  /** Header components, by name, of a response that belongs to no operation. */
+  /** Header components, keyed by header name, of a response that does not belong to an operation. */
   readonly ofNoOperation: (status: number) => Readonly<Record<string, string>>;
 }
 
-/** Headers of HTTP and CORS, which a contract does not repeat for each response. */
+/** HTTP and CORS headers that a contract does not declare for each response. */
 const headersOfHttp = ['connection', 'content-length', 'content-type', 'date', 'transfer-encoding', 'vary'];
 
 /** Compares responses with an OpenAPI document. */
@@ -48,7 +48,7 @@ export class Contract {
   readonly #options: ContractOptions;
   readonly #paths: Readonly<Record<string, Record<string, DeclaredOperation>>>;
   readonly #ajv = ajvWith({ strict: false, allErrors: true, coerceTypes: false });
-  // Header values are text, but their schemas may be integers.
+  // Coerces types, because header values are text but their schemas may be integers.
   readonly #headerAjv = ajvWith({ strict: false, coerceTypes: true });
   readonly #checks = new Map<object, ValidateFunction>();
   readonly #known: ReadonlySet<string>;
@@ -86,7 +86,7 @@ export class Contract {
     return this.#paths[template]?.[verb] ?? (verb === 'head' ? this.#paths[template]?.get : undefined);
   }
 
-  /** A response that belongs to no operation is an error, or the empty 204 of a preflight. */
+  /** A response that does not belong to an operation must be an error or the empty 204 of a preflight. */
   #undeclaredMistakes(method: string, { status, headers, text }: Checkable): string[] {
     if (method === 'OPTIONS' && status === 204) return [];
     const declared = this.#options.document.components.headers;
@@ -116,7 +116,7 @@ export class Contract {
     return [...mistakes, ...texts.flatMap((text) => this.#bodyMistakes(content.schema, text))];
   }
 
-  /** Undeclared headers of a response. */
+  /** Describes the headers of a response that are not declared. */
   #strangersAmong(headers: Headers, declared: readonly string[]): string[] {
     const known = new Set(declared.map((name) => name.toLowerCase()));
     return [...headers.keys()]
@@ -139,7 +139,7 @@ export class Contract {
     );
   }
 
-  /** Validates an object with the header as `value`, because text can only be coerced in place. */
+  /** Compiles a schema for an object with the member `value`, because Ajv can coerce text only within an object. */
   #compiled(compiler: Ajv2020, schema: object): ValidateFunction {
     let check = this.#checks.get(schema);
     if (check === undefined) {
@@ -175,7 +175,7 @@ function mistakesOfNoBody({ headers, text }: Checkable): string[] {
   ];
 }
 
-/** The schema with absolute references, so that it can be compiled outside the document. */
+/** The schema with absolute references, so that the schema can be compiled outside the document. */
 function absolute(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi.json#/')) as object;
 }

@@ -5,7 +5,7 @@ export type { Checkable };
 
 const contract = new Contract({
   document,
-  // Headers of every response (contract, sections 2 and 6).
+  // Every response must have these headers (contract, sections 2 and 6).
   everywhere: ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ofNoOperation: (status) => ({
     'Cache-Control': status < 400 ? 'CacheControl' : 'NoStore',

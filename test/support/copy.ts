@@ -1,9 +1,9 @@
-/** Compares the copy that `examples/mirror.ts` makes with the store. */
+/** Compares the copy that `examples/mirror.ts` keeps with the store. */
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { until } from './wait.ts';
 
-/** A service with a key that has all read scopes. */
+/** A service, and a key with all read scopes. */
 export interface Original {
   readonly url: string;
   readonly key: string;
@@ -15,7 +15,7 @@ type Kind = keyof typeof lists;
 
 const everything = Object.keys(lists) as Kind[];
 
-/** The first differences, byte for byte, between a copy of these resources and an idle store. Undefined if they are equal. */
+/** The first differences between a copy and an idle store, compared byte for byte. Undefined if both are equal. */
 export async function differenceOf(
   file: string,
   original: Original,
@@ -32,14 +32,14 @@ export async function differenceOf(
   return undefined;
 }
 
-/** Resolves when the copy has the store's newest event. */
+/** Resolves when the copy includes the store's newest event. */
 export async function caughtUp(file: string, original: Original, withinMs?: number): Promise<void> {
   const link = (await get(original, '/events?order=desc&limit=1')).headers.get('link') ?? '';
   const [, newest = ''] = /after=(\d+)/.exec(link) ?? [];
   await until(() => (positionOf(file) ?? -1n) >= BigInt(newest), withinMs);
 }
 
-/** The last event in the copy. Undefined until the copy is complete. */
+/** Id of the last event in the copy. Undefined until the initial copy is complete. */
 export function positionOf(file: string): bigint | undefined {
   if (!existsSync(file)) return undefined;
   using copy = new Database(file, { safeIntegers: true });
@@ -54,14 +54,14 @@ function resourcesOf(file: string, kind: string): string[] {
   return query.all(kind).map(({ json }) => json);
 }
 
-/** The resources of a list, each in the text form of the service. */
+/** All resources of a list, each as the service serialized it. */
 async function allOf(original: Original, list: string): Promise<string[]> {
   const all: string[] = [];
   let path: string | undefined = `/${list}?limit=100`;
   while (path !== undefined) {
     const response = await get(original, path);
     const text = await response.text();
-    // Within strings, quotation marks are escaped.
+    // Quotation marks within strings are escaped, so this pattern occurs only between resources.
     if (text !== '[]') all.push(...text.slice(1, -1).split(/(?<=\}),(?=\{"id":)/));
     path = /\/v1([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
   }
@@ -74,7 +74,7 @@ async function get({ url, key }: Original, path: string): Promise<Response> {
   throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
 }
 
-/** The first ten strings that are missing in `others`. */
+/** The first ten strings of `some` that are missing in `others`. */
 function notIn(some: readonly string[], others: readonly string[]): string[] {
   const known = new Set(others);
   return some.filter((each) => !known.has(each)).slice(0, 10);

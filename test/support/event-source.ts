@@ -9,12 +9,12 @@ export interface ServerSentEvent {
 
 interface SourceOptions {
   readonly key: string;
-  /** The query, with `type` and `after`. */
+  /** Query string, such as `type` and `after`. */
   readonly query?: string;
   readonly lastEventId?: string;
 }
 
-/** Reads a stream according to WHATWG HTML, section 9.2.6, until it ends or is disposed of. */
+/** Reads an event stream (WHATWG HTML, section 9.2.6) until the stream ends or is disposed of. */
 export class EventSource implements AsyncDisposable {
   readonly headers: Headers;
   readonly events: ServerSentEvent[] = [];
@@ -35,7 +35,7 @@ export class EventSource implements AsyncDisposable {
     this.#done = this.#read().catch(() => undefined);
   }
 
-  /** Opens a stream. Throws for any other response. */
+  /** Opens an event stream. Throws if the response is not an event stream. */
   static async open(url: string, { key, query = '', lastEventId }: SourceOptions): Promise<EventSource> {
     const headers = {
       Authorization: `Bearer ${key}`,

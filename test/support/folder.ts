@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder that is deleted when it is disposed of. */
+/** A temporary folder, which is deleted when it is disposed of. */
 export interface TemporaryFolder extends AsyncDisposable {
   readonly path: string;
 }

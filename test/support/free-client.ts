@@ -2,7 +2,7 @@ import type { AnimalStoreOptions } from '../../client/src/index.ts';
 import type { TestApp } from './app.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** A client of a new Free account, with the times and statuses of its attempts. */
+/** Creates a client of a new Free account. Records the time and status of each response. */
 export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOptions> = {}) {
   const { key } = await app.tenant('free');
   const time = new VirtualTime(app.clock);
@@ -18,7 +18,7 @@ export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOpt
       ...options,
       ...more,
     });
-  /** Sends this number of requests with the same key from another program. */
+  /** Sends this number of requests with the same key outside the client, as another program would. */
   const othersSend = async (count: number) => {
     const send = () => app.call('GET', '/inventory', { key });
     return Promise.all(Array.from({ length: count }, send));

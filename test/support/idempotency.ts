@@ -3,10 +3,10 @@ import type { Answer, CallOptions } from './call.ts';
 
 let keys = 0;
 
-/** An `Idempotency-Key` that was never used. */
+/** Returns an `Idempotency-Key` that has not been used before. */
 export const freshKey = () => `key-${++keys}`;
 
-/** Options of a request with an `Idempotency-Key`. */
+/** Options for a request with this `Idempotency-Key`. */
 export const under = (key: string, more: CallOptions = {}): CallOptions => ({
   ...more,
   headers: { ...more.headers, 'Idempotency-Key': key },
@@ -20,7 +20,7 @@ export const said = (answer: Answer) => ({
   etag: answer.headers.get('ETag'),
 });
 
-/** The `Idempotent-Replayed` header, or null if absent. */
+/** The value of the `Idempotent-Replayed` header. Null if the header is absent. */
 export const isReplayed = (answer: Answer) => answer.headers.get('Idempotent-Replayed');
 
 export function expectReplay(again: Answer, first: Answer): void {

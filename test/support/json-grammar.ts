@@ -1,6 +1,6 @@
 /**
- * A reader of JSON by the grammar of RFC 8259, character by character, as an independent reference for `parseJson`. Slow, and
- * without code or regular expressions of the service.
+ * A JSON parser that follows the grammar of RFC 8259 character by character. It is an independent reference for
+ * `parseJson`: slow, and without code or regular expressions from the service.
  */
 import { JsonError, MemberError, NotInt64 } from '../../src/contract/json.ts';
 
@@ -182,7 +182,7 @@ function isDigit(character: string | undefined): boolean {
   return character !== undefined && character >= '0' && character <= '9';
 }
 
-/** `units` times ten to the power of `exponent`. */
+/** Computes `units` times ten to the power of `exponent`. Returns `NotInt64` if the result is not an int64. */
 function int64Of(units: bigint, exponent: number, source: string): bigint | NotInt64 {
   if (units === 0n) return 0n;
   const isFar = exponent > 19 || -exponent > String(units).length;
@@ -193,12 +193,12 @@ function int64Of(units: bigint, exponent: number, source: string): bigint | NotI
   return value === BigInt.asIntN(64, value) ? value : new NotInt64(source);
 }
 
-/** Throws what `parseJson` throws. */
+/** Parses a text. Throws the same errors as `parseJson`. */
 export function readByGrammar(text: string): unknown {
   return new Reader(text).read();
 }
 
-/** The result of a reader as one line: the value with types and member order, or the errors. */
+/** The result of a parser on one line: the value with types and member order, or the errors. */
 export function outcomeOf(read: (text: string) => unknown, text: string): string {
   try {
     return shown(read(text));

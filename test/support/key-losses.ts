@@ -1,8 +1,8 @@
-/** Events that end the streams and waiting requests of a key. */
+/** Events that end a key's streams and waiting requests. */
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Tenant, TestApp } from './app.ts';
 
-/** Lifetimes of keys: one longer than the test, and one that ends during it. */
+/** Lifetimes of keys. The long lifetime exceeds the test, and the short one ends during the test. */
 const validity = { longMs: 1_800_000, shortMs: 10_000 } as const;
 
 const scopes = ['pets:read', 'orders:read', 'events:read'] as const satisfies readonly Scope[];
@@ -17,7 +17,7 @@ export const keyLosses = {
     operator.keys.setScopes(keyId, ['pets:read', 'events:read']),
   'its key expires': ({ clock }: TestApp) => clock.advance((2 * validity.shortMs) / 1_000),
   'its key is banned': async ({ clock, call }: TestApp, { key }: Tenant) => {
-    // Requests rejected in the first second of an episode are not strikes.
+    // Needs many requests, because requests rejected in the first second of an episode do not count as strikes.
     for (let sent = 0; sent < 1_200; sent++) {
       clock.advance(0.02);
       if ((await call('GET', '/pets', { key })).error.code === 'api_key_banned') return;
@@ -29,7 +29,7 @@ export type KeyLoss = keyof typeof keyLosses;
 
 export const keyLossNames = Object.keys(keyLosses) as KeyLoss[];
 
-/** A key and an action that ends its streams. */
+/** Creates a key on which one of `keyLosses` can be tried. */
 export async function losingKey({ app, tenant }: TestApp, what: KeyLoss): Promise<Tenant> {
   const { account } = await tenant('enterprise', { perMinute: 2, perDay: 1_000 });
   const validMs = what === 'its key expires' ? validity.shortMs : validity.longMs;

@@ -1,4 +1,4 @@
-/** The limit file, read and changed like another process. */
+/** Reads and changes the limit file as another process would. */
 import { existsSync } from 'node:fs';
 import { noPenalty } from '../../src/domain/limit.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
@@ -8,7 +8,7 @@ import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { makeLimits } from '../../src/storage/sqlite/limits/make-limits.ts';
 import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
 
-/** The used quota of an account in its last windows, according to the file. */
+/** Number of requests counted in an account's last minute and day windows, according to the file. */
 export function countsIn(path: string, accountId: number): { minute: number; day: number } {
   using file = new LimitFile(path);
   const accounts = new AccountCounts(file);
@@ -17,7 +17,7 @@ export function countsIn(path: string, accountId: number): { minute: number; day
   return { minute: usage?.minute.count ?? 0, day: usage?.day.count ?? 0 };
 }
 
-/** Bans a key until a second of steady time. */
+/** Bans a key until this second of monotonic time. */
 export function banIn(path: string, keyId: number, bannedUntil: number): void {
   const how = { strikes: 100, strictSince: 0 };
   using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how);
@@ -26,7 +26,7 @@ export function banIn(path: string, keyId: number, bannedUntil: number): void {
   keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });
 }
 
-/** Changes the file as if a worker were counting a request of the account. */
+/** Changes the file as if this worker held the lock of the account's record. */
 export function slotLockedBy(path: string, accountId: number, worker: number): void {
   using file = new LimitFile(path);
   const place = header.workers + 2 * worker;

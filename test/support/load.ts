@@ -1,17 +1,17 @@
 import type { Client, Reply } from './client.ts';
 import { maxWaitMs, until } from './wait.ts';
 
-/** Continuous requests while a test breaks servers. */
+/** Continuous requests that run while a test breaks servers. */
 export interface Load {
-  /** Resolves after this number of further replies, or of replies that fit. */
+  /** Resolves after this number of additional replies for which `fits` returns true. Defaults to any reply. */
   more(count: number, fits?: (reply: Reply) => boolean): Promise<void>;
-  /** Ends the load and returns all replies. Throws the error of a request without a reply. */
+  /** Stops the load and returns all replies. Throws if a request failed without a reply. */
   stop(): Promise<readonly Reply[]>;
 }
 
 /**
- * Sends requests one after the other, `atOnce` at a time, optionally with a pause. With a pause, requests that only wait for an
- * event do not occupy the whole machine.
+ * Sends requests continuously, `atOnce` at a time, with an optional pause between requests. A pause keeps the load from
+ * occupying the whole machine.
  */
 export function load(atOnce: number, send: (number: number) => Promise<Reply>, pauseMs = 0): Load {
   const replies: Reply[] = [];
@@ -20,7 +20,7 @@ export function load(atOnce: number, send: (number: number) => Promise<Reply>, p
   const go = async () => {
     while (!stopped) {
       const hung = Bun.sleep(maxWaitMs).then(() => {
-        throw new Error('A request was never answered.');
+        throw new Error('A request got no response.');
       });
       replies.push(await Promise.race([send(number++), hung]));
       if (pauseMs > 0) await Bun.sleep(pauseMs);
@@ -41,12 +41,12 @@ export function load(atOnce: number, send: (number: number) => Promise<Reply>, p
   };
 }
 
-/** Response of an instance's /readyz. */
+/** The response of an instance's /readyz. */
 export async function readiness(url: string): Promise<{ status: string; trouble?: string[] }> {
   return (await fetch(`${url}/readyz`)).json() as Promise<{ status: string; trouble?: string[] }>;
 }
 
-/** True if /readyz of all these instances reports this status. */
+/** True if /readyz reports this status on all instances. */
 export async function areAll(urls: readonly string[], wanted: string): Promise<boolean> {
   const said = await Promise.all(urls.map(readiness));
   return said.every(({ status }) => status === wanted);

@@ -1,14 +1,14 @@
 import { Database } from 'bun:sqlite';
 import { maxWaitMs, until } from './wait.ts';
 
-/** Opens the store, with a timeout for the locks of other writers. */
+/** Opens the data file, and waits for locks that other writers hold. */
 function opened(path: string): Database {
   const database = new Database(path);
   database.run(`PRAGMA busy_timeout = ${maxWaitMs}`);
   return database;
 }
 
-/** Acquires the lock for writers, like another process. */
+/** Acquires the write lock of the data file, as another process would. */
 export function lock(path: string): { release: () => void } & Disposable {
   const database = opened(path);
   database.run('BEGIN IMMEDIATE');
@@ -16,8 +16,8 @@ export function lock(path: string): { release: () => void } & Disposable {
 }
 
 /**
- * Repeatedly acquires that lock for a second, which is less than a writer's timeout. Between two locks, others commit
- * at least once. So writers make slow progress until this is disposed of.
+ * Slows down writers until it is disposed of. It repeatedly holds the write lock for a second, which is less than a
+ * writer's timeout, and waits for another process to commit in between.
  */
 export function slowWriters(path: string): AsyncDisposable {
   let isSlow = true;
@@ -41,7 +41,7 @@ export function slowWriters(path: string): AsyncDisposable {
   return { [Symbol.asyncDispose]: stop };
 }
 
-/** Prevents other processes from reading until it is disposed of. */
+/** Prevents other processes from reading the data file until the lock is disposed of. */
 export function lockOutReaders(path: string): Disposable {
   const database = opened(path);
   database.run('PRAGMA locking_mode = EXCLUSIVE');

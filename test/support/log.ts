@@ -1,9 +1,9 @@
 import pino, { type Logger } from 'pino';
 
-/** A line of the log, parsed. */
+/** A parsed line of the log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A log in memory, in the format of the service. */
+/** Creates a logger that keeps its lines in memory, in the service's format. */
 export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const stream = { write: (line: string) => lines.push(JSON.parse(line) as LogLine) };

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** An address that forwards to a server, and later to another one. */
+/** An address that forwards to one server, and later to another server. */
 export function movableAddress(serverUrl: string) {
   let target = new URL(serverUrl);
   const sockets = new Set<Socket>();

@@ -26,13 +26,13 @@ export interface Buyer extends Tenant {
   petStatus(petId: bigint): Promise<PetStatus | undefined>;
   place(petId: bigint, options?: CallOptions): Promise<Answer>;
   step(orderId: bigint, step: OrderStep, options?: CallOptions): Promise<Answer>;
-  /** Adds an animal, orders it, applies these transitions, and returns the order. */
+  /** Adds an animal, orders it, applies these transitions to the order, and returns the order. */
   order(...steps: OrderStep[]): Promise<ShownOrder>;
-  /** An order in a response. */
+  /** Reads an order. */
   shown(orderId: bigint): Promise<ShownOrder>;
 }
 
-/** The transitions of a new order to a status. */
+/** The transitions that bring a new order to each status. */
 export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
   placed: [],
   approved: ['approve'],
@@ -43,7 +43,7 @@ export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
 
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** A new account with a key that has these scopes. Defaults to all scopes. */
+/** Creates an account with a key that has these scopes. Defaults to all scopes. */
 export async function buyerOf(
   app: TestApp,
   scopes: readonly Scope[] = allScopes,
@@ -55,7 +55,7 @@ export async function buyerOf(
   return { account, keyId, ...clientOf(app, key) };
 }
 
-/** Requests of a client with a key. */
+/** Helpers that send a client's requests with this key. */
 export function clientOf(app: TestApp, key: string): Omit<Buyer, 'account' | 'keyId'> {
   const call: Buyer['call'] = (method, target, options = {}) => app.call(method, target, { key, ...options });
   const place: Buyer['place'] = (petId, options = {}) =>

@@ -5,18 +5,19 @@ import { temporaryFolder } from './folder.ts';
 import { testTimeoutMs } from './wait.ts';
 
 /**
- * Checks whether the packages of a folder with a separate lock file are installed, and installs them on first use. Tests must run
- * code of these packages in a new process, because this one has already cached that they are missing.
+ * Installs the packages of a folder with a separate package-lock.json, unless they are installed. Returns false if this
+ * fails. Tests must run code of these packages in a new process, because this process may have cached that they are
+ * missing.
  */
 export async function packagesInstalled(folder: string, what: string): Promise<boolean> {
   const areHere = () => existsSync(join(folder, 'node_modules/.package-lock.json'));
-  // The lock file cannot be written in a checkout of another user, but is not needed if the packages are installed.
+  // Checked before locking, because installing.lock cannot be written in another user's checkout.
   if (areHere()) return true;
   using lock = new Database(join(folder, 'installing.lock'));
   lock.run(`PRAGMA busy_timeout = ${testTimeoutMs}`);
   lock.run('BEGIN EXCLUSIVE');
   if (areHere()) return true;
-  // npm has its cache below HOME, which some users lack.
+  // npm keeps its cache under HOME, which is not set for some users.
   await using home = await temporaryFolder();
   const env = { ...process.env, HOME: process.env.HOME ?? home.path };
   const child = Bun.spawn(['npm', 'ci'], {
@@ -33,6 +34,6 @@ export async function packagesInstalled(folder: string, what: string): Promise<b
   ]);
   if (exitCode === 0) return true;
   if (process.env.CI === 'true') throw new Error(`${what} cannot be installed.\n${output}${errors}`);
-  console.warn(`SKIPPED: ${what} cannot be installed here, so the tests that need them do not run.`);
+  console.warn(`SKIPPED: ${what} cannot be installed here, so tests that need them are skipped.`);
   return false;
 }

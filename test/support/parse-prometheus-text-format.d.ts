@@ -1,4 +1,4 @@
-/** The package has no types. */
+/** The package does not include type declarations. */
 declare module 'parse-prometheus-text-format' {
   interface ParsedMetric {
     readonly name: string;

@@ -2,13 +2,13 @@ import type { Pet } from '../../src/contract/pets.ts';
 import type { TestApp } from './app.ts';
 import type { Answer } from './call.ts';
 
-/** An animal as a request body. `categoryId` is the text of a number. */
+/** The body of a request that creates an animal. `categoryId` is written as a number. */
 export function newPet(name = 'Ozzy', categoryId = '1', status?: string): string {
   const more = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
   return `{"name":${JSON.stringify(name)},"categoryId":${categoryId}${more}}`;
 }
 
-/** Adds this number of animals with the given statuses in turn, and returns them by ascending id. */
+/** Adds this number of animals, which cycle through the given statuses. Returns the animals by ascending id. */
 export async function addPets(app: TestApp, count: number, ...statuses: string[]): Promise<Pet[]> {
   const answers = Array.from({ length: count }, (_, index) =>
     app.call('POST', '/pets', {
@@ -19,18 +19,18 @@ export async function addPets(app: TestApp, count: number, ...statuses: string[]
   return pets.sort((a, b) => Number(a.id - b.id));
 }
 
-/** The targets of a Link header (RFC 8288) by their relation. */
+/** The targets of a Link header (RFC 8288), keyed by relation. */
 export function linksOf(answer: Answer): Record<string, string> {
   const links = answer.header('Link').matchAll(/<([^>]*)>; rel="([^"]+)"/g);
   return Object.fromEntries([...links].map(([, target, relation]) => [relation ?? '', target ?? '']));
 }
 
-/** A link's target relative to /v1, as `call` expects it. */
+/** A link's target relative to /v1, for use with `call`. */
 export function relative(link: string): string {
   return link.replace(/^.*?\/v1(?=\/)/, '');
 }
 
-/** Follows `rel="next"` to the last page, and calls `between` after every page. */
+/** Follows `rel="next"` links to the last page, and calls `between` after every page. */
 export async function walk(
   app: TestApp,
   target: string,
@@ -48,7 +48,7 @@ export async function walk(
   return seen;
 }
 
-/** The names in the details of an error. */
+/** The names in an error's details. */
 export function faulty(answer: Answer): string[] {
   return (answer.error.details ?? []).map(({ in: place, name }) => `${place}:${name}`);
 }

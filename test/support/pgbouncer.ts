@@ -1,4 +1,4 @@
-/** A PgBouncer in transaction mode in front of a PostgreSQL server. A test may stop or break it. */
+/** A PgBouncer in transaction mode, in front of a PostgreSQL server. Tests can stop or break it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
@@ -6,18 +6,21 @@ import { missing } from './requirements.ts';
 import { findProgram, type OwnServer, ownServer, type ServerKind } from './server-process.ts';
 
 export interface PgBouncerOptions {
-  /** Further settings of PgBouncer. */
+  /** Additional PgBouncer settings. */
   readonly settings?: Readonly<Record<string, string | number>>;
   /** SQL that runs in every session on the server. */
   readonly connectQuery?: string;
 }
 
-/** Path of PgBouncer. Undefined if it is not installed. */
+/** Path of the PgBouncer program. Undefined if PgBouncer is not installed. */
 export function pgBouncerProgram(): string | undefined {
   return findProgram('pgbouncer') ?? missing({ name: 'PgBouncer', package: 'pgbouncer' });
 }
 
-/** Starts a PgBouncer that serves the databases of the server under their names. Undefined if it is not installed. */
+/**
+ * Starts a PgBouncer that serves the server's databases under the same names. Returns undefined if PgBouncer is not
+ * installed.
+ */
 export async function ownPgBouncer(
   serverUrl: string,
   options: PgBouncerOptions = {},
@@ -53,7 +56,7 @@ function pgBouncerKind(
         auth_file: join(folder, 'users.txt'),
         admin_users: username,
         pool_mode: 'transaction',
-        // A recovered server is used immediately.
+        // A PostgreSQL server that has recovered is used immediately.
         server_login_retry: 1,
         ...settings,
       };

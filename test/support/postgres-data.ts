@@ -1,13 +1,16 @@
-/** Files of a new PostgreSQL server. Creating them takes longer than most tests, so all servers of a run get copies. */
+/**
+ * Data files of a new PostgreSQL server. Creating them takes longer than most tests, so all servers of a test run get
+ * copies.
+ */
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from './folder.ts';
 import { asServerUser, findProgram, serverUser } from './server-process.ts';
 
-/** Variable with the folder of template files. Without it, every server creates its own. */
+/** Environment variable with the folder of template files. If it is not set, the files are created for every server. */
 export const templateVariable = 'TEST_POSTGRES_TEMPLATE';
 
-/** Creates the template files. Undefined if PostgreSQL is not installed. */
+/** Creates the template files. Returns undefined if PostgreSQL is not installed. */
 export async function postgresTemplate(): Promise<TemporaryFolder | undefined> {
   const initdb = findProgram('initdb');
   if (initdb === undefined) return undefined;
@@ -21,7 +24,7 @@ export async function postgresTemplate(): Promise<TemporaryFolder | undefined> {
   return { path, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Creates the data folder of a server. */
+/** Creates a server's data folder. */
 export async function makeData(initdb: string, data: string): Promise<void> {
   const template = process.env[templateVariable];
   if (template === undefined) await initialise(initdb, data);
@@ -33,7 +36,7 @@ function initialise(initdb: string, data: string): Promise<void> {
   return run([initdb, ...options, '-D', data]);
 }
 
-/** Runs a command as the user of the servers. */
+/** Runs a command as the user that runs the servers. */
 export async function run(command: readonly string[]): Promise<void> {
   const child = Bun.spawn(asServerUser(command), { cwd: '/', stdout: 'ignore', stderr: 'pipe' });
   if ((await child.exited) !== 0) throw new Error(`${command[0]} failed: ${await child.stderr.text()}`);

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The running child processes of a process. */
+/** Ids of a process's running child processes. */
 export function childrenOf(parent: number): number[] {
   return parents()
     .filter(([, ppid]) => ppid === parent)
     .map(([pid]) => pid);
 }
 
-/** All processes with their parents, from /proc if available, because slim images lack `ps`. */
+/** All processes with their parents. Read from /proc if available, because slim images lack `ps`. */
 function parents(): [pid: number, ppid: number][] {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -19,7 +19,7 @@ function parents(): [pid: number, ppid: number][] {
   }
 }
 
-/** True if a process is running. An ended process may remain until the init process reaps it. */
+/** True if a process is running. A process that has exited but has not been reaped does not count. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -31,10 +31,11 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Undefined if it has ended. */
+/** The process with its parent. Undefined if the process has exited. */
 function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
   try {
-    // The name in parentheses may contain spaces and parentheses. State and parent follow it.
+    // The process name is in parentheses, and may itself contain spaces and parentheses. The state and the parent
+    // follow the name.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const [, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return [[pid, Number(ppid)]];
@@ -43,7 +44,7 @@ function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
   }
 }
 
-/** Command line of a running process, its arguments separated by spaces. Linux only. */
+/** Command line of a running process, with arguments separated by spaces. Linux only. */
 export function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
 }

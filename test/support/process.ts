@@ -8,20 +8,20 @@ import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Maximum wait for the last output. A leftover child of the program may keep its pipes open. */
+/** Maximum wait for the last output. A leftover child process may keep the program's pipes open. */
 const lastWordsMs = 10_000;
 
-/** A running program and its output so far. */
+/** A running program and its output. */
 export interface Running extends AsyncDisposable {
   readonly pid: number;
-  /** The exit code. If a signal ended the program, 128 plus the signal's number. */
+  /** The exit code, or 128 plus the signal number if a signal ended the program. */
   readonly exited: Promise<number>;
   stdout(): string;
   stderr(): string;
   signal(name: NodeJS.Signals): void;
-  /** Resolves when standard output contains this text. Rejects if the program ends first. */
+  /** Resolves when standard output contains this text. Rejects if the program exits first. */
   said(text: string | RegExp): Promise<void>;
-  /** Resolves when the log on standard error contains this text. Rejects if the program ends first. */
+  /** Resolves when the log on standard error contains this text. Rejects if the program exits first. */
   logged(text: string | RegExp): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-/** Starts a program. It inherits only PATH from the environment. Disposing of it kills it. */
+/** Starts a program. The program inherits only PATH and HOME, and is killed when it is disposed of. */
 export function start(
   command: readonly string[],
   { environment = {}, cwd = root }: RunOptions = {},
@@ -44,7 +44,7 @@ export function start(
   });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
-  // The program may end before its last output is read.
+  // The program may exit before its last output is read.
   const exited = child.exited.then(async (code) => {
     await Promise.race([Promise.all([stdout.done, stderr.done]), Bun.sleep(lastWordsMs)]);
     return code;
@@ -56,7 +56,7 @@ export function start(
   const written = async (output: () => string, text: string | RegExp) => {
     const isThere = () => (typeof text === 'string' ? output().includes(text) : text.test(output()));
     await until(() => isThere() || hasEnded);
-    if (!isThere()) throw new Error(`The program did not say ${text}.\n${stdout.text()}${stderr.text()}`);
+    if (!isThere()) throw new Error(`The program did not print ${text}.\n${stdout.text()}${stderr.text()}`);
   };
   return {
     pid: child.pid,
@@ -73,14 +73,14 @@ export function start(
   };
 }
 
-/** A program that has ended. */
+/** Output and exit code of a program that has exited. */
 export interface Ended {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 export async function finished(command: readonly string[], options?: RunOptions): Promise<Ended> {
   await using running = start(command, options);
   const exitCode = await running.exited;
@@ -96,15 +96,15 @@ function collect(stream: ReadableStream<Uint8Array>): { text: () => string; done
   return { text: () => text, done: read() };
 }
 
-/** The real service in a separate process on a free port, as started by `npm start`. */
+/** The service in a separate process on a free port, as `npm start` starts it. */
 export interface Service extends Running {
-  /** Base URL without the version. */
+  /** Base URL, without /v1. */
   readonly url: string;
-  /** The first key of a new store. Undefined for existing stores. */
+  /** The initial key of a new store. Undefined if the store already existed. */
   readonly firstKey: string | undefined;
 }
 
-/** The settings of a service with its store in the folder. */
+/** Settings of a service whose store is in this folder. */
 export function settingsIn(folder: string): Record<string, string> {
   return { PORT: '0', DATABASE_URL: `sqlite:${dataFileIn(folder)}` };
 }
@@ -113,19 +113,19 @@ export function dataFileIn(folder: string): string {
   return join(folder, 'store.db');
 }
 
-/** Path of the embedded store's limit file. */
+/** Path of the limit file of the embedded store in this folder. */
 export function limitFileIn(folder: string): string {
   return join(folder, 'store.limits');
 }
 
 export const serveCommand = [process.execPath, join(root, 'src/main.ts'), 'serve'];
 
-/** The serving command with a module that is loaded before the program, in workers as well. */
+/** The command that starts the service with a preloaded module. Workers preload the module as well. */
 export function serveWith(preload: string): string[] {
   return [process.execPath, '--preload', join(root, preload), ...serveCommand.slice(1)];
 }
 
-/** Starts the service on the store in the folder, and waits for its last start-up message. */
+/** Starts the service on the store in this folder, and waits for the last startup message. */
 export async function startService(
   folder: string,
   environment: Readonly<Record<string, string>> = {},
@@ -139,7 +139,7 @@ export async function startService(
   );
   await running.said(isNew ? /^Manage .*\n.*\n/m : /^Reference .*\n/m);
   const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
-  if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);
+  if (url === undefined) throw new Error(`The output contains no address:\n${running.stdout()}`);
   const kept = started.move();
   return {
     ...running,
@@ -149,17 +149,17 @@ export async function startService(
   };
 }
 
-/** URL of the console printed by a service without a terminal, without a trailing slash. */
+/** URL of the console that the service prints, without a trailing slash. */
 export async function consoleOf({ said, stdout }: Running): Promise<string> {
   await said(/^Console .*\n/m);
   return /^Console +(http\S+)$/m.exec(stdout())?.[1] ?? '';
 }
 
-/** The key of a new store, from the file named in the output. Undefined if the output names none. */
+/** The initial key of a new store, read from the file that the output names. Undefined if the output names no file. */
 export function firstKeyOf({ pid, stdout }: Running): string | undefined {
   const file = /^Created a new store\. .* is in (.*); copy the key/m.exec(stdout())?.[1];
   if (file === undefined) return undefined;
-  // A service in a private mount reports the path within that mount.
+  // A service in a private mount namespace reports a path within that namespace.
   return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();
 }
 
@@ -168,17 +168,17 @@ export async function makeStore(folder: string): Promise<void> {
   await using _admin = await openAdminServices(readConfig(settingsIn(folder)), undefined, { create: true });
 }
 
-/** Opens the store of a folder like the command line. */
+/** Opens the store in a folder as the command line does. */
 export function operatorOf(folder: string): Promise<AdminServices> {
   return openAdminServices(readConfig(settingsIn(folder)));
 }
 
-/** Creates an account with a key while the service runs. Returns the key. */
+/** Creates an account with a key while the service is running. Returns the key. */
 export async function issueKey(folder: string, plan: PlanName, quota?: Quota): Promise<string> {
   await using operator = await operatorOf(folder);
   const account = await operator.accounts.create(plan, plan, quota);
   return (await operator.keys.create(account.id, plan)).key;
 }
 
-/** A quota that no test exhausts. */
+/** A quota that is too high for a test to exhaust. */
 export const ample: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000 };

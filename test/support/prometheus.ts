@@ -1,6 +1,6 @@
 import parsePrometheusTextFormat from 'parse-prometheus-text-format';
 
-/** Parses metrics in Prometheus' text format with an independent parser. */
+/** Parses metrics in the Prometheus text format with an independent parser. */
 export function parseMetrics(text: string) {
   return parsePrometheusTextFormat(text).map(({ name, help, type, metrics }) => ({
     name,
@@ -10,7 +10,7 @@ export function parseMetrics(text: string) {
   }));
 }
 
-/** Samples of a metrics text by name and labels, exactly as written. */
+/** Samples of a metrics text, keyed by name and labels exactly as written. */
 export function samplesIn(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -21,7 +21,7 @@ export function samplesIn(text: string): Map<string, number> {
   );
 }
 
-/** The names of the metrics in an expression of PromQL. */
+/** The names of the metrics in a PromQL expression. */
 export function metricsIn(expression: string): string[] {
   return [...expression.matchAll(/\banimal_store_\w+/g)].map(([name]) => name);
 }

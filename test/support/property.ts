@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A fixed seed, so that failures are reproducible. fast-check prints seed and path of a failure. */
+/** A fixed seed, so that failures are reproducible. fast-check prints the seed and the path of a failure. */
 const seed = 20_301_205;
 
 /** Checks a property with a fixed seed. */
@@ -12,7 +12,7 @@ export function always<Case>(
   fc.assert(fc.property(cases, property), { seed, numRuns: runs });
 }
 
-/** An int64. Its bounds and the bounds of JavaScript's exact integers are more frequent. */
+/** An int64. The bounds of int64 and of JavaScript's safe integers are more frequent than other values. */
 export const anyInt64 = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   fc.bigInt({ min: -1_000n, max: 1_000n }),

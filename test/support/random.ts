@@ -1,4 +1,7 @@
-/** A pseudorandom generator of numbers from 0 to below 1 (Mulberry32). The same seed gives the same numbers. */
+/**
+ * A pseudorandom generator (Mulberry32) of numbers from 0 (inclusive) to 1 (exclusive). The same seed produces the same
+ * numbers.
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

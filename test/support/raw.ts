@@ -1,23 +1,22 @@
 import { connect } from 'node:net';
 import { maxWaitMs } from './wait.ts';
 
-/** A raw response. */
 export interface RawResponse {
   readonly status: number;
-  /** Headers by name, in lower case. */
+  /** Headers, keyed by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
 /**
- * Writes bytes to a new connection, piece by piece. Returns all responses until the service closes the connection,
- * which it must do after `Connection: close` and after a malformed request.
+ * Writes bytes to a new connection, piece by piece, and returns all responses until the service closes the connection.
+ * The last piece must contain `Connection: close` or a malformed request.
  */
 export function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
   return converse(url, pieces, false);
 }
 
-/** Like `exchange`, but the client closes its side after the bytes, as when it aborts a request. */
+/** Like `exchange`, but the client closes its side of the connection after the bytes, as if it aborted a request. */
 export function breakOff(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
   return converse(url, pieces, true);
 }
@@ -32,9 +31,11 @@ async function converse(
   const chunks: Buffer[] = [];
   const received = () => Buffer.concat(chunks).toString('latin1');
   const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
-  socket.setTimeout(maxWaitMs, () => reject(new Error(`It was not closed. This came:\n${received()}`)));
+  socket.setTimeout(maxWaitMs, () =>
+    reject(new Error(`The connection was not closed. Received:\n${received()}`)),
+  );
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // A refused request may find its connection reset while it is still being written.
+  // The connection may be reset while a rejected request is still being written.
   socket.on('error', () => resolve());
   socket.on('end', () => resolve());
   socket.on('close', () => resolve());
@@ -45,14 +46,14 @@ async function converse(
 }
 
 /**
- * Splits a stream into responses. Throws if bytes remain. A request id that begins with `head` marks the response to a
- * HEAD request, which has a length but no body.
+ * Splits a stream into responses. Throws if bytes remain. If the request id begins with `head`, the response belongs to
+ * a HEAD request and has a length but no body.
  */
 export function responsesOf(stream: string): RawResponse[] {
   const responses: RawResponse[] = [];
   for (let rest = stream; rest !== ''; ) {
     const [head = '', status] = /^HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n/.exec(rest) ?? [];
-    if (head === '') throw new Error(`This is no response: ${JSON.stringify(rest.slice(0, 200))}`);
+    if (head === '') throw new Error(`This is not a response: ${JSON.stringify(rest.slice(0, 200))}`);
     const lines = head.split('\r\n').slice(1, -2);
     const headers = new Map(lines.map((line) => [nameOf(line), line.slice(line.indexOf(':') + 1).trim()]));
     const isHead = headers.get('x-request-id')?.startsWith('head') ?? false;

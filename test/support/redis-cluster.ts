@@ -1,4 +1,4 @@
-/** A Redis Cluster of real servers, which a test may stop or break. */
+/** A Redis Cluster of real servers that a test can stop or break. */
 import { RedisClient } from 'bun';
 import { type OwnServer, ownRedis } from './servers.ts';
 import { until } from './wait.ts';
@@ -7,20 +7,20 @@ export interface RedisNode extends OwnServer {
   readonly id: string;
   readonly port: string;
   command(...words: [string, ...string[]]): Promise<unknown>;
-  /** A command about a slot that the node is importing. */
+  /** Sends ASKING and a command for a slot that the node is importing. */
   asking(...words: [string, ...string[]]): Promise<unknown>;
 }
 
 export interface RedisCluster extends AsyncDisposable {
-  /** Primaries with equal parts of the slots, in order. */
+  /** Primaries in slot order, each with an equal number of slots. */
   readonly primaries: readonly RedisNode[];
-  /** Replicas of the first primaries. */
+  /** Replicas, one for each of the first primaries. */
   readonly replicas: readonly RedisNode[];
-  /** A URL with all primaries. */
+  /** A URL that lists all primaries. */
   readonly url: string;
-  /** The primary of a slot if all responding nodes agree, else undefined. */
+  /** The primary of a slot. Undefined unless all nodes that respond agree. */
   ownerOf(slot: number): Promise<RedisNode | undefined>;
-  /** Resolves when all nodes are connected, agree about all slots, and replicas are up to date. */
+  /** Resolves when all nodes are connected and agree on all slots, and the replicas are synchronized. */
   settled(): Promise<void>;
 }
 
@@ -28,14 +28,14 @@ const slotCount = 16_384;
 
 const settings = {
   'cluster-enabled': 'yes',
-  // Milliseconds without a response after which other nodes consider a node failed.
+  // Time in ms without a response after which other nodes consider a node failed.
   'cluster-node-timeout': '1000',
   'cluster-require-full-coverage': 'no',
   'cluster-allow-replica-migration': 'no',
   'repl-diskless-sync-delay': '0',
 };
 
-/** Undefined if this machine has neither Redis nor Valkey. */
+/** Returns undefined if neither Redis nor Valkey is installed. */
 export async function redisCluster({ primaries, replicas = 0 }: { primaries: number; replicas?: number }) {
   await using made = new AsyncDisposableStack();
   const nodes: RedisNode[] = [];
@@ -92,7 +92,7 @@ class OwnRedisCluster {
     }
     const [first] = this.primaries;
     for (const [index, node] of this.#nodes.entries()) {
-      // Nodes with equal epochs resolve the conflict after a random time.
+      // Sets distinct epochs, because nodes with equal epochs resolve the conflict only after a random time.
       await node.command('CLUSTER', 'SET-CONFIG-EPOCH', `${index + 1}`);
       if (node !== first) await node.command('CLUSTER', 'MEET', '127.0.0.1', first?.port ?? '');
     }
@@ -119,7 +119,7 @@ class OwnRedisCluster {
       );
       return new Set(lists).size === 1 && !lists[0]?.includes('fail');
     });
-    // A node that has just joined rejects commands at first, and a replica must synchronize.
+    // A node that has just joined rejects commands at first, and a replica must first synchronize.
     for (const node of this.#nodes) {
       await until(async () => {
         const info = [
@@ -143,7 +143,7 @@ class OwnRedisCluster {
   }
 }
 
-/** The state that nodes must agree on: members, roles and slots. */
+/** The part of CLUSTER NODES on which the nodes must agree: members, roles and slots. */
 function agreed(list: unknown): string {
   const lines = String(list).trim().split('\n');
   return lines

@@ -7,24 +7,24 @@ import { samplesIn } from './prometheus.ts';
 import type { OwnServer } from './server-process.ts';
 import { until } from './wait.ts';
 
-/** An instance with the replica, and its metrics. */
+/** An instance that reads from replicas, and its metrics. */
 export interface ReadingInstance extends Service {
   readonly client: Client;
-  /** Number of reads that a server answered, by the server's name. */
+  /** Number of reads that this server has served. `server` is a name from `nameOf`. */
   reads(server: string): Promise<number>;
   isUsed(server: string): Promise<boolean>;
 }
 
-/** Runs a statement on a server, independently of the service. */
+/** Runs a statement on a server over a separate connection. */
 export async function runOn(server: OwnServer, statement: string): Promise<Record<string, unknown>[]> {
   await using sql = new SQL(server.url, { max: 1 });
   return await sql.unsafe(statement);
 }
 
-/** The name of a server in metrics and the log. */
+/** The name of a server in the metrics and in the log. */
 export const nameOf = ({ url }: OwnServer) => new URL(url).host + new URL(url).pathname;
 
-/** Starts an instance that reads from these replicas. */
+/** Starts an instance that reads from the given replicas. */
 export async function instanceOf(
   cluster: Cluster,
   urls: readonly string[],
@@ -52,10 +52,10 @@ export async function instanceOf(
 
 let pages = 0;
 
-/** Lists all animals after a unique id, so that the page is not cached. */
+/** Target of a list with all animals from an id. The query is unique, so that the page is not cached. */
 export const uncached = (from = 1n) => `/pets?minId=${from}&maxId=${BigInt(2 ** 40 + pages++)}&limit=100`;
 
-/** Reads pages until a replica has answered some. */
+/** Reads pages until this server has served some reads. */
 export async function untilUsed({ client, reads }: ReadingInstance, server: string): Promise<void> {
   const before = await reads(server);
   await until(async () => {

@@ -15,7 +15,7 @@ import { FailedRequests } from '../../src/operations/observability/failed-reques
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { publicly, type TestApp } from './app.ts';
 
-/** Dependencies of clients' operations on the store of a running app. */
+/** Dependencies of the client operations, with a running app's store. */
 export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
   const { storage: store } = app.admin;
   const events = new EventFeed(store.events, clock);
@@ -29,7 +29,7 @@ export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock
   };
 }
 
-/** Dependencies of the pipeline on the store of a running app. */
+/** Dependencies of the pipeline, with a running app's store. */
 export function requestContextOf(
   { app, clock, config }: TestApp,
   log: Logger = pino({ level: 'silent' }),
@@ -56,7 +56,7 @@ export function requestContextOf(
 
 const routes = routesOf(undefined, {});
 
-/** A GET request in the form in which the server passes it on. */
+/** A GET request, as the HTTP server passes it to the pipeline. */
 export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {
   const { pathname } = new URL(url);
   const route = routes.find(({ path }) => path === pathname);
@@ -75,7 +75,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
   };
 }
 
-/** Serves with this context on a separate port. */
+/** Starts an HTTP server with this context on a separate port. */
 export function serve(context: RequestContext): { readonly url: string } & AsyncDisposable {
   const publicRoutes = {
     openapi: () => '{"servers":[]}',

@@ -1,4 +1,4 @@
-/** A successful request of every operation, derived from its row and the examples of the contract. */
+/** Creates a successful request for any operation, derived from the operation's row and the contract's examples. */
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
@@ -21,11 +21,14 @@ interface Making {
   readonly operation: Operation;
   /** The account that sends the request. */
   readonly accountId: number;
-  /** Values of earlier parameters. */
+  /** Values of the parameters that were created earlier, keyed by name. */
   readonly named: ReadonlyMap<string, bigint>;
 }
 
-/** Creates an object for a parameter or member of this name, in the state that the operation needs. */
+/**
+ * Functions that create the object to which a parameter or member of this name refers, in the state that the operation
+ * needs.
+ */
 const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<bigint>>> = {
   petId: async (app) => idOf(app, 'POST', '/pets', newPet()),
   categoryId: async (app) => {
@@ -39,7 +42,7 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
     for (const step of stepsTo(wanted)) await idOf(app, 'POST', `/orders/${id}/${step}`);
     return id;
   },
-  // Created in the store, so that it uses no request of the account.
+  // Created directly in the store, so that it does not count against the account's limits.
   webhookId: async ({ operator: { storage }, clock }, { accountId }) => {
     const caller = { accountId, scopes: ['webhooks:write', 'pets:read'] } as const;
     const given = {
@@ -65,7 +68,7 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
   after: async ({ operator: { storage } }) => (await storage.events.bounds()).last,
 };
 
-/** The number of webhooks of an account is limited. */
+/** Deletes webhooks if necessary, because the number of webhooks per account is limited. */
 async function makeRoom({ operator: { storage }, clock }: TestApp, accountId: number): Promise<void> {
   const all = await storage.webhooks.list(undefined, maxWebhooks, { accountId });
   for (const { id: webhookId } of all.slice(0, all.length - maxWebhooks / 2)) {
@@ -78,11 +81,14 @@ let lastCategory = 1_000n;
 
 async function idOf(app: TestApp, method: string, target: string, body?: string): Promise<bigint> {
   const answer = await app.call(method, target, body === undefined ? {} : { body });
-  if (answer.status >= 300) throw new Error(`${method} ${target} answered ${answer.status}: ${answer.text}`);
+  if (answer.status >= 300) throw new Error(`${method} ${target} returned ${answer.status}: ${answer.text}`);
   return (answer.json as { id: bigint }).id;
 }
 
-/** Transitions from a new order to the state that allows this transition. Empty for other operations. */
+/**
+ * Transitions from a new order to a status that allows the `wanted` transition. Empty for operations that are not
+ * transitions.
+ */
 function stepsTo(wanted: string): string[] {
   const open: { status: OrderStatus; steps: string[] }[] = [{ status: 'placed', steps: [] }];
   for (const { status, steps } of open) {
@@ -97,8 +103,8 @@ function stepsTo(wanted: string): string[] {
 }
 
 /**
- * A request of the operation that succeeds with this key. It names new objects, because an order can be delivered and
- * an animal removed only once. Throws an error that explains what to add if the row is not sufficient.
+ * A request for the operation that succeeds with this key. It refers to new objects, because an order can be delivered
+ * and an animal removed only once. If there is no maker for a parameter, throws an error that explains what to add.
  */
 export async function sampleOf(
   app: TestApp,
@@ -112,7 +118,7 @@ export async function sampleOf(
     const make = makers[name];
     if (make === undefined) {
       throw new Error(
-        `Say in test/support/requests.ts how to make what {${name}} of ${operation.path} names.`,
+        `Add a maker for the parameter {${name}} of ${operation.path} to test/support/requests.ts.`,
       );
     }
     named.set(name, await make(app, { operation, accountId, named }));
@@ -121,7 +127,7 @@ export async function sampleOf(
   return { operation, target, options: await optionsOf(app, { operation, accountId, named }) };
 }
 
-/** The first example of the contract, with newly created references. */
+/** The first example in the contract, with references to new objects. */
 async function optionsOf(app: TestApp, making: Making): Promise<CallOptions> {
   const { operation } = making;
   const { body } = operation;

@@ -1,16 +1,16 @@
 import { test } from 'bun:test';
 
-/** A requirement that a machine may lack, and its Debian package. */
+/** A program that some machines lack, and the Debian package that contains it. */
 export interface Requirement {
   readonly name: string;
   readonly package: string;
-  /** CI may lack it, because some systems do not allow it. */
+  /** If true, CI may lack the program, because some systems do not allow it. */
   readonly optional?: true;
 }
 
 /**
- * Tests with a requirement of the machine, detected by running a command. If it is missing, the tests are skipped and a
- * line reports it. With `CI=true` they fail, so that CI runs every test.
+ * Returns `test` for tests with a requirement, which is detected by running a command. If the requirement is missing,
+ * the tests are skipped and a line reports this. With `CI=true`, the tests fail instead.
  */
 export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
   if (works(command)) return test;
@@ -27,7 +27,8 @@ export function testWith(requirement: Requirement, command: readonly string[]): 
 const reported = new Set<string>();
 
 /**
- * Reports once that tests are skipped because a requirement is missing. In CI, throws with the name of the package to install.
+ * Reports once that tests are skipped because a requirement is missing. With `CI=true`, throws an error that names the
+ * package to install.
  */
 export function missing(requirement: Requirement): undefined {
   const remedy = `Debian's package ${requirement.package} has it.`;
@@ -37,7 +38,7 @@ export function missing(requirement: Requirement): undefined {
     );
   }
   const line = `SKIPPED: there is no ${requirement.name} here, so the tests that need it do not run. ${remedy}`;
-  // Read by scripts/test.ts, which repeats it at the end.
+  // scripts/test.ts reads this line and repeats it at the end.
   if (!reported.has(line)) process.stderr.write(`\n${line}\n`);
   reported.add(line);
   return undefined;

@@ -5,11 +5,11 @@ import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 
-/** The real sandbox in this process, on a separate port. */
+/** The sandbox in this process, on a separate port. */
 export interface TestSandbox extends Sandbox {
-  /** Sends a request below `/sandbox`, with a body as JSON. */
+  /** Sends a request to a path under `/sandbox`, with the body as JSON. */
   steer(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** Sends a request that must succeed. Returns its body. */
+  /** Sends a request that must succeed, and returns the response's body. */
   steered<T>(method: string, path: string, body?: unknown): Promise<T>;
   /** Creates an account that no other test uses. */
   account(account?: Partial<NewSandboxAccount>): Promise<SandboxUser>;
@@ -18,7 +18,7 @@ export interface TestSandbox extends Sandbox {
 export interface SandboxUser extends SandboxAccount {
   /** Sends a request and checks the response against the contract. */
   call(method: string, target: string, options?: CallOptions & { readonly fault?: string }): Promise<Answer>;
-  /** Recorded requests of the account. */
+  /** The account's recorded requests. */
   requests(): Promise<RequestEntry[]>;
 }
 

@@ -5,36 +5,38 @@ import { temporaryFolder } from './folder.ts';
 import { childrenOf } from './process-tree.ts';
 import { until } from './wait.ts';
 
-/** A database server started by a test, which may stop or break it. Its data outlives its process. */
+/** A database server that a test can stop or break. The server's data outlives the server process. */
 export interface OwnServer extends AsyncDisposable {
   readonly url: string;
   start(): Promise<void>;
-  /** SIGTERM shuts down cleanly. SIGKILL is `kill -9`. Resolves when the process has ended. */
+  /** Stops the server: SIGTERM shuts down cleanly, SIGKILL is `kill -9`. Resolves when the process has exited. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** The server keeps its connections but does not respond (SIGSTOP) until resumed. */
+  /** Suspends the server (SIGSTOP). It keeps its connections but does not respond until `thaw`. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }
 
-/** Commands and checks of one kind of server. */
+/** Commands and checks for one kind of server. */
 export interface ServerKind {
   readonly scheme: string;
-  /** Creates the data in the folder, which belongs to the user of the server. */
+  /** Creates the data in the folder, which is owned by the user that runs the server. */
   prepare(folder: string): Promise<void>;
   command(folder: string, port: number): string[];
-  /** True if the server of this folder responds, provided that this kind of server can be identified. */
+  /**
+   * True if the server responds. If this kind of server can be identified, it must also be the server of this folder.
+   */
   answers(url: string, folder: string): Promise<boolean>;
-  /** The part of the address after the port. */
+  /** The part of the URL after the port. */
   readonly path: string;
 }
 
-/** Random ports below the range that systems assign to clients. If another process takes the port first, another is tried. */
+/** Random ports below the ephemeral port range. If another process takes a port first, another port is tried. */
 const ports = { from: 10_000, count: 20_000 } as const;
 
-/** If half of the ports were in use, 40 in a row would be in use once in 10^12 runs. */
+/** Even if half of the ports were in use, 40 tries would fail only once in 10^12 runs. */
 const mostTries = 40;
 
-/** A port that is probably free. */
+/** Returns a port that is probably free. */
 export function likelyFreePort(): number {
   return ports.from + Math.floor(Math.random() * ports.count);
 }
@@ -54,7 +56,7 @@ export async function ownServer(kind: ServerKind): Promise<OwnServer> {
     return Object.assign(server, { [Symbol.asyncDispose]: () => kept.disposeAsync() });
   }
   throw new Error(
-    `The server ended at each of ${mostTries} starts: ${kind.command(folder.path, 0).join(' ')}`,
+    `The server exited after each of ${mostTries} starts: ${kind.command(folder.path, 0).join(' ')}`,
   );
 }
 
@@ -74,11 +76,14 @@ class ServerProcess implements OwnServer {
   }
 
   async start(): Promise<void> {
-    // After kill -9, a server may refuse to start until all of its old processes have ended.
+    // After kill -9, a server may refuse to start until all its old processes have exited.
     await until(() => this.started());
   }
 
-  /** Starts the server. False if it ends before it responds, for example because its port is taken. */
+  /**
+   * Starts the server. Resolves with false if the server exits before it responds, for example because the port is
+   * taken.
+   */
   async started(): Promise<boolean> {
     const child = Bun.spawn(this.#command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
     this.#child = child;
@@ -89,7 +94,7 @@ class ServerProcess implements OwnServer {
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.thaw();
-    // A clean stop must be fast. On SIGTERM, PostgreSQL waits for its clients to disconnect; on SIGINT, it does not.
+    // PostgreSQL gets SIGINT for a clean shutdown, because on SIGTERM it waits for its clients to disconnect.
     this.#child?.kill(signal === 'SIGTERM' && this.#kind.scheme.startsWith('postgres') ? 'SIGINT' : signal);
     await this.#child?.exited;
   }
@@ -97,7 +102,7 @@ class ServerProcess implements OwnServer {
   async freeze(): Promise<void> {
     const pid = this.#child?.pid;
     if (pid === undefined) return;
-    // The parent is stopped first, so that it cannot start more children.
+    // The parent process is suspended first, so that it cannot start more child processes.
     process.kill(pid, 'SIGSTOP');
     this.#frozen = [pid, ...childrenOf(pid)];
     for (const child of this.#frozen) process.kill(child, 'SIGSTOP');
@@ -112,7 +117,7 @@ class ServerProcess implements OwnServer {
   }
 }
 
-/** Finds a program by name, including folders outside PATH where distributions install servers. */
+/** Finds a program by name in PATH, and in other folders where distributions install servers. */
 export function findProgram(name: string): string | undefined {
   const folders = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
   const versioned = new Bun.Glob('{usr/lib/postgresql,usr/local/opt,opt/homebrew/opt}/*/bin').scanSync({
@@ -123,7 +128,7 @@ export function findProgram(name: string): string | undefined {
   return Bun.which(name) ?? folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** PostgreSQL refuses to run as root, so it then runs as this user. */
+/** Id of the user that runs servers if the tests run as root, because PostgreSQL refuses to run as root. */
 export function serverUser(): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -133,7 +138,7 @@ export function serverUser(): number | undefined {
   return undefined;
 }
 
-/** The command, run as the user of the servers. */
+/** The command, wrapped so that it runs as the servers' user. */
 export function asServerUser(command: readonly string[]): string[] {
   const user = serverUser();
   if (user === undefined) return [...command];

@@ -1,7 +1,7 @@
 /**
  * Real database servers for tests: the servers at TEST_POSTGRES_URL and TEST_REDIS_URL, or private servers started from
- * installed programs (for Redis, TEST_REDIS_SERVER). If a program is missing, its tests are skipped with one line, or
- * fail with CI=true.
+ * installed programs (for Redis, TEST_REDIS_SERVER). If a program is missing, tests that need it are skipped with a
+ * message, or fail with CI=true.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,18 +15,18 @@ import { asServerUser, findProgram, type OwnServer, ownServer, type ServerKind }
 
 export type { OwnServer } from './server-process.ts';
 
-/** Stores of one test file. */
+/** Creates separate schemas, databases and key prefixes for a test file. */
 export interface TestServers extends AsyncDisposable {
-  /** Creates an empty schema. Returns a PostgreSQL URL that uses it. */
+  /** Creates an empty schema. Returns a PostgreSQL URL that uses this schema. */
   makeSchema(): Promise<{ readonly url: string } & AsyncDisposable>;
-  /** Creates an empty database. Returns its PostgreSQL URL. */
+  /** Creates an empty database. Returns the database's PostgreSQL URL. */
   makeDatabase(): Promise<{ readonly url: string } & AsyncDisposable>;
   readonly redisUrl: string;
   /** Returns a unique prefix for Redis keys. Keys with this prefix are deleted at the end. */
   makePrefix(): string;
 }
 
-/** Undefined if this machine has no database servers for tests. */
+/** Returns undefined if no database servers are available for tests. */
 export async function testServers(): Promise<TestServers | undefined> {
   await using made = new AsyncDisposableStack();
   const postgresUrl = process.env.TEST_POSTGRES_URL ?? made.use(await ownPostgres())?.url;
@@ -72,7 +72,10 @@ export async function testServers(): Promise<TestServers | undefined> {
   };
 }
 
-/** A dedicated PostgreSQL server, with TLS if given a certificate. Undefined if PostgreSQL is not installed. */
+/**
+ * Starts a dedicated PostgreSQL server, with TLS if a certificate is given. Returns undefined if PostgreSQL is not
+ * installed.
+ */
 export async function ownPostgres(certificate?: Certificate): Promise<OwnServer | undefined> {
   const initdb = findProgram('initdb');
   const postgres = findProgram('postgres');
@@ -82,7 +85,7 @@ export async function ownPostgres(certificate?: Certificate): Promise<OwnServer 
   return ownServer(postgresKind(initdb, postgres, certificate));
 }
 
-/** A streaming replica of a test's own server. Undefined when this machine has no PostgreSQL. */
+/** Starts a streaming replica of a dedicated server. Returns undefined if PostgreSQL is not installed. */
 export async function ownReplica(primary: OwnServer): Promise<OwnServer | undefined> {
   const copy = findProgram('pg_basebackup');
   const postgres = findProgram('postgres');
@@ -95,21 +98,21 @@ export async function ownReplica(primary: OwnServer): Promise<OwnServer | undefi
     async prepare(folder) {
       const from = ['-h', hostname, '-p', port, '-U', 'postgres', '--checkpoint=fast', '--no-sync', '-R'];
       await run([copy, ...from, '-D', join(folder, 'data')]);
-      // The replica reconnects immediately to a restarted primary.
+      // With this setting, the replica reconnects immediately to a restarted primary.
       const settings = "wal_retrieve_retry_interval = '50ms'\n";
       await appendFile(join(folder, 'data', 'postgresql.auto.conf'), settings);
     },
   });
 }
 
-/** Path of Redis or Valkey. Undefined if neither is installed. */
+/** Path of the Redis or Valkey server program. Undefined if neither is installed. */
 export function redisProgram(): string | undefined {
   const named = process.env.TEST_REDIS_SERVER;
   const names = named === undefined ? ['redis-server', 'valkey-server'] : [named];
   return names.map(findProgram).find((path) => path !== undefined);
 }
 
-/** A dedicated Redis or Valkey server with additional settings. Undefined if neither is installed. */
+/** Starts a dedicated Redis or Valkey server with additional settings. Returns undefined if neither is installed. */
 export async function ownRedis(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<OwnServer | undefined> {
@@ -125,7 +128,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
     path: '/postgres',
     async prepare(folder) {
       await makeData(initdb, join(folder, 'data'));
-      // Roles created by a test log in with a password.
+      // Roles that a test creates log in with a password.
       const access = 'host all,replication postgres all trust\nhost all all all scram-sha-256\n';
       await Bun.write(join(folder, 'data', 'pg_hba.conf'), access);
       if (certificate === undefined) return;
@@ -133,7 +136,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         'server.crt': certificate.certificate,
         'server.key': certificate.key,
       })) {
-        // PostgreSQL rejects a key that other users can read.
+        // PostgreSQL rejects a private key that other users can read.
         const write = asServerUser(['sh', '-c', 'umask 077 && cat > "$0"', join(folder, 'data', name)]);
         const writing = Bun.spawn(write, { stdin: new Blob([text]) });
         if ((await writing.exited) !== 0) throw new Error(`${name} was not written.`);
@@ -144,9 +147,9 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         listen_addresses: '127.0.0.1',
         port,
         unix_socket_directories: '',
-        // Enough for all test files that use the server at the same time.
+        // Enough connections for all test files that use the server concurrently.
         max_connections: 300,
-        // A killed server loses no data, because no test cuts the machine's power.
+        // A killed server loses no data without fsync. Only a power loss would lose data.
         fsync: 'off',
         full_page_writes: 'off',
         ssl: certificate === undefined ? 'off' : 'on',

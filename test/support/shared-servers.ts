@@ -1,13 +1,16 @@
-/** Database servers shared by all test files of a run. Each file uses separate schemas and key prefixes. */
+/** Database servers that all test files of a run share. Each file uses separate schemas and key prefixes. */
 import { postgresTemplate, templateVariable } from './postgres-data.ts';
 import { ownPostgres, ownRedis, redisProgram } from './servers.ts';
 
 export interface SharedServers extends AsyncDisposable {
-  /** Environment variables with the addresses of the servers. */
+  /** Environment variables with the servers' addresses. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Starts the servers that the environment does not specify. Tests that need a missing server report it. */
+/**
+ * Starts the servers that the environment does not specify. If a server cannot be started, the tests that need it
+ * report this.
+ */
 export async function sharedServers(): Promise<SharedServers> {
   await using started = new AsyncDisposableStack();
   const environment: Record<string, string> = {};

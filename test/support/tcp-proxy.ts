@@ -1,31 +1,33 @@
-/** A TCP proxy between an instance and one of its servers that can delay, hold or cut traffic. */
+/** A TCP proxy between an instance and one of its servers. It can delay or hold traffic and close connections. */
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Bytes to the server, bytes from the server, or both. */
+/** Requests to the server, its responses, or both. */
 export type Direction = 'questions' | 'answers' | 'both';
 
 export interface TcpProxy extends AsyncDisposable {
-  /** The server's URL with the address of the proxy. */
+  /** The server's URL, with the proxy's address. */
   readonly url: string;
-  /** Delays answers by this many milliseconds; 0 ends the delay. Bytes in flight keep their delay. */
+  /**
+   * Delays responses by this number of milliseconds. 0 ends the delay. Bytes that are already delayed keep their delay.
+   */
   delay(ms: number): void;
-  /** Closes every connection and refuses new ones until healed. */
+  /** Closes every connection, and refuses new connections until `heal`. */
   cut(): Promise<void>;
   /**
-   * Keeps and accepts connections but forwards nothing, as if packets were dropped. Healing passes on the held bytes, as TCP
-   * would.
+   * Keeps and accepts connections but forwards nothing until `heal`, as if packets were dropped. `heal` forwards the
+   * held bytes, as TCP would.
    */
   hold(direction?: Direction): void;
-  /** Holds the server's answers on a connection after the connection has sent this text. */
+  /** Holds the server's responses on a connection once the client has sent this text. */
   holdAnswersTo(text: string): void;
-  /** Replaces the server's answers until healed. */
+  /** Replaces the server's responses until `heal`. */
   alterAnswers(change: (answer: Buffer) => Buffer): void;
-  /** Resolves when bytes from the server are held back, so that the result is unknown to the client. */
+  /** Resolves when a response from the server is being held, so that the client cannot know the result. */
   answerHeld(): Promise<void>;
-  /** Closes every connection and drops held data, but keeps accepting new connections. */
+  /** Closes every connection and discards held data, but keeps accepting new connections. */
   drop(): void;
-  /** Ends delay, cut and hold. */
+  /** Ends all faults. */
   heal(): Promise<void>;
 }
 
@@ -50,7 +52,7 @@ class OwnProxy implements TcpProxy {
   readonly #waitingForAnswers: (() => void)[] = [];
   #server: Server | undefined;
   #port = 0;
-  /** Settings shared by all links: held traffic and delays. */
+  /** Current faults, shared by all links. */
   readonly rules: Rules = { held: undefined, heldText: undefined, delayMs: 0, change: undefined };
 
   constructor(serverUrl: string) {
@@ -146,7 +148,7 @@ class OwnProxy implements TcpProxy {
   }
 }
 
-/** The delay of these bytes in ms, or 'hold'. */
+/** Returns the delay for these bytes in ms, or 'hold'. */
 type Rule = (bytes: Buffer | 'end') => number | 'hold';
 
 interface LinkOptions {
@@ -195,7 +197,7 @@ interface WayOptions {
   readonly onHeld?: () => void;
 }
 
-/** One direction of a connection. Forwards bytes in order, each after its delay. */
+/** One direction of a connection. Forwards chunks in order, each after its delay. */
 class Way {
   readonly #queue: { readonly bytes: Buffer | 'end'; dueAt: number | 'held' }[] = [];
   readonly #from: Socket;

@@ -1,6 +1,7 @@
 /**
- * Sets a generous timeout for every test file, including files that run alone. bunfig.toml preloads this file, because
- * Bun does not read a test timeout from bunfig.toml. A timeout set in a preloaded module would end with the first file.
+ * Sets a long timeout in every test file, including files that run alone. bunfig.toml preloads this module, because Bun
+ * does not read a test timeout from bunfig.toml. The plugin adds the call to each file, because a timeout that a
+ * preloaded module sets applies only to the first file.
  */
 import { plugin } from 'bun';
 import { testTimeoutMs } from './wait.ts';
@@ -9,7 +10,7 @@ plugin({
   name: 'timeout',
   setup(build) {
     build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => ({
-      // On the first line, so that failures name the right ones.
+      // Added to the first line, so that failures report the correct line numbers.
       contents: `import { setDefaultTimeout as allow } from 'bun:test'; allow(${testTimeoutMs}); ${await Bun.file(path).text()}`,
       loader: 'ts',
     }));

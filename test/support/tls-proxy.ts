@@ -1,4 +1,4 @@
-/** A TLS proxy for browsers that forwards requests unchanged. */
+/** A TLS proxy that forwards browsers' requests unchanged. */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer } from 'node:tls';
@@ -6,7 +6,7 @@ import type { Certificate } from './certificates.ts';
 
 export interface TlsProxy extends AsyncDisposable {
   readonly port: number;
-  /** Sets the target port. Until then, connections are closed. */
+  /** Sets the target port. Until this is called, connections are closed. */
   leadTo(port: number): void;
 }
 

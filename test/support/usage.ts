@@ -2,7 +2,7 @@ import type { ReportNumber } from '../../src/tables/usage.ts';
 
 let reports = 0;
 
-/** The number of a report that no other one has. */
+/** Returns a unique report number. */
 export function newReport(reportedAt: number): ReportNumber {
   return { process: 'test', number: ++reports, reportedAt };
 }

@@ -1,9 +1,15 @@
-/** Virtual time for long waits: it advances for clients and service only while all of them are idle. */
+/**
+ * Virtual time for tests with long waits. Time advances for the clients and the service, but only while all of them are
+ * idle.
+ */
 import type { Clock } from '../../client/src/clock.ts';
 import { AnimalStore, type AnimalStoreOptions } from '../../client/src/index.ts';
 import type { FakeClock } from './clock.ts';
 
-/** Far more event-loop ticks than any work that is neither a request nor a timer takes. */
+/**
+ * Number of idle event-loop ticks after which the work is considered stuck. Work without requests and timers takes far
+ * fewer ticks.
+ */
 const mostIdleTurns = 10_000;
 
 interface Timer {
@@ -16,11 +22,11 @@ export class VirtualTime implements Clock {
   #now = 0;
   #timers: Timer[] = [];
   #underWay = 0;
-  /** The previous request. Never rejects. */
+  /** Settles when the previous request has ended. Never rejects. */
   #previous: Promise<unknown> = Promise.resolve();
   #random = 1;
 
-  /** The time of the service under this clock, and of this time's clients. */
+  /** `service` is the service's clock, which advances with this time. */
   constructor(service: FakeClock) {
     this.#service = service;
   }
@@ -37,7 +43,7 @@ export class VirtualTime implements Clock {
     };
   }
 
-  /** The same series in each run (a linear congruential generator, Numerical Recipes). */
+  /** Returns the same series of numbers in each run (a linear congruential generator, Numerical Recipes). */
   random(): number {
     this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) >>> 0;
     return this.#random / 2 ** 32;
@@ -48,8 +54,8 @@ export class VirtualTime implements Clock {
   }
 
   /**
-   * Time does not advance while a request is in flight. Requests reach the service one by one, because clients cannot observe the
-   * order in which simultaneous requests were counted.
+   * Time does not advance while a request is in flight. Requests reach the service one at a time, because clients
+   * cannot observe the order in which concurrent requests are counted.
    */
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     this.#underWay++;
@@ -60,13 +66,13 @@ export class VirtualTime implements Clock {
     });
   };
 
-  /** A client that lives in this time. */
+  /** Creates a client that uses this time. */
   client(options: AnimalStoreOptions): AnimalStore {
     const inTime = { fetch: this.fetch, ...options, clock: this };
     return new AnimalStore(inTime);
   }
 
-  /** Lets time pass until this is done. */
+  /** Advances time until the work has finished. */
   async until<Result>(work: Promise<Result>): Promise<Result> {
     let isDone = false;
     let idleTurns = 0;
@@ -79,7 +85,7 @@ export class VirtualTime implements Clock {
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
       if (isDone || this.#underWay > 0) continue;
       idleTurns = this.#timers.length > 0 ? 0 : idleTurns + 1;
-      if (idleTurns > mostIdleTurns) throw new Error('No timer is left, and the work is not finished.');
+      if (idleTurns > mostIdleTurns) throw new Error('The work has not finished, but no timer is left.');
       this.#step();
     }
     return work;

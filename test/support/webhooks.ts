@@ -1,4 +1,4 @@
-/** Webhooks and deliveries in the state after simulated attempts. */
+/** Adds webhooks and deliveries directly to a store, as if attempts had been made. */
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -32,7 +32,7 @@ async function write(url: string, change: (store: Awaited<ReturnType<typeof open
 const open = (url: string) =>
   openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, serving: false, units });
 
-/** Adds a webhook that receives no events. The store assigns its id. */
+/** Adds a webhook that receives no events. The store assigns the id. */
 export async function addWebhook(
   databaseUrl: string,
   webhook: Pick<NewWebhook, 'accountId'> & Partial<NewWebhook>,
@@ -47,7 +47,7 @@ export async function addDeliveries(databaseUrl: string, added: readonly NewDeli
   await write(databaseUrl, (store) => store.write('addDeliveries', added));
 }
 
-/** A delivery that failed at an instant (Unix ms), after two attempts. */
+/** A delivery that failed after two attempts. `at` is the time of the failure in Unix ms. */
 export function failedDelivery(webhookId: bigint, eventId: bigint, at: number): NewDelivery {
   const attempts = [
     { at: new Date(at - 20_000).toISOString(), status: 503, milliseconds: 12 },
@@ -65,7 +65,7 @@ export function succeededDelivery(webhookId: bigint, eventId: bigint, at: number
   return { ...done, webhookId, eventId, createdAt: at, finishedAt: at };
 }
 
-/** A delivery with its first attempt scheduled in an hour. */
+/** A delivery whose first attempt is due an hour after `at`. */
 export function pendingDelivery(webhookId: bigint, eventId: bigint, at: number): NewDelivery {
   const pending = { type: 'pet.created', status: 'pending', attempts: '[]', createdAt: at } as const;
   return { ...pending, webhookId, eventId, nextAttemptAt: at + 3_600_000 };

@@ -4,8 +4,9 @@ import type { Client } from './client.ts';
 const clientsAtOnce = 64;
 
 /**
- * Exhausts the minute limit of a new account with concurrent requests spread over the clients, and sends some more.
- * Returns X-RateLimit-Remaining of the admitted requests, ascending: 0 to one below the limit if the counts are exact.
+ * Exhausts an account's per-minute limit with concurrent requests from all clients, and sends some additional requests.
+ * Returns the sorted X-RateLimit-Remaining values of the accepted requests. If counting is exact, these are all
+ * integers from 0 to one below the limit.
  */
 export async function countedWindow(clients: readonly Client[], limit: number): Promise<number[]> {
   const remaining: number[] = [];

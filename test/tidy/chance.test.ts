@@ -1,13 +1,13 @@
-/** No test depends on chance: on random data, a random moment, a free port or Bun's default timeout of 5 s. */
+/** Checks that no test depends on random data, random timing, a fixed port or Bun's default timeout of 5 s. */
 import { expect, test } from 'bun:test';
 import { type Allowances, refuseBeyond } from './allowance.ts';
 import { bare, codeIn, projectFiles, type Source } from './sources.ts';
 
-// Excludes the samples of these rules, which would violate them.
+// Excludes the samples in these tests, which would violate the rules.
 const tests = codeIn(projectFiles(), 'test').filter(({ path }) => !path.startsWith('test/tidy/'));
 const bareTests = tests.map(({ path, text }) => ({ path, text: bare(text) }));
 
-/** The matching places of each file, as `file:line`. A pattern may span lines. */
+/** Matches in each file, as `file:line`. A pattern may span several lines. */
 function placesOf(files: readonly Source[], pattern: RegExp): Map<string, string[]> {
   const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length;
   return new Map(
@@ -22,21 +22,21 @@ const random = /\b(?:Math\.random|getRandomValues|randomUUID|randomInt|randomByt
 const sleepThenKill =
   /\b(?:Bun\.sleep|sleep|setTimeout)\((?:[^;]*;){1,3}?[^;]*(?:\bkill\(|\.signal\(|\.stop\( {9,}\))/g;
 const someOccurred = /^\s*expect\(.*\)\.(?:toBeGreaterThan\([01]n?\)|toBeGreaterThanOrEqual\([12]n?\))/gm;
-/** Searched in code including strings. */
+/** Matched against code that includes strings. */
 const fixedPort =
   /\b(?:startTestApp|startService|startInstance|startCluster|startConsole|place\.serve|Bun\.serve)\([^;]{0,300}?\b(?:ADMIN_)?(?:PORT|port): '?[1-9][\d_]{2,5}\b|\.listen\([1-9]/g;
 
 test('test data is not random without a seed', () => {
   const allowed: Allowances = {
-    'test/support/server-process.ts': [1, 'A port that is taken is replaced by another.'],
+    'test/support/server-process.ts': [1, 'If a port is taken, another port is tried.'],
   };
   const advice = 'Use randomFrom(seed) of test/support/random.ts, or always() of test/support/property.ts:';
   refuseBeyond(allowed, advice, placesOf(bareTests, random));
 });
 
-test('no test kills a process after a sleep', () => {
+test('no test relies on a sleep before killing a process', () => {
   const advice =
-    'Wait for the event the kill is to follow: said(), logged(), until(), a held proxy, or test/faults/strace.ts:';
+    'Wait for the event that must precede the kill: said(), logged(), until(), a held proxy, or test/faults/strace.ts:';
   refuseBeyond({}, advice, placesOf(bareTests, sleepThenKill));
 });
 
@@ -50,16 +50,16 @@ test('no test expects a random event to occur at least once', () => {
 });
 
 const someAllowed: Allowances = {
-  'test/faults/disk.test.ts': [1, 'The first requests fit on the disk by its size.'],
-  'test/faults/disk.ts': [1, 'The bound of a header.'],
-  'test/faults/syscalls.test.ts': [1, 'The faults at a sync last until the creation has met them.'],
+  'test/faults/disk.test.ts': [1, 'The disk is large enough for the first requests.'],
+  'test/faults/disk.ts': [1, 'The minimum of a header.'],
+  'test/faults/syscalls.test.ts': [1, 'The faults of a sync last until a creation has been affected.'],
 };
 
 test('no test listens on a fixed port', () => {
-  refuseBeyond({}, 'Use port 0 and read the port the system chose:', placesOf(tests, fixedPort));
+  refuseBeyond({}, 'Use port 0 and read the port that the system chose:', placesOf(tests, fixedPort));
 });
 
-test('every test file has the generous timeout, even when it is run alone', async () => {
+test('every test file has the long timeout, even if it runs alone', async () => {
   const { test: settings } = Bun.TOML.parse(
     await Bun.file(new URL('../../bunfig.toml', import.meta.url)).text(),
   ) as {

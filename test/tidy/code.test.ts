@@ -12,8 +12,8 @@ const generatedFile = 'client/src/contract.ts';
 const holdsTest = (line: string) => /^\s*(?:test|describe|check)\w*(?:\.\w+)*\(/.test(line);
 
 /**
- * The functions of a file with their lengths. Biome has formatted the code, so a function ends with the first line that
- * is indented like its head and closes a brace. In tests, a function that contains tests does not count.
+ * The functions in a file with their lengths. Because Biome formats the code, a function ends at the first line that
+ * closes a brace with the indentation of the function's head. Functions that contain tests do not count.
  */
 function functionsIn({ path, text }: Source): { readonly place: string; readonly lines: number }[] {
   const lines = bare(text).split('\n');
@@ -31,14 +31,14 @@ function functionsIn({ path, text }: Source): { readonly place: string; readonly
   });
 }
 
-describe('size', () => {
+describe('code size', () => {
   test(`no file of code is longer than ${longestFile} lines`, () => {
     const long = code
       .filter(({ path }) => path !== generatedFile)
       .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
       .filter(({ lines }) => lines > longestFile)
       .map(({ path, lines }) => `${path} has ${lines}`);
-    refuse('Split it by subject, and name the new file after the subject it takes:', long);
+    refuse('Split the file by subject, and name the new file after its subject:', long);
   });
 
   test(`no function is longer than ${longestFunction} lines`, () => {
@@ -46,10 +46,10 @@ describe('size', () => {
       .flatMap(functionsIn)
       .filter(({ lines }) => lines > longestFunction)
       .map(({ place, lines }) => `${place} has ${lines}`);
-    refuse('Take a step out of it and give the step a name:', long);
+    refuse('Extract a step into a named function:', long);
   });
 
-  test('is measured', () => {
+  test('is measured in lines per function', () => {
     const measured = code.flatMap(functionsIn);
     expect(measured.length).toBeGreaterThan(code.length);
     const sample = [
@@ -68,7 +68,7 @@ describe('size', () => {
   });
 });
 
-describe('left-overs', () => {
+describe('leftovers', () => {
   test('there are no markers of unfinished work', () => {
     const marks = new RegExp(
       `\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`,
@@ -76,7 +76,7 @@ describe('left-overs', () => {
     const found = files
       .filter(({ path }) => path !== 'package-lock.json')
       .flatMap(({ path, text }) => linesMatching(path, text, marks));
-    refuse('Do it now, or open an issue and leave the code without the mark:', found);
+    refuse('Do the work now, or open an issue and remove the marker:', found);
   });
 
   test('there is no debugging output and no debugger statement', () => {
@@ -88,17 +88,17 @@ describe('left-overs', () => {
 });
 
 describe('types', () => {
-  test('there is no any type and no silenced error', () => {
+  test('there is no `any` type and no suppressed error', () => {
     const found = code.flatMap(({ path, text }) => [
       ...linesMatching(path, bare(text), /(?<!\.)\bany\b/),
       ...linesMatching(path, text, /@ts-(?:ignore|expect-error|nocheck)\b(?!.*\|)/),
     ]);
-    refuse('Say what it is; for what comes from outside, `unknown` and a check:', found);
+    refuse('Declare the type. For external data, use `unknown` and a check:', found);
   });
 });
 
 describe('tests', () => {
-  test('none is skipped, focused or postponed', () => {
+  test('are not skipped, focused or marked as todo', () => {
     const found = codeIn(files, 'test').flatMap(({ path, text }) =>
       linesMatching(
         path,
@@ -106,7 +106,7 @@ describe('tests', () => {
         /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|failing)(?:\.each)?\(|\bx(?:it|describe|test)\(/,
       ),
     );
-    refuse('Make it pass or delete it; a test that does not run guards nothing:', found);
+    refuse('Make the test pass or delete it. A test that does not run checks nothing:', found);
   });
 });
 
@@ -114,10 +114,10 @@ describe('addresses and paths', () => {
   test('contain no package registry', () => {
     const pattern = /\bhttps?:\/\/[\w.-]*(?:registry|npmjs|jsr)\b[\w.-]*\.\w+|"resolved"\s*:/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
-    refuse('Leave it out: which registry packages come from is a matter of each machine, see .npmrc:', found);
+    refuse('Remove the registry. Each machine configures its own registry, see .npmrc:', found);
   });
 
-  test('contain no path of one machine', () => {
+  test('contain no machine-specific paths', () => {
     const pattern = /(?:^|[\s"'`(=:])\/(?:home|Users|root|work|tmp|private|mnt)\/\w/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
     refuse('Use a path relative to the project, or os.tmpdir():', found);

@@ -1,15 +1,18 @@
-/** The layers (ARCHITECTURE.md): which part may import which. */
+/** The layers in ARCHITECTURE.md: which part may import which other part. */
 import { describe, expect, test } from 'bun:test';
 import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
 
 const files = projectFiles();
 const sources = codeIn(files, 'src');
-/** Code for browsers, which may use only a few rules of the service. */
+/** Code for browsers, which may import only a few parts of the service. */
 const pages = codeIn(files, 'console');
-/** Code for clients' programs. */
+/** Code of the client package. */
 const client = codeIn(files, 'client');
 
-/** Parts of the service, with the parts of src or the root that each may import; `type:` for types only. */
+/**
+ * The parts that each part of the service may import: folders or files in src, or files in the root. With `type:`, only
+ * types may be imported.
+ */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
   cli: [
@@ -66,7 +69,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The part of a file: a folder of src, or a single file. */
+/** The part to which a file belongs: a folder in src, or a single file. */
 function partOf(path: string): string {
   return /^(?:src\/([\w-]+)|(console|client)\/)/.exec(path)?.slice(1).find(Boolean) ?? path;
 }
@@ -96,13 +99,13 @@ describe('imports', () => {
         .map(({ target }) => `${source.path} imports ${target}`),
     );
     refuse(
-      'Move the needed part into the layer below, or pass it as an argument from app/, the only place that ' +
-        'knows all parts. What a layer may import is written in ARCHITECTURE.md and in this test:',
+      'Move the needed code into the layer below, or pass it as an argument from app/, the only part that ' +
+        'knows all other parts. ARCHITECTURE.md and this test define what a layer may import:',
       wrong,
     );
   });
 
-  test('are complete: every part imports or is imported', () => {
+  test('connect every part: each part imports or is imported', () => {
     const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
     for (const part of [
       'app',
@@ -120,7 +123,7 @@ describe('imports', () => {
     }
   });
 
-  test('of one store never include another store', () => {
+  test("in one store's code never refer to another store", () => {
     const store = (path: string) => /^src\/storage\/(\w+)\//.exec(path)?.[1];
     const wrong = sources.flatMap((source) =>
       importsOf(source)
@@ -128,11 +131,12 @@ describe('imports', () => {
         .filter(({ target }) => store(target) !== store(source.path))
         .map(({ target }) => `${source.path} imports ${target}`),
     );
-    refuse('Put what two stores share beside them in src/storage/:', wrong);
+    refuse('Put code that two stores share directly into src/storage/:', wrong);
   });
 
-  test('in the client stay within its package', () => {
-    // The helper for tests starts a process, so it runs in Node.js, Bun and Deno only. The main entry never imports it.
+  test('in the client package stay within that package', () => {
+    // The test helper starts a process, so it runs only in Node.js, Bun and Deno. The main entry never imports this
+    // helper.
     const isHelper = (path: string) => path === 'client/src/sandbox.ts';
     const wrong = client.flatMap((source) =>
       importsOf(source)
@@ -140,24 +144,25 @@ describe('imports', () => {
         .filter(({ target }) => !(isHelper(source.path) && target === 'node:child_process'))
         .map(({ target }) => `${source.path} imports ${target}`),
     );
-    refuse('client/ is installed alone; add a small version of the needed code there:', wrong);
+    refuse('client/ is installed alone. Add a small version of the needed code to client/:', wrong);
     expect(client.flatMap(importsOf).length).toBeGreaterThan(client.length);
   });
 
-  test('have no cycles between files, types included', () => {
+  test('have no cycles between files, including imports of types', () => {
     const graph = graphOf(
       [...sources, ...pages, ...client, ...codeIn(files, 'bench', 'scripts')],
       (path) => path,
     );
     const cycles = cyclesIn(graph).map((cycle) => cycle.join(', '));
-    const advice = 'Move what these files need from each other into one that imports none of them:';
+    const advice =
+      'Move the code that these files need from each other into a file that imports none of them:';
     refuse(advice, cycles);
   });
 
-  test('have no cycles between parts, types included', () => {
+  test('have no cycles between parts, including imports of types', () => {
     const cycles = cyclesIn(graphOf([...sources, ...pages, ...client], partOf));
     refuse(
-      'Let one of these parts do without the other:',
+      'Remove one of these dependencies:',
       cycles.map((cycle) => cycle.join(', ')),
     );
   });
@@ -196,7 +201,7 @@ function cyclesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
 }
 
 describe('restricted code', () => {
-  /** The matching lines of code outside a place. */
+  /** Lines outside the files that match `place`, whose code matches `pattern`. */
   function elsewhere(place: RegExp, pattern: RegExp): string[] {
     return sources
       .filter(({ path }) => !place.test(path))
@@ -209,7 +214,7 @@ describe('restricted code', () => {
       .filter(({ path }) => !path.startsWith('src/storage/'))
       .filter((source) => importsOf(source).some(({ target }) => drivers.test(target)))
       .map(({ path }) => path);
-    refuse('Ask the Storage interface instead; only src/storage/ talks to databases:', [
+    refuse('Use the Storage interface instead. Only src/storage/ accesses databases:', [
       ...wrong,
       ...elsewhere(/^src\/storage\//, /\bBun\.(?:sql|SQL|redis|RedisClient)\b|\b(?:SQL|RedisClient)\b/),
     ]);
@@ -222,14 +227,14 @@ describe('restricted code', () => {
     );
   });
 
-  test('the environment is read only in src/config.ts, which receives it from src/main.ts', () => {
+  test('environment variables are read only in src/config.ts, which receives them from src/main.ts', () => {
     const wrong = elsewhere(/^src\/(?:config|main)\.ts$/, /\b(?:process|Bun|import\.meta)\.env\b/);
-    refuse('Add a setting to the table in src/config/settings.ts and take it from the Config:', wrong);
+    refuse('Add a setting to the table in src/config/settings.ts and read it from the Config:', wrong);
   });
 
   test('the process is exited only by src/main.ts and src/cli', () => {
     refuse(
-      'Throw, and let the command line decide:',
+      'Throw an error, and let the command line decide:',
       elsewhere(/^src\/(?:main\.ts|cli\/)/, /\bprocess\.exit/),
     );
   });
@@ -241,7 +246,7 @@ describe('restricted code', () => {
     );
   });
 
-  test('the clock and randomness enter in src/app/ and are passed down as arguments', () => {
+  test('the clock and randomness are created in src/app/ and passed down as arguments', () => {
     const pattern = /\bDate\.now\b|\bMath\.random\b|\bcrypto\.|\bgetRandomValues\b|\brandomUUID\b/;
     const wrong = elsewhere(/^src\/(?:app\/\w+|domain\/clock|cli\/\w+)(?:\.ts)/, pattern);
     const importers = sources
@@ -249,7 +254,7 @@ describe('restricted code', () => {
       .flatMap(({ path, text }) =>
         linesMatching(path, text, /\{[^}]*\brandom\w+[^}]*\} from '(?:node:)?crypto'/),
       );
-    refuse('Take a Clock or RandomBytes as an argument, so that tests need not wait or guess:', [
+    refuse('Accept a Clock or RandomBytes as an argument, so that tests need not wait or guess:', [
       ...wrong,
       ...importers,
     ]);

@@ -3,14 +3,14 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const root = resolve(import.meta.dir, '../..');
 
-/** Folders outside the project's text: those of tools and of .gitignore. */
+/** Folders that are not part of the project's text: folders of tools, and folders in .gitignore. */
 const foreign = new Set(['node_modules', '.git', 'data', 'dist', 'coverage', 'generated']);
 const textFile =
   /(?:\.(?:ts|tsx|js|mjs|json|md|sql|lua|toml|ya?ml|sh|html|css|txt|csv|env|example|service)|\/(?:run|Dockerfile|LICENSE|\.\w+))$/;
 
 /** A file of the project. */
 export interface Source {
-  /** From the root, with forward slashes. */
+  /** Path relative to the root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -25,7 +25,7 @@ export function projectFiles(): Source[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-/** The program's own code: TypeScript under the folders given. */
+/** TypeScript files under the given folders. */
 export function codeIn(files: readonly Source[], ...folders: string[]): Source[] {
   return files.filter(
     ({ path }) => /\.tsx?$/.test(path) && folders.some((folder) => path.startsWith(`${folder}/`)),
@@ -33,25 +33,25 @@ export function codeIn(files: readonly Source[], ...folders: string[]): Source[]
 }
 
 /**
- * Comments, strings and regular expressions. Biome has formatted the code, so a slash that begins a regular expression
- * follows an operator, a bracket or a keyword.
+ * Matches comments, strings and regular expressions. Because Biome formats the code, a slash that begins a regular
+ * expression follows an operator, a bracket or a keyword.
  */
 const notCode =
   /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=(?:[(,=:[!&|?{};+]|\breturn|=>)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g;
 
-/** Code with comments, strings and regular expressions blanked out, line by line. */
+/** The code with comments, strings and regular expressions replaced by spaces. Line breaks are kept. */
 export function bare(text: string): string {
   return text.replace(notCode, (part) => part.replace(/[^\n]/g, ' '));
 }
 
 export interface Import {
-  /** A package's name, or a path from the root. */
+  /** A package name, or a path relative to the root. */
   readonly target: string;
   /** True if the import is erased at compile time. */
   readonly isType: boolean;
 }
 
-/** Static and dynamic imports of a file. */
+/** The static and dynamic imports in a file. */
 export function importsOf({ path, text }: Source): Import[] {
   const statements = text.matchAll(
     /^(?:import|export)\s([^;'"]*?)from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^import\s+'([^']+)'/gm,
@@ -64,7 +64,7 @@ export function importsOf({ path, text }: Source): Import[] {
         ? relative(root, resolve(root, dirname(path), target))
             .split(sep)
             .join('/')
-            // Packages refer to their compiled files.
+            // A package's own imports name its compiled files.
             .replace(/^(client\/.*)\.js$/, '$1.ts')
         : target,
       isType: from !== undefined && isTypeClause(clause),
@@ -78,12 +78,12 @@ function isTypeClause(clause: string): boolean {
   return names.length > 0 && names.every((name) => name.trim() === '' || name.trim().startsWith('type '));
 }
 
-/** Fails with advice and every place that needs it. */
+/** Fails with the advice and all places that violate the rule. */
 export function refuse(advice: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${advice}\n  ${places.join('\n  ')}`);
 }
 
-/** The places, as `file:line`, of the lines that match. */
+/** The lines that match, each as `file:line` with its text. */
 export function linesMatching(path: string, text: string, pattern: RegExp): string[] {
   return text
     .split('\n')

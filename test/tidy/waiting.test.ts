@@ -1,15 +1,15 @@
-/** Tests prove by events, never by time: a machine may be ten times slower or faster. */
+/** Checks that tests wait for events instead of time, because a machine may be ten times slower or faster. */
 import { expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse } from './sources.ts';
 
-// The stress tests pace their loads, and measure.
+// Excludes stress tests, which pace their load and measure durations.
 const tests = codeIn(projectFiles(), 'test')
   .filter(({ path }) => !path.startsWith('test/stress/'))
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
 /**
- * Sleeps that do not wait for an event: pace of clients, moments of kills, delays of proxies, timeouts. Numbers may only
- * decrease.
+ * Number of allowed sleeps per file that do not wait for an event, such as pauses between requests, times of kills,
+ * proxy delays and timeouts. Numbers may only decrease.
  */
 const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/process/stop.test.ts': 1,
@@ -25,7 +25,7 @@ test('no test sleeps instead of waiting for a condition', () => {
   const asleep = /^(?!\s*while \(.*\) await).*(?:\bBun\.sleep|\bawait sleep|(?<![.\w])setTimeout)\(/;
   const found = tests.map(({ path, text }) => ({ path, places: linesMatching(path, text, asleep) }));
   refuse(
-    'Use until() of test/support/wait.ts, what a process logged(), or the FakeClock:',
+    'Use until() of test/support/wait.ts, logged() of a process, or the FakeClock:',
     found.flatMap(({ path, places }) => (places.length > (sleepsAllowed[path] ?? 0) ? places : [])),
   );
   for (const { path, places } of found) {
@@ -37,7 +37,7 @@ test('no test asserts a duration', () => {
   const timed = /expect\(.*(?:performance\.now|Date\.now\(\) -|elapsed|took|\w+Ms\b).*\)\.toBeLessThan/;
   const found = tests.flatMap(({ path, text }) => linesMatching(path, text, timed));
   refuse(
-    'Expect an event that comes first, or only, if it was quick; figures belong into a stress test:',
+    'Expect an event that occurs only, or first, if the code was fast enough. Measure durations in a stress test:',
     found,
   );
 });
@@ -48,12 +48,12 @@ test('no test sets a timeout', () => {
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
   ]);
   refuse(
-    'Remove it: test/support/timeout.ts sets a generous timeout in every test file, to end only tests that hang:',
+    'Remove the timeout. test/support/timeout.ts sets a long timeout in every test file, which ends only hung tests:',
     found,
   );
 });
 
-/** The lines on which a test ends with a number behind its function. */
+/** Numbers of the lines on which a test ends with a timeout after its function. */
 function ownTimeouts(text: string): number[] {
   const lines = text.split('\n');
   return lines.flatMap((line, index) => {
@@ -65,7 +65,7 @@ function ownTimeouts(text: string): number[] {
   });
 }
 
-test('a timeout is found in each form', () => {
+test('a timeout is found in every notation', () => {
   const short = ["test('a', async () => {", '  b();', '}, 5_000);'];
   const long = ["testWith('a')(", "  'b',", '  () => {', '  },', '  timeoutMs,', ');'];
   const none = ['always(', '  cases,', '  () => {', '  },', '  5_000,', ');', "test('a', () => {", '});'];

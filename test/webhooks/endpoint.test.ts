@@ -1,10 +1,10 @@
-/** Allowed targets of webhooks: no notation or name of a private address is accepted. */
+/** Validation of webhook URLs. A private address is rejected in every notation, and as the target of every name. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
 import { Sender } from '../../src/webhooks/send.ts';
 import { allowing, startReceiver } from './receiver.ts';
 
-/** Rejected URLs by their address, with the reason. `PORT` is the port of a service on this machine. */
+/** Rejected URLs by address, with the reason. `PORT` stands for the port of a service on this machine. */
 const inward: Readonly<Record<string, readonly [reason: string, ...urls: string[]]>> = {
   '127.0.0.1': [
     'loopback',
@@ -105,7 +105,7 @@ const resolve: Resolve = async (name) => {
 };
 const nowhere = { resolve, allowed: [], now: () => 0 };
 
-/** A service on this machine, which must receive no requests. */
+/** A service on this machine that must not receive requests. */
 const service = await startReceiver((socket) => socket.end());
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -114,32 +114,36 @@ describe('a URL that resolves to a private address', () => {
     urls.map((url) => [url.replace('PORT', String(service.port)), address, reason] as const),
   );
 
-  test.each(rows)('is rejected with the reason, and a literal address: %s', async (url, address, reason) => {
-    const noticed: Inward[] = [];
-    const mistake = await mistakeInEndpoint(url, nowhere, (one) => noticed.push(one));
-    const name = Object.keys(names).find((one) => url.toLowerCase().includes(one));
-    const found = name === undefined ? `${address} (${reason})` : `${name} resolves to one that is ${reason}`;
-    expect(mistake).toBe(`must lead to public addresses only: ${found}`);
-    expect(noticed).toEqual(name === undefined ? [] : [{ host: name, address, reason }]);
-    using sender = new Sender(nowhere);
-    expect(await sender.send({ url, headers: {}, body: '{}' })).toMatchObject({
-      error: 'blocked',
-      message: mistake,
-    });
-    expect(service.connections().opened).toBe(0);
-  });
+  test.each(rows)(
+    'is rejected with an error that states the address and the reason: %s',
+    async (url, address, reason) => {
+      const noticed: Inward[] = [];
+      const mistake = await mistakeInEndpoint(url, nowhere, (one) => noticed.push(one));
+      const name = Object.keys(names).find((one) => url.toLowerCase().includes(one));
+      const found =
+        name === undefined ? `${address} (${reason})` : `${name} resolves to an address that is ${reason}`;
+      expect(mistake).toBe(`must lead to public addresses only: ${found}`);
+      expect(noticed).toEqual(name === undefined ? [] : [{ host: name, address, reason }]);
+      using sender = new Sender(nowhere);
+      expect(await sender.send({ url, headers: {}, body: '{}' })).toMatchObject({
+        error: 'blocked',
+        message: mistake,
+      });
+      expect(service.connections().opened).toBe(0);
+    },
+  );
 
-  test('is detected in more than 60 forms', () => {
+  test('is tested in more than 60 forms', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 
-  test("is rejected for the name of this machine, with the system's resolver", async () => {
+  test("is rejected if the system's resolver resolves localhost to loopback", async () => {
     const mistake = await mistakeInEndpoint('https://localhost/', { resolve: systemResolve, allowed: [] });
-    expect(mistake).toEndWith('localhost resolves to one that is loopback');
+    expect(mistake).toEndWith('localhost resolves to an address that is loopback');
   });
 });
 
-describe('the text of a URL', () => {
+describe('a webhook URL', () => {
   test.each([
     ...['', 'hooks', '//public.example/', 'ftp://public.example/', 'file:///etc/passwd', 'javascript:1'],
     ...[
@@ -163,7 +167,7 @@ describe('the text of a URL', () => {
     ['https://missing.example/', 'must have a host that can be resolved (missing.example: ENOTFOUND)'],
     ['https://empty.example/', 'must have a host that can be resolved (empty.example: no address)'],
     ['http://public.example/', 'must be an https URL'],
-  ])('has its mistake named: %s', async (url, mistake) => {
+  ])('is rejected with an error that explains the mistake: %s', async (url, mistake) => {
     expect(await mistakeInEndpoint(url, nowhere)).toBe(mistake);
   });
 
@@ -175,13 +179,13 @@ describe('the text of a URL', () => {
   });
 });
 
-test('a URL has at most 2,048 characters', async () => {
+test('a webhook URL can have at most 2,048 characters', async () => {
   const longest = `https://public.example/${'a'.repeat(2_025)}`;
   expect(await mistakeInEndpoint(longest, nowhere)).toBeUndefined();
   expect(await mistakeInEndpoint(`${longest}a`, nowhere)).toBe('must have at most 2048 characters');
 });
 
-describe('an allowed network', () => {
+describe('WEBHOOK_ALLOWED_NETWORKS', () => {
   const allowed = allowing('10.0.0.0/8, fd00::/8');
 
   test.each([
@@ -192,7 +196,7 @@ describe('an allowed network', () => {
       'https://[::ffff:10.0.0.1]/',
     ],
     ...['http://[fd00:ec2::254]/', 'https://public.example/'],
-  ])('is an exception, also for http: %s', async (url) => {
+  ])('permits https and http URLs in an allowed network: %s', async (url) => {
     expect(await mistakeInEndpoint(url, { resolve, allowed })).toBeUndefined();
   });
 
@@ -201,7 +205,7 @@ describe('an allowed network', () => {
     ['https://192.168.1.1/', 'must lead to public addresses only: 192.168.1.1 (private)'],
     ['https://[64:ff9b::10.0.0.1]/', 'must lead to public addresses only: 64:ff9b::a00:1 (private)'],
     ['http://public.example/', 'must be an https URL'],
-  ])('is no exception for other addresses: %s', async (url, mistake) => {
+  ])('does not affect the rules for other addresses: %s', async (url, mistake) => {
     expect(await mistakeInEndpoint(url, { resolve, allowed })).toBe(mistake);
   });
 });

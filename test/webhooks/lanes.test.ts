@@ -23,14 +23,14 @@ const loaded = (webhookId: bigint) => {
   return { delivery, body: '{}' };
 };
 
-/** A complete attempt. */
+/** Adds, starts and ends an attempt. */
 function attempt(lanes: Lanes, webhookId: bigint, isFast: boolean): void {
   lanes.add(loaded(webhookId));
   lanes.next(webhookId);
   lanes.end(webhookId, isFast);
 }
 
-test('a fast receiver is remembered while idle, until it is slow', () => {
+test('a receiver counts as fast, even while idle, until an attempt is slow', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   attempt(lanes, 2n, false);
@@ -39,7 +39,7 @@ test('a fast receiver is remembered while idle, until it is slow', () => {
   expect(lanes.fast).toEqual([]);
 });
 
-test('up to 64 deliveries of a fast receiver are leased, including those in flight and waiting', () => {
+test('up to 64 deliveries to a fast receiver are leased, including deliveries in flight and waiting', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   lanes.add(loaded(1n));
@@ -47,7 +47,7 @@ test('up to 64 deliveries of a fast receiver are leased, including those in flig
   expect([lanes.fast, lanes.held]).toEqual([[], { '1': 63, '2': 3 }]);
 });
 
-test('only the latest 100 fast receivers are remembered', () => {
+test('only the 100 most recent fast receivers are remembered', () => {
   const lanes = new Lanes();
   for (let id = 1n; id <= 101n; id++) attempt(lanes, id, true);
   attempt(lanes, 2n, true);
@@ -55,7 +55,7 @@ test('only the latest 100 fast receivers are remembered', () => {
   expect([lanes.fast.length, lanes.fast.at(0), lanes.fast.at(-1)]).toEqual([100, 4n, 102n]);
 });
 
-test('a suspended webhook gets no deliveries until its time, and at most 1,000 are suspended', () => {
+test('a suspended webhook gets no deliveries until the suspension ends, and at most 1,000 webhooks are suspended', () => {
   const lanes = new Lanes();
   lanes.add(loaded(1n));
   expect(lanes.suspend(1n, 60)).toBe(true);

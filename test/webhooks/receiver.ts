@@ -1,4 +1,4 @@
-/** A receiver of webhooks that responds with arbitrary bytes, to simulate any misbehavior. */
+/** A webhook receiver that can respond with arbitrary bytes, to simulate any misbehavior. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
@@ -10,12 +10,12 @@ export interface Receiver extends AsyncDisposable {
   readonly port: number;
   /** The raw requests. */
   readonly requests: readonly string[];
-  /** Server names in the TLS handshakes. Undefined for each connection without TLS. */
+  /** Server name in the TLS handshake of each connection. Undefined for connections without TLS. */
   readonly names: readonly unknown[];
   connections(): { readonly opened: number; readonly closed: number };
 }
 
-/** Called for every request with a complete body. For a raw receiver, called for all data received. */
+/** Called for every complete request. For a raw receiver, called whenever data is received. */
 type Respond = (socket: Socket, request: string) => void;
 
 export async function startReceiver(
@@ -65,25 +65,25 @@ function isComplete(request: string): boolean {
   return body !== undefined && body.length >= Number(/^content-length: (\d+)/im.exec(head)?.[1]);
 }
 
-/** A response with a body and its Content-Length. */
+/** A response with a body and Content-Length. */
 export function response(status: string, body = '', ...headers: string[]): string {
   const lines = [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${body.length}`, '', body];
   return lines.join('\r\n');
 }
 
-/** Networks, parsed like the setting of the service. */
+/** Allowed networks, parsed like the setting WEBHOOK_ALLOWED_NETWORKS. */
 export function allowing(networks: string): readonly Network[] {
   return readConfig({ WEBHOOK_ALLOWED_NETWORKS: networks }).webhooks.allowedNetworks;
 }
 
-/** Writes the first bytes, and then the others repeatedly until the connection is closed. */
+/** Writes `first`, and then `others` repeatedly until the connection is closed. */
 export function repeat(socket: Socket, first: string, others: string): void {
   socket.write(first);
   const timer = setInterval(() => socket.write(others), 1);
   socket.on('close', () => clearInterval(timer));
 }
 
-/** Runs a test with variables in the environment. */
+/** Runs a test with these environment variables, and restores the environment. */
 export async function withEnvironment(
   variables: Readonly<Record<string, string>>,
   run: () => Promise<void>,
@@ -100,7 +100,7 @@ export async function withEnvironment(
   }
 }
 
-/** Every variable that makes programs use a proxy. */
+/** All environment variables that make programs use a proxy. */
 export function proxyVariables({ port }: Receiver): Record<string, string> {
   const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'];
   const proxies = names.map((name) => [name, `http://127.0.0.1:${port}`] as const);

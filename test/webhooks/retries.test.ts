@@ -5,18 +5,18 @@ const hourMs = 3_600_000;
 const delays = (random: number) =>
   Array.from({ length: 10 }, (_, index) => delayAfter(index + 1, { status: 500 }, random));
 
-test('ten attempts are made, with the delays of the Standard Webhooks specification', () => {
+test('a delivery has ten attempts, with the delays of the Standard Webhooks specification', () => {
   const hours = [2, 5, 10, 14, 20, 24].map((count) => count * hourMs);
   expect(attemptDelaysMs).toHaveLength(10);
   expect(delays(0.5)).toEqual([5_000, 300_000, 1_800_000, ...hours, undefined]);
 });
 
-test('jitter changes a delay by at most a tenth', () => {
+test('jitter changes a retry delay by at most 10%', () => {
   expect(delays(0).slice(0, 2)).toEqual([4_500, 270_000]);
   expect(delays(1 - Number.EPSILON).slice(0, 2)).toEqual([5_500, 330_000]);
 });
 
-test('Retry-After is respected only on 429 and 503, and only if it is longer', () => {
+test('Retry-After is respected only on 429 and 503, and only if it is longer than the scheduled delay', () => {
   const after = (status: number, retryAfterSeconds: number) =>
     delayAfter(1, { status, retryAfterSeconds }, 0.5);
   expect([after(429, 60), after(503, 60), after(500, 60)]).toEqual([60_000, 60_000, 5_000]);
@@ -24,7 +24,7 @@ test('Retry-After is respected only on 429 and 503, and only if it is longer', (
   expect(delayAfter(10, { status: 429, retryAfterSeconds: 60 }, 0.5)).toBeUndefined();
 });
 
-test('only 2xx is a success, and only 410 disables the webhook', () => {
+test('only a 2xx response is a success, and only a 410 disables the webhook', () => {
   const statuses = [101, 199, 200, 204, 299, 300, 304, 404, 410, 500];
   expect(statuses.filter((status) => isSuccess({ status }))).toEqual([200, 204, 299]);
   expect(statuses.filter((status) => isGone({ status }))).toEqual([410]);

@@ -1,4 +1,4 @@
-/** Secrets of webhooks while SECRETS_KEY changes, on both stores. */
+/** Webhook secrets while SECRETS_KEY changes, on both kinds of store. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -52,13 +52,13 @@ interface Shown {
 
 interface Started extends AsyncDisposable {
   readonly app: TestApp;
-  /** Number of attempts without a secret so far. */
+  /** Number of attempts so far that failed for lack of a secret. */
   readonly unsigned: () => number;
-  /** The log messages about secrets so far. */
+  /** Log messages about secrets so far. */
   messages(): string[];
 }
 
-/** Starts the service with these keys, and waits until it has checked the secrets. */
+/** Starts the service with this SECRETS_KEY, and waits for a log message about secrets that contains `says`. */
 async function startWith(place: Place, keys: string, says: string): Promise<Started> {
   const { log, lines } = keptLog();
   const settings = { ...place.settings, SECRETS_KEY: keys, WEBHOOKS: 'on' };
@@ -93,7 +93,7 @@ async function concernsOf(app: TestApp): Promise<string[]> {
   return (body as Overview).concerns.map(({ what }) => what);
 }
 
-/** Whether this number of deliveries is pending and not leased. */
+/** Whether exactly this number of deliveries is pending, none of them leased. */
 const areWaiting = async (app: TestApp, count: number) => {
   const all = await pending(app);
   return all.length === count && all.every(({ leasedUntil }) => leasedUntil === undefined);
@@ -103,7 +103,7 @@ const pending = async ({ operator }: TestApp) =>
   await operator.storage.deliveries.list(undefined, 100, { status: 'pending' });
 
 describe.each(places)('on %s', (_name, open) => {
-  test('secrets are encrypted again with a new key, so that the old one is no longer needed', async () => {
+  test('webhook secrets are re-encrypted with a new key, so that the old key is no longer needed', async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     let key = '';
@@ -113,7 +113,7 @@ describe.each(places)('on %s', (_name, open) => {
       return [webhook?.secret, webhook?.formerSecret];
     };
     {
-      // A store without keys.
+      // Starts without SECRETS_KEY.
       await using first = await startTestApp({ ...place.settings, WEBHOOKS: 'on' });
       const owner = await buyerOf(first);
       key = owner.key;
@@ -123,13 +123,13 @@ describe.each(places)('on %s', (_name, open) => {
     }
     let old: (string | undefined)[];
     {
-      await using second = await startWith(place, before, 'encrypted the secrets of webhooks');
+      await using second = await startWith(place, before, 'encrypted webhook secrets');
       old = await secrets(second.app);
     }
     await using third = await startWith(place, `${after},${before}`, 'no webhook needs the second key');
     const { app, messages } = third;
     expect(messages()).toEqual([
-      'encrypted the secrets of webhooks with the first key of SECRETS_KEY',
+      'encrypted webhook secrets with the first key of SECRETS_KEY',
       expect.stringContaining('no webhook needs the second key'),
     ]);
     const current = await secrets(app);
@@ -189,12 +189,12 @@ describe.each(places)('on %s', (_name, open) => {
     }
     expect(receiver.requests).toEqual([]);
     await using again = await startTestApp({ ...place.settings, SECRETS_KEY: before, WEBHOOKS: 'on' });
-    // Immediately, without an advance of the clock.
+    // The deliveries are sent immediately, without advancing the clock.
     await until(() => receiver.requests.length === 4);
     expect((await subscribe(clientOf(again, key), receiver, headers)).status).toBe(201);
   });
 
-  test('deliveries of a webhook whose key is lost are signed again after its secret is rotated', async () => {
+  test("deliveries to a webhook whose key is lost are signed again after the webhook's secret is rotated", async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     await using first = await startTestApp({ ...place.settings, SECRETS_KEY: before });
@@ -209,7 +209,7 @@ describe.each(places)('on %s', (_name, open) => {
   });
 });
 
-test('the secrets of many webhooks are encrypted in batches, and a secret rotated meanwhile is kept', async () => {
+test('the secrets of many webhooks are encrypted in batches, and a secret that is rotated concurrently is kept', async () => {
   await using place = await onSqlite();
   const url = place.settings.DATABASE_URL ?? '';
   const many = 250;
@@ -224,7 +224,7 @@ test('the secrets of many webhooks are encrypted in batches, and a secret rotate
     database.run(`WITH RECURSIVE numbers (number) AS (VALUES (2) UNION ALL SELECT number + 1 FROM numbers WHERE number < ${many})
       INSERT INTO webhooks (${columns}) SELECT ${columns} FROM webhooks, numbers`);
   }
-  await using started = await startWith(place, before, 'encrypted the secrets');
+  await using started = await startWith(place, before, 'encrypted webhook secrets');
   const { storage } = started.app.operator;
   const all = await storage.webhooks.list(undefined, many + 1);
   expect(all.filter(({ secret }) => secret.startsWith('enc1:'))).toHaveLength(many);

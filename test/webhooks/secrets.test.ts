@@ -9,14 +9,14 @@ const [before, after] = [someBytes(32), someBytes(32)];
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const seal = (...keys: Uint8Array[]) => sealSecret(secret, keys, someBytes);
 
-test('a secret is stored unencrypted if there is no key', () => {
+test('a webhook secret is stored unencrypted if SECRETS_KEY is not set', () => {
   expect(seal()).toBe(secret);
   expect(openSecret(secret, [])).toBe(secret);
   expect(openSecret(secret, [before])).toBe(secret);
 });
 
-describe('with a key, a secret', () => {
-  test('is stored encrypted, differently each time, and read back', () => {
+describe('with SECRETS_KEY, a webhook secret', () => {
+  test('is stored encrypted, differently each time, and can be decrypted', () => {
     const stored = seal(before);
     expect(stored).toMatch(/^enc1:[A-Za-z0-9+/=]+$/);
     expect(Buffer.from(stored.slice(5), 'base64').includes(secret.slice(6, 16))).toBe(false);
@@ -24,13 +24,13 @@ describe('with a key, a secret', () => {
     expect(openSecret(stored, [before])).toBe(secret);
   });
 
-  test('is encrypted with the first key, and can be read with each', () => {
+  test('is encrypted with the first key, and can be decrypted if either key encrypted it', () => {
     const [old, current] = [seal(before), seal(after, before)];
     for (const stored of [old, current]) expect(openSecret(stored, [after, before])).toBe(secret);
     expect(openSecret(current, [after])).toBe(secret);
   });
 
-  test('is re-encrypted with the first key, unless it already is', () => {
+  test('is re-encrypted with the first key, unless it is already encrypted with that key', () => {
     const [old, current] = [seal(before), seal(after, before)];
     const renew = (stored: string, ...keys: Uint8Array[]) => renewSecret(stored, keys, someBytes);
     for (const stored of [old, secret])
@@ -40,7 +40,7 @@ describe('with a key, a secret', () => {
     expect(renew(secret)).toBe(secret);
   });
 
-  test('cannot be read with a different key, without a key, or if it is changed or truncated', () => {
+  test('cannot be decrypted with a different key, without a key, or if it was changed or truncated', () => {
     const stored = seal(before);
     const sealed = Buffer.from(stored.slice(5), 'base64');
     expect(() => openSecret(stored, [])).toThrow('SECRETS_KEY is not set');
@@ -55,7 +55,7 @@ describe('with a key, a secret', () => {
   });
 });
 
-test('SECRETS_KEY accepts one key or two', () => {
+test('SECRETS_KEY accepts one or two keys', () => {
   const texts = [before, after].map((key) => Buffer.from(key).toString('base64'));
   const keysOf = (text: string) =>
     readConfig({ SECRETS_KEY: text }).webhooks.secretsKeys.map((key) => new Uint8Array(key));

@@ -1,4 +1,4 @@
-/** Sending of deliveries, and their outcomes with faulty receivers. */
+/** Sending deliveries, and the outcomes with faulty receivers. */
 import { describe, expect, test } from 'bun:test';
 import type { Resolve } from '../../src/webhooks/endpoint.ts';
 import { type Outcome, Sender, type SenderOptions } from '../../src/webhooks/send.ts';
@@ -27,7 +27,7 @@ function sendTo(
   return sender.send({ url, headers: { 'webhook-id': 'evt_1' }, body: '{"id":1}', ...options });
 }
 
-test('a delivery is a POST with the given headers and bytes', async () => {
+test('a delivery is sent as a POST with the given headers and body', async () => {
   await using receiver = await startReceiver((socket) => socket.end(response('200 OK', 'thanks')));
   expect(await sendTo(receiver)).toEqual({
     status: 200,
@@ -49,7 +49,7 @@ test('a delivery is a POST with the given headers and bytes', async () => {
   expect(body).toBe('{"id":1}');
 });
 
-describe('a response', () => {
+describe('the response of a receiver', () => {
   test.each([
     ['204 No Content', {}, 'X-A: b'],
     ['302 Found', {}, 'Location: http://127.0.0.1:9/'],
@@ -66,7 +66,7 @@ describe('a response', () => {
     expect(outcome).toMatchObject({ status: Number.parseInt(status, 10), body, ...expected });
   });
 
-  test('ends the connection if it switches protocols', async () => {
+  test('causes the connection to be closed if it switches protocols', async () => {
     await using receiver = await startReceiver((socket) =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
     );
@@ -74,7 +74,7 @@ describe('a response', () => {
     await until(() => receiver.connections().closed === 1);
   });
 
-  test('is truncated after 1,024 bytes between two characters, and the connection is closed', async () => {
+  test('is truncated to 1,024 bytes at a character boundary, and the connection is closed', async () => {
     await using receiver = await startReceiver((socket) => repeat(socket, 'HTTP/1.1 200 OK\r\n\r\na', 'é'));
     expect(await sendTo(receiver, { timeoutMs: 600_000 })).toMatchObject({
       status: 200,
@@ -84,14 +84,14 @@ describe('a response', () => {
   });
 
   test.each([
-    ['breaks off', (end: () => void) => end()],
+    ['is incomplete', (end: () => void) => end()],
     ['hangs', () => undefined],
-  ])('decides by its status when its body %s', async (_, then) => {
+  ])('counts by its status even if its body %s', async (_, then) => {
     await using receiver = await startReceiver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => then(() => socket.end()));
     });
     let outcome: Outcome | undefined;
-    // Retries with longer timeouts, because a slow machine may need longer for the head.
+    // Retries with longer timeouts, because a slow machine may need more time for the response headers.
     for (let timeoutMs = 200; outcome === undefined || 'error' in outcome; timeoutMs *= 2) {
       outcome = await sendTo(receiver, { timeoutMs });
     }
@@ -100,7 +100,7 @@ describe('a response', () => {
   });
 });
 
-describe('a failure', () => {
+describe('a failed attempt', () => {
   test.each([
     ['hangs before its response', 'timeout', () => undefined],
     ['hangs in its head', 'timeout', (socket) => socket.write('HTTP/1.1 200 OK\r\nX-A: ')],
@@ -146,7 +146,7 @@ describe('a failure', () => {
     });
   });
 
-  test('is reported if a name cannot be resolved in time', async () => {
+  test('is reported if the host name cannot be resolved in time', async () => {
     const named = { url: 'http://hooks.example/', headers: {}, body: '', timeoutMs: 300 };
     expect(await new Sender(local).send(named)).toMatchObject({ error: 'dns' });
     const hanging = new Sender({ ...local, resolve: () => new Promise(() => undefined) });
@@ -163,15 +163,15 @@ describe('a failure', () => {
   });
 });
 
-describe('the address', () => {
-  /** Resolves to the next list of addresses at each call. */
+describe('the address of a delivery', () => {
+  /** Options with a resolver that returns the next list of addresses at each call. */
   function changing(...answers: string[][]): SenderOptions & { readonly asked: string[] } {
     const asked: string[] = [];
     const resolve: Resolve = async (name) => answers[asked.push(name) - 1] ?? [];
     return { resolve, asked, allowed: local.allowed, now: () => 0 };
   }
 
-  /** A receiver on 127.0.0.1, which is allowed, and a service on the same port of 127.0.0.2, which is not. */
+  /** A receiver on 127.0.0.1, which is allowed, and a service on the same port of 127.0.0.2, which is not allowed. */
   async function bothOnOnePort() {
     const servers = new AsyncDisposableStack();
     const receiver = servers.use(await startReceiver((socket) => socket.write(response('200 OK'))));
@@ -185,14 +185,14 @@ describe('the address', () => {
     return { receiver, service, request, [Symbol.asyncDispose]: () => servers.disposeAsync() };
   }
 
-  test('is the one that was checked, even if the name then resolves to a private address', async () => {
+  test('is the address that was checked, even if the name resolves to a private address later', async () => {
     await using both = await bothOnOnePort();
     const options = changing(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1', '127.0.0.2']);
     using sender = new Sender(options);
     expect(await sender.send(both.request)).toMatchObject({ status: 200 });
     expect(options.asked).toEqual(['hooks.example']);
     expect(both.receiver.requests[0]).toContain(`hooks.example:${both.receiver.port}`);
-    // Neither the idle connection nor the allowed address is used.
+    // The delivery is blocked, although there are an idle connection and an allowed address.
     expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
     expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
     expect(both.receiver.requests).toHaveLength(1);
@@ -215,14 +215,14 @@ describe('the address', () => {
     expect(inner.connections().opened).toBe(0);
   });
 
-  test('is the next one if the first does not respond', async () => {
+  test('is the next address of the host if the first does not respond', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: allowing('127.0.0.0/8') };
     const url = `http://hooks.example:${receiver.port}/`;
     expect(await new Sender(options).send({ url, headers: {}, body: '' })).toMatchObject({ status: 200 });
   });
 
-  test('is never that of a proxy in the environment', async () => {
+  test('is never the address of a proxy set in the environment', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     await using proxy = await startReceiver((socket) => socket.end(response('502 Bad Gateway')));
     await withEnvironment(proxyVariables(proxy), async () => {
@@ -232,7 +232,7 @@ describe('the address', () => {
   });
 });
 
-describe('a connection', () => {
+describe('a connection to a receiver', () => {
   test('is reused without leaking listeners', async () => {
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok')));
     using sender = new Sender(local);
@@ -247,7 +247,7 @@ describe('a connection', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is replaced by a new one if the receiver has closed it', async () => {
+  test('is replaced if the receiver has closed it', async () => {
     await using receiver = await startReceiver((socket) => {
       if (receiver.requests.length === 2) socket.destroy();
       else socket.write(response('200 OK'));
@@ -258,7 +258,7 @@ describe('a connection', () => {
     expect(receiver.requests).toHaveLength(3);
   });
 
-  test('is not reused if it received more than one response', async () => {
+  test('is not reused if the receiver sent more than one response', async () => {
     const poison = response('299 Poison', 'poison');
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok') + poison));
     using sender = new Sender(local);
@@ -268,7 +268,7 @@ describe('a connection', () => {
     expect(receiver.connections().opened).toBe(5);
   });
 
-  test('is closed when it has been idle, and when the sender is disposed of', async () => {
+  test('is closed after being idle, and when the sender is disposed', async () => {
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK')));
     using sender = new Sender(local);
     await sendTo(receiver, { sender });
@@ -279,7 +279,7 @@ describe('a connection', () => {
   });
 });
 
-/** A stopped receiver, whose port is closed. */
+/** A receiver that has stopped, so that its port is closed. */
 async function stopped(): Promise<Receiver> {
   await using receiver = await startReceiver(() => undefined);
   return receiver;

@@ -1,5 +1,5 @@
 /**
- * The service sends its events to webhooks: to real receivers on loopback, on both stores, and from two instances on
+ * Sending events to webhooks: with real receivers on loopback, with both kinds of store, and from two instances on
  * PostgreSQL.
  */
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
@@ -68,7 +68,7 @@ const deliveriesOf = async (owner: Buyer, { id }: Shown, status?: string) =>
   (await owner.call('GET', `/webhooks/${id}/deliveries?limit=100${status ? `&status=${status}` : ''}`))
     .json as ShownDelivery[];
 
-/** A request in the form that the library of Standard Webhooks expects. */
+/** Parses a request for the Standard Webhooks library. */
 function messageOf(request: string) {
   const [head = '', body = ''] = request.split('\r\n\r\n');
   const lines = head.split('\r\n').slice(1);
@@ -84,7 +84,7 @@ function advance(apps: readonly TestApp[], seconds: number): void {
   for (const { clock } of apps) clock.advance(seconds);
 }
 
-/** The library of Standard Webhooks compares timestamps with the time of the machine. */
+/** Sets the system time during verification, because the Standard Webhooks library compares timestamps with it. */
 function verifies(secret: string, request: string, { clock }: TestApp): boolean {
   const { headers, body } = messageOf(request);
   setSystemTime(clock.now());
@@ -99,7 +99,7 @@ function verifies(secret: string, request: string, { clock }: TestApp): boolean 
 }
 
 describe.each(places)('on %s', (_name, start) => {
-  test('exactly the events of the selected types are sent once, identical to the feed', async () => {
+  test('all events of the selected types are sent once, with bodies identical to the feed, and no other events', async () => {
     await using place = await start();
     const [app, beside = app] = place.apps as [TestApp];
     const [owner, other] = [await buyerOf(app), await buyerOf(beside)];
@@ -116,7 +116,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(sent[0]?.headers['user-agent']).toMatch(/^AnimalStore\/\d/);
   });
 
-  test('requests are signed, with both secrets for 24 hours after a rotation', async () => {
+  test('deliveries are signed, with both secrets for 24 hours after a rotation', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -135,7 +135,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(await verified([secret, rotated.secret])).toEqual([false, true]);
   });
 
-  test('a failed attempt is retried after the scheduled delays with the same id', async () => {
+  test('a failed attempt is retried with the same id after the scheduled delays', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -163,7 +163,7 @@ describe.each(places)('on %s', (_name, start) => {
     ]);
   });
 
-  test('410 disables the webhook, which gets no further events', async () => {
+  test('a 410 disables the webhook, which then gets no events', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const [owner, stranger] = [await buyerOf(app), await buyerOf(app)];
@@ -189,7 +189,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(gone.requests).toHaveLength(sent);
   });
 
-  test('a hanging receiver gets four concurrent requests and does not delay others', async () => {
+  test('a hung receiver gets at most four concurrent requests and does not delay other receivers', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -202,7 +202,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(hanging.requests).toHaveLength(4);
   });
 
-  test('a webhook that is enabled again receives only events from that moment', async () => {
+  test('a webhook that is enabled again receives only events after that moment', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -221,7 +221,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(missed).not.toBe(wanted);
   });
 
-  test('a delivery, or all events after an id, can be sent again as new deliveries', async () => {
+  test('one delivery or all events after an id can be sent again as new deliveries', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -243,7 +243,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(receiver.requests).toHaveLength(6);
   });
 
-  test('a test event is sent immediately, and the response contains the result', async () => {
+  test('a test event is sent immediately, and the API response contains the result', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -265,7 +265,7 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
-  test('a stopping service releases its deliveries and sends them after the next start', async () => {
+  test('a service releases its deliveries at shutdown, and sends them after the next start', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);

@@ -7,13 +7,13 @@ const random = randomFrom(23);
 const someBytes = (count: number) => Uint8Array.from({ length: count }, () => random() * 256);
 const [first, second, other] = [0, 1, 2].map(() => makeWebhookSecret(someBytes)) as [string, string, string];
 const body = '{"id":9007199254740993,"type":"pet.created","data":{"name":"Bösi 🐶"}}';
-// The library compares the timestamp with the system's clock.
+// Uses the current time, because the library compares the timestamp with the system clock.
 const message = { eventId: 9_007_199_254_740_993n, body, nowMs: Date.now() };
 
 const verify = (secret: string, text: string, headers: Record<string, string>) => () =>
   new Webhook(secret).verify(text, headers);
 
-describe('the library of the standard', () => {
+describe('the Standard Webhooks library', () => {
   test.each([
     ['by one secret', [first], [first]],
     ['by each of two secrets', [first, second], [first, second]],
@@ -24,7 +24,7 @@ describe('the library of the standard', () => {
     expect(bytes).toEqual(headers);
   });
 
-  test('rejects a different secret, body, id or time', () => {
+  test('rejects a message with a different secret, body, id or time', () => {
     const headers = signedHeaders(message, [first, second]);
     expect(verify(other, body, headers)).toThrow('No matching signature');
     expect(verify(first, `${body} `, headers)).toThrow('No matching signature');
@@ -34,13 +34,13 @@ describe('the library of the standard', () => {
   });
 });
 
-test("the id is the event's, and the time is in seconds", () => {
+test("a message has the event's id, and its timestamp is in seconds", () => {
   const headers = signedHeaders({ ...message, nowMs: 1_700_000_000_999 }, [first, second]);
   expect(headers).toMatchObject({ 'webhook-id': 'evt_9007199254740993', 'webhook-timestamp': '1700000000' });
   expect(headers['webhook-signature']).toMatch(/^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
 });
 
-test('a secret has 32 random bytes', () => {
+test('a webhook secret has 32 random bytes', () => {
   const bytes = Uint8Array.from({ length: 32 }, (_, index) => index);
   const secret = makeWebhookSecret((count) => bytes.slice(0, count));
   expect(secret).toBe(`whsec_${Buffer.from(bytes).toString('base64')}`);

@@ -1,4 +1,4 @@
-/** Deliveries over TLS. The receiver must prove that it is the host of the URL. */
+/** Deliveries over TLS. The receiver's certificate must be valid for the host of the URL. */
 import { afterAll, describe, expect } from 'bun:test';
 import { Sender } from '../../src/webhooks/send.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
@@ -40,13 +40,13 @@ function sendTo(
   return sender.send({ url: `https://${host}:${port}/`, headers: {}, body: '', timeoutMs });
 }
 
-testTls('the host of the URL is used in the handshake and in Host', async () => {
+testTls('the host of the URL is used in the TLS handshake and in the Host header', async () => {
   expect(await sendTo('Hooks.example.', receiver)).toMatchObject({ status: 200 });
   expect(receiver.names.at(-1)).toBe('hooks.example');
   expect(receiver.requests.at(-1)).toMatch(/^host: hooks\.example\.:\d+\r$/im);
 });
 
-testTls('proxies in the environment are ignored', async () => {
+testTls('proxy variables in the environment are ignored', async () => {
   await using proxy = await startReceiver((socket) => socket.end(response('502 Bad Gateway')));
   await withEnvironment(proxyVariables(proxy), async () => {
     expect(await sendTo('hooks.example', receiver)).toMatchObject({ status: 200 });
@@ -54,7 +54,7 @@ testTls('proxies in the environment are ignored', async () => {
   expect(proxy.connections().opened).toBe(0);
 });
 
-testTls('a connection is reused for its host only', async () => {
+testTls('a TLS connection is reused only for the same host', async () => {
   const sender = made.adopt(new Sender({ ...local, authority }), (used) => used[Symbol.dispose]());
   const send = (host: string) =>
     sender.send({ url: `https://${host}:${receiver.port}/`, headers: {}, body: '' });
@@ -64,11 +64,11 @@ testTls('a connection is reused for its host only', async () => {
   expect(await send('other.example')).toMatchObject({ error: 'tls' });
 });
 
-describe('nothing is sent to a receiver', () => {
+describe('no delivery is sent to a receiver', () => {
   testTls.each([
-    ['with a certificate of another name', 'other.example', { authority }],
-    ['with a certificate without the address of the URL', '127.0.0.1', { authority }],
-    ['with a certificate that no authority of the system signed', 'hooks.example', {}],
+    ['with a certificate for another name', 'other.example', { authority }],
+    ['with a certificate that lacks the IP address of the URL', '127.0.0.1', { authority }],
+    ['with a certificate that is not signed by a trusted authority', 'hooks.example', {}],
   ])('%s', async (_, host, trust) => {
     const { length } = receiver.requests;
     expect(await sendTo(host, receiver, trust)).toMatchObject({ error: 'tls' });
@@ -79,8 +79,8 @@ describe('nothing is sent to a receiver', () => {
   });
 
   testTls.each([
-    ['that never answers the handshake', 'timeout', () => undefined],
-    ['that closes in the handshake', 'tls', (socket) => socket.end()],
+    ['that never responds to the handshake', 'timeout', () => undefined],
+    ['that closes the connection during the handshake', 'tls', (socket) => socket.end()],
     ['that does not speak TLS', 'tls', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
   ] as const satisfies readonly (readonly [string, string, Parameters<typeof startReceiver>[0]])[])(
     '%s',

@@ -56,7 +56,10 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
-/** Records a backup in the audit log. Returns the reason for a failure, because the backup itself is valid. */
+/**
+ * Records a backup in the audit log. A failure is returned as text instead of thrown, because the backup itself is
+ * valid.
+ */
 async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
   try {
     await using admin = await openAdminServices(config);
@@ -65,7 +68,7 @@ async function record(config: Config, file: string, bytes: number): Promise<stri
     await admin.storage.write('recordAudit', entryOf(admin, what));
     return undefined;
   } catch (error) {
-    return `The backup was made, but the audit log does not have it: ${messageOf(error)}`;
+    return `The backup was created, but could not be recorded in the audit log: ${messageOf(error)}`;
   }
 }
 
@@ -108,21 +111,23 @@ function printVerified(name: string, verified: Verified): void {
     printLine(
       verified.bytes === null
         ? `Counted all rows of ${name}. To check its files, use the tools of the server.`
-        : `Read all of ${name} (${mebibytes(verified.bytes)}): it is in order.`,
+        : `Read all of ${name} (${mebibytes(verified.bytes)}): no damage was found.`,
     );
     return;
   }
   const { createdAt, madeBy, bytes, limitBytes } = verified;
-  const limits = limitBytes === 0 ? 'without counts and bans' : 'with counts and bans';
-  printLine(`Backup of ${instant(createdAt)}, made by version ${madeBy}, ${limits} (${mebibytes(bytes)}).`);
-  printLine(`${name} is sound.`);
+  const limits = limitBytes === 0 ? 'without counts or bans' : 'with counts and bans';
+  printLine(
+    `Backup of ${instant(createdAt)}, created by version ${madeBy}, ${limits} (${mebibytes(bytes)}).`,
+  );
+  printLine(`${name} is intact.`);
 }
 
 function formatLine(format: number, newest: number): string {
-  if (format === newest) return `Format ${format}, as this version has it.`;
+  if (format === newest) return `Format ${format}, the current format of this version.`;
   return format < newest
-    ? `Format ${format}; the next start of this version upgrades it to ${newest}.`
-    : `Format ${format}, which needs a newer version: this one supports up to ${newest}.`;
+    ? `Format ${format}; it will be upgraded to ${newest} the next time this version starts.`
+    : `Format ${format}, which requires a newer version. This version supports formats up to ${newest}.`;
 }
 
 /** The path of the store. Throws `CommandError` if the store is on a server or missing. */

@@ -11,8 +11,8 @@ export function addBackup(program: Command, config: ReadConfig): void {
     ],
     notes: [
       'The file contains everything: animals, orders, categories, accounts, keys, operators, audit log, usage, and',
-      'request counts and bans, with every change acknowledged before the command began. It appears',
-      'under its name when it is complete and on disk. Only its owner can read it (mode 0600).',
+      'request counts and bans, with every change acknowledged before the command began. The file appears',
+      'under its name only when it is complete and on disk. Only its owner can read it (mode 0600).',
       '',
       'For PostgreSQL, use its own tools: see docs/backup.md.',
     ],
@@ -35,7 +35,7 @@ export function addBackup(program: Command, config: ReadConfig): void {
   })
     .argument('[file]', 'the backup, or a data file (default: the store of DATABASE_URL)')
     .addOption(jsonOption())
-    // Commander assigns options that parent and child share to the parent command.
+    // Commander assigns options that a command shares with its parent to the parent.
     .action(async (file, _options, command: Command) =>
       (await import('./backup.ts')).verifyBackup(config(), file, command.optsWithGlobals()),
     );

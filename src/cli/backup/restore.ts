@@ -47,12 +47,12 @@ function printRestored(
   );
   printLine(
     limitBytes === 0
-      ? 'The backup has no request counts and bans, so they are reset.'
+      ? 'The backup has no request counts or bans, so they are reset.'
       : 'Request counts and bans were restored as well.',
   );
   printLine('Keys that were revoked after the backup are valid again. Revoke them again.');
   if (format < newestFormat)
-    printLine(`The next start upgrades it from format ${format} to ${newestFormat}.`);
+    printLine(`The next start upgrades the store from format ${format} to ${newestFormat}.`);
   if (to !== undefined)
     printLine(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
 }

@@ -23,7 +23,7 @@ export function addImport(program: Command, config: ReadConfig): void {
       'with the columns in any order. Blank lines are skipped.',
       '',
       'Rows are validated like API requests. Invalid rows are rejected, with line and reason. Valid rows are',
-      'imported. Rejected rows are reported and do not change the exit code.',
+      'imported. Rejected rows are reported and do not affect the exit code.',
       '',
       'To correct rejected rows, save them with --rejects, edit that file and import it. It has the format of the',
       'input, plus the fields line and reason, which import ignores.',
@@ -35,7 +35,7 @@ export function addImport(program: Command, config: ReadConfig): void {
       'With --status or --category, other valid rows are skipped. The progress of such an import is stored separately',
       'from that of the whole file. An import that would add the same rows twice is refused without --again.',
       '',
-      'Ids in a file are not imported, because an assigned id is never used again. A file with ids',
+      'Ids in a file are not imported, because assigned ids are never reused. A file with ids',
       'is refused without --new-ids. To move a store with all ids, use copy.',
     ],
   })
@@ -44,7 +44,7 @@ export function addImport(program: Command, config: ReadConfig): void {
     .option('--rejects <file>', 'save rejected rows to this file (default: print the first 20)')
     .option('--force', 'replace the --rejects file if it exists')
     .addOption(statusOption('import only animals with this status: available, pending or sold'))
-    .addOption(categoryOption('import only animals of this category'))
+    .addOption(categoryOption('import only animals in this category'))
     .option('--new-ids', 'import a file with ids; the animals get new ids')
     .option('--dry-run', 'validate the file without importing it')
     .option('--again', 'import the file even if it is already imported')
@@ -62,13 +62,13 @@ export function addExport(program: Command, config: ReadConfig): void {
       'animal-store export - --format ndjson | gzip > pets.ndjson.gz',
     ],
     notes: [
-      'Fields: name, categoryId, status, in the format that import reads; with --ids, id comes first. Numbers are',
-      'exact to the digit. CSV follows RFC 4180. The filters can be combined.',
+      'Fields: name, categoryId, status, in the format that import reads; with --ids, id comes first. Integers are',
+      'exact. CSV follows RFC 4180. The filters can be combined.',
       'Every animal that exists during the whole export appears exactly once, in its state when it was',
-      'read. The file gets its name when it is complete.',
+      'read. The file appears under its name only when it is complete.',
       '',
-      'Spreadsheets run a name such as "=1+1" as a formula. --escape-formulas adds an apostrophe before these names.',
-      'Do not use it for a file that you want to import again.',
+      'Spreadsheets evaluate a name such as "=1+1" as a formula. --escape-formulas prefixes such names with an apostrophe.',
+      'Do not use this option for a file that you want to import again.',
     ],
   })
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard output')
@@ -76,8 +76,8 @@ export function addExport(program: Command, config: ReadConfig): void {
     .option('--force', 'replace the file if it exists')
     .option('--ids', 'also write the ids')
     .addOption(statusOption('only animals with this status: available, pending or sold'))
-    .addOption(categoryOption('only animals of this category'))
-    .option('--escape-formulas', 'CSV only: prevent spreadsheets from running names as formulas')
+    .addOption(categoryOption('only animals in this category'))
+    .option('--escape-formulas', 'CSV only: prevent spreadsheets from evaluating names as formulas')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./export.ts')).exportPets(config(), file, options));
 }

@@ -19,10 +19,10 @@ export function addCopy(program: Command, environment: Environment): void {
       'Stop the service first. A SQLite store that is in use is refused; rows written to PostgreSQL during the copy',
       'may be missing. The target must be empty, or contain an interrupted copy of the same source, which resumes.',
       '',
-      'Copies everything but request counts, bans and sessions of the console, then verifies both sides by row count',
-      'and SHA-256. API keys and tokens of operators keep working.',
+      'Copies everything except request counts, bans and console sessions, then verifies both sides by row count',
+      'and SHA-256. API keys and operator tokens remain valid.',
       '',
-      'If an address contains a password, set it in the environment: other users can see command arguments.',
+      'If a URL contains a password, set it in the environment: other users can see command arguments.',
     ],
   })
     .option('--from <url>', 'store to copy: sqlite:PATH or postgres://… (default: FROM_DATABASE_URL)')
@@ -35,7 +35,10 @@ export function addCopy(program: Command, environment: Environment): void {
     });
 }
 
-/** Validates a URL. The option parser would print the URL with its password. Throws `CommandError`. */
+/**
+ * Validates a URL. The option parser does not do this, because it would print the URL with its password. Throws
+ * `CommandError`.
+ */
 function storeUrl(
   option: string,
   given: string | undefined,

@@ -100,7 +100,7 @@ export class ImportReport {
     const place = lineRange(firstLine, lastLine);
     text.push(
       dryRun === true
-        ? `Dry run, nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid${skipped} (${place}).`
+        ? `Dry run: nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid${skipped} (${place}).`
         : `${name}: ${countsText(this.#added, this.#rejected)}${skipped} (${place}).`,
     );
     if (this.#firstId !== undefined) {
@@ -149,7 +149,7 @@ function countsText(added: number, rejected: number): string {
   return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
 }
 
-/** Ids ascend from 1, so a disk fills up long before they exceed the exact range of JSON numbers. */
+/** Ids ascend from 1, so a disk fills up long before ids exceed the exact range of JSON numbers. */
 function idOf(id: bigint | undefined): number | null {
   return id === undefined ? null : Number(id);
 }

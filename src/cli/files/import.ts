@@ -51,7 +51,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   const report = new ImportReport({ file, firstLine, stored, ...options });
   if (stored?.finished === true && options.again !== true) return report.allIn(stored);
 
-  // The rejected rows of the imported part are written again, so that the file is complete.
+  // Rejected rows of the part that was imported earlier are written again, so that the file is complete.
   const rewrites = stored?.finished === false && rejects !== undefined;
   const rows = new Rows({
     input,
@@ -99,7 +99,10 @@ interface Run {
   readonly stored: ImportProgress | undefined;
 }
 
-/** Returns the stored progress of this import. The progress of a part and of the whole file are stored separately. */
+/**
+ * Returns the stored progress of this import. The progress of each part is stored separately from that of the whole
+ * file.
+ */
 async function runOf(
   imports: ImportOperations,
   { name, source: content }: Input,
@@ -124,7 +127,10 @@ async function runOf(
   return { source: content, stored: whole };
 }
 
-/** Rejects an import of the whole file after one of its parts, which would add the rows of that part twice. */
+/**
+ * Rejects an import of the whole file if a part of it was imported before, because the rows of that part would be added
+ * twice.
+ */
 async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
   const parts = await imports.partsOf(content);
   if (parts.length === 0) return;
@@ -134,7 +140,10 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
   );
 }
 
-/** Every part extends to the end of the file, so two parts overlap unless their filters are disjoint. */
+/**
+ * Rejects an import of a part that may overlap with a part imported before. Every part extends to the end of the file,
+ * so two parts overlap unless their filters are disjoint.
+ */
 async function refuseOverlap(
   imports: ImportOperations,
   name: string,

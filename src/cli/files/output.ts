@@ -19,7 +19,7 @@ export function standardOutput(): Output {
     name: 'standard output',
     // The program at the other end of a pipe may write to the same terminal.
     leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
-    // Control characters are escaped for a terminal only. Files and pipes receive the exact text.
+    // Control characters are escaped only for a terminal. Files and pipes receive the exact text.
     write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),

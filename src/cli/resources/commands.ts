@@ -1,4 +1,4 @@
-/** Commands of resources, derived from the rows of the admin API. */
+/** Commands of resources, derived from the operations of the admin API. */
 import { Argument, type Command } from 'commander';
 import { allAdminOperations } from '../../contract/admin/operations.ts';
 import { isRead, type Operation } from '../../contract/operation.ts';
@@ -25,7 +25,9 @@ export interface RowCommand {
   readonly facts: Facts;
 }
 
-/** Adds a resource's group with the called command, or with all. A resource without ids gets a single command. */
+/**
+ * Adds a resource's group with the called command, or with all commands. A resource without ids gets a single command.
+ */
 export function addResource(
   program: Command,
   name: string,
@@ -149,7 +151,7 @@ function hasAssignedIds({ success }: Operation): boolean {
   return id !== undefined && metaOf(id).override?.minimum !== undefined;
 }
 
-/** Returns the arguments of an example: the required ones, and up to two options or `--json`. */
+/** Returns the arguments of the examples: required arguments first, then up to two options and `--json`. */
 function examplesOf(row: Operation, args: readonly Member[], options: readonly Member[]): string[] {
   const given = (members: readonly Member[]) =>
     members.flatMap(({ word, example }) => (example === undefined ? [] : [`--${word} ${quoted(example)}`]));

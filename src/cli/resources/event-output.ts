@@ -63,7 +63,7 @@ async function* pagesOf(
     const page = await feed.page({ after: position, limit: atMost, wanted, waitSeconds: 0 });
     yield page;
     left -= page.items.length;
-    // An empty read means the end of the events.
+    // An unchanged position means that there are no more events.
     if (page.next === undefined || BigInt(page.next) === position) return;
     position = BigInt(page.next);
   }
@@ -134,7 +134,7 @@ function whatOf({ type, data }: StoreEvent): string {
   return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
 }
 
-/** Formats an event with a column wide enough for the longest type, because later events are unknown. */
+/** Formats an event. The type column is wide enough for the longest type, because later events are unknown. */
 function lineOf(event: StoreEvent): string {
   const [id = '', at = '', type = '', what = ''] = cellsOf(event);
   return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();

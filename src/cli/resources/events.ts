@@ -37,7 +37,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       ],
       notes: [
         ...typesNotes,
-        `Newest first, it lists at most ${pageLimit.max} events, taken from the 500 newest of all types.`,
+        `In the order newest first, lists at most ${pageLimit.max} events among the newest 500 of all types.`,
       ],
     }),
   )

@@ -1,4 +1,4 @@
-/** Properties of commands that cannot be derived from their rows. Only exceptions from the defaults are listed. */
+/** Properties of commands that cannot be derived from their operations. Only exceptions to the defaults are listed. */
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { scopes } from '../../domain/scope.ts';
 import { atOnce } from '../command.ts';
@@ -8,12 +8,12 @@ export interface Facts {
   readonly resource?: string;
   /** Last word of the command's name. Defaults to the first word of the `operationId`. */
   readonly verb?: string;
-  /** Description. Defaults to the row's summary for a read, and to the row's description for a change. */
+  /** Description. Defaults to the operation's summary for a read, and to its description for a change. */
   readonly about?: string;
   readonly positional?: readonly string[];
   readonly only?: readonly string[];
   readonly notes?: readonly string[];
-  /** Arguments and options of the examples. Default to the examples in the row's schemas. */
+  /** Arguments and options of the examples. Default to the examples in the operation's schemas. */
   readonly examples?: readonly string[];
   readonly isWhole?: true;
   readonly nouns?: readonly [noun: string, nouns: string];
@@ -23,7 +23,7 @@ export interface Facts {
 
 export const scopesNotes = [
   `Scopes: ${scopes.join(', ')}.`,
-  'A request that needs another scope gets 403, with the name of the scope. getRateLimit needs none.',
+  'A request that requires another scope gets 403 with the name of that scope. getRateLimit requires no scope.',
 ];
 
 const actorForms = 'Examples of actors: operator:anna, cli:root. Examples of objects: account:7, key:3.';
@@ -44,7 +44,9 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     ],
   },
   getAccount: {
-    notes: ['For its keys, see keys list --account. For its usage, see limits show and usage --account.'],
+    notes: [
+      "To list an account's keys, use keys list --account. To show its usage, use limits show and usage --account.",
+    ],
   },
   updateAccount: [
     { verb: 'rename', about: 'Rename an account.', only: ['name'], positional: ['name'] },
@@ -61,7 +63,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
       about: 'Set the note of an account, which clients cannot read.',
       only: ['note'],
       positional: ['note'],
-      notes: ['An empty note removes it.'],
+      notes: ['An empty text removes the note.'],
       examples: ['2 "Wants Business from May; answer by Friday."', '2 ""'],
     },
   ],
@@ -70,7 +72,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   getAccountLimits: { notes: ['This command does not count as a request of the account.'] },
   listKeys: {
     isWhole: true,
-    notes: ['LAST USED is to the minute. TODAY counts requests since 00:00 UTC.'],
+    notes: ['LAST USED is accurate to the minute. TODAY counts requests since 00:00 UTC.'],
   },
   updateKey: {
     verb: 'set-scopes',
@@ -81,7 +83,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   revokeKey: { about: 'Revoke a key permanently.', ...step },
   listBans: {
     notes: [
-      'LEVEL is the number of consecutive bans before this ban. Each lasts twice as long as the previous ban.',
+      'LEVEL is the number of consecutive bans before this ban. Each ban lasts twice as long as the previous one.',
     ],
   },
   liftBan: step,
@@ -97,7 +99,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   rotateOperator: { byName: 'operator', examples: ['anna', '2'] },
   revokeOperator: {
-    about: 'Revoke an operator permanently. The token and all sessions end immediately.',
+    about: 'Revoke an operator permanently, with the token and all sessions, effective immediately.',
     byName: 'operator',
     examples: ['anna', '2'],
   },
@@ -105,13 +107,13 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   updatePet: {
     about: 'Change an animal. Omitted members are unchanged.',
     notes: [
-      'available can become pending or sold, pending can become available or sold, sold can become available.',
+      'available can change to pending or sold, pending to available or sold, and sold to available.',
       'While an open order reserves the animal, its status cannot be changed.',
     ],
   },
   placeOrder: { positional: ['petId'] },
   putCategory: { positional: ['name'] },
-  getAccountWebhook: { notes: ['For its deliveries, see webhooks deliveries. Secrets are not shown.'] },
+  getAccountWebhook: { notes: ['To list its deliveries, use webhooks deliveries. Secrets are not shown.'] },
   listAccountDeliveries: {
     resource: 'webhooks',
     verb: 'deliveries',
@@ -122,13 +124,15 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   testAccountWebhook: {
     notes: [
-      'This command sends the request: set SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS as for the service.',
+      'This command sends the request itself: set SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS as for the service.',
       'The exit code is 1 if the receiver does not respond with 2xx.',
     ],
     examples: ['1', '1 --json'],
   },
   redeliverAccountEvents: {
-    notes: ['For one delivery, see webhooks redeliver-delivery. The service sends them within a second.'],
+    notes: [
+      'The service sends the events within a second. To send a single delivery again, use webhooks redeliver-delivery.',
+    ],
     examples: ['1 --after 41', '1 --after 41 --json'],
   },
   redeliverAccountDelivery: {
@@ -148,7 +152,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   listAudit: {
     notes: [
-      'The latest changes come first. With --json, each contains the object before and after the change.',
+      'The latest changes come first. With --json, each entry contains the object before and after the change.',
       actorForms,
     ],
     examples: ['--since 24h', '--account 7 --limit all --json'],
@@ -156,7 +160,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   exportAudit: {
     about: 'Export changes as NDJSON, oldest first. The service can keep running.',
     notes: [
-      'Each line is an entry in the format of audit list --json. The file appears when it is complete.',
+      'Each line is an entry in the format of audit list --json. The file appears only when it is complete.',
       actorForms,
     ],
     examples: ['audit.ndjson --since 2026-11-01 --until 2026-12-01', '- | gzip > audit.ndjson.gz'],

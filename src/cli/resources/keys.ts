@@ -1,4 +1,4 @@
-/** Commands that issue keys. They take lifetimes and grace periods as durations, unlike the admin API. */
+/** Commands that issue keys. Unlike the admin API, they accept lifetimes and grace periods as durations. */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import { planNames, type Quota } from '../../domain/plan.ts';
@@ -56,7 +56,7 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
     .addOption(
       new Option(
         '--grace <duration>',
-        'how long the old key keeps working, such as 30s, 15m, 24h or 90d; 0 disables it at once',
+        'how long the old key keeps working, such as 30s, 15m, 24h or 90d; 0 disables it immediately',
       )
         .argParser(durationOrNow)
         .default(durationOrNow('24h'), '24h'),
@@ -101,7 +101,7 @@ async function createKey(
   printIssued(issued, json, ...notes);
 }
 
-/** Creates a key for an existing or a new account. */
+/** Throws `CommandError` unless the options specify either an existing or a new account. */
 function checkOwner(account: number | undefined, plan: string | undefined, quota: Partial<Quota>): void {
   if ((account === undefined) === (plan === undefined)) {
     throw new CommandError('Specify either --account ACCOUNT-ID, or --plan PLAN to create a new account.', 2);

@@ -1,4 +1,4 @@
-/** Reads lists page by page and prints each page immediately. */
+/** Reads lists page by page, and prints each page immediately. */
 
 import { filtersText, type ListQuery, writeCursor } from '../../contract/cursor.ts';
 import { parseJson } from '../../contract/json.ts';
@@ -10,18 +10,18 @@ import { isClosedPipe, printLine, Table, written } from '../terminal.ts';
 import { tableOf } from './shapes.ts';
 
 export interface ListOptions {
-  /** Maximum number of items; undefined for all. */
+  /** Maximum number of items. */
   readonly limit: number | 'all';
   readonly after: bigint;
   readonly json: true | undefined;
-  /** Text for an empty list; defaults to the text of its shape. */
+  /** Text for an empty list. Defaults to the text defined for the shape. */
   readonly none: string;
   readonly firstTitle: string;
 }
 
 export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
   readonly read: (query: ListQuery) => Awaitable<unknown>;
-  /** JSON of an item, if it differs from the row's. */
+  /** JSON of an item, if it differs from the API. */
   readonly json?: (item: never) => string;
 }
 
@@ -99,6 +99,6 @@ async function printTable(
     moreFollow = hasMore;
   }
   if (last === undefined) printLine(none ?? noneOfShape);
-  // Goes to standard error, because standard output contains only the list.
+  // Printed to standard error, because standard output contains only the list.
   else if (moreFollow) process.stderr.write(`There are more: add --after ${last.id}, or --limit all.\n`);
 }

@@ -1,4 +1,4 @@
-/** Options and arguments derived from the schemas of a row: names, descriptions, examples, and parsers. */
+/** Options and arguments derived from the schemas of an operation: names, descriptions, examples, and parsers. */
 import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
@@ -23,9 +23,9 @@ export interface Member {
   readonly read: (text: string) => unknown;
 }
 
-/** Returns the members of a row that a command sets, except the limit of a list. */
+/** Returns the members of an operation's input that a command can set, except the limit and cursor of a list. */
 export function membersOf({ params = {}, query, body, scope }: Operation): Member[] {
-  // Ids in the public API may be any int64. Ids of accounts, keys and operators are assigned by the store.
+  // Ids in the public API may be any int64. Ids of accounts, keys and operators are assigned by the store and positive.
   const isPositive = scope === undefined;
   const membersIn = (part: Member['part'], shape: Readonly<Record<string, unknown>>) =>
     Object.entries(shape).map(([name, schema]) => memberOf(part, name, schema as z.ZodType, isPositive));

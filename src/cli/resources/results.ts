@@ -1,4 +1,4 @@
-/** Output of changes that print something other than the changed object, and JSON that differs from the API. */
+/** Output of changes that do not print the changed object, and JSON that differs from the API. */
 import type { AdminServices } from '../../app/app.ts';
 import type { Account } from '../../contract/admin/accounts.ts';
 import type { Ban } from '../../contract/admin/bans.ts';
@@ -63,11 +63,11 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
   createOperator: { text: tokenText('Created') },
   rotateOperator: {
     text: (issued: Exact<IssuedToken>) =>
-      `${tokenText('Replaced the token of')(issued)}\nThe old token and all sessions of the operator have ended.`,
+      `${tokenText('Replaced the token of')(issued)}\nThe old token and all sessions of the operator were revoked.`,
   },
   revokeOperator: {
     text: (operator: Exact<Operator>) =>
-      `Revoked operator ${idAndName(operator)}. The token and all sessions have ended.`,
+      `Revoked operator ${idAndName(operator)}. The token and all sessions were revoked.`,
   },
   testAccountWebhook: {
     text: ({ status, milliseconds, error }: Exact<WebhookTest>) => {

@@ -70,13 +70,13 @@ async function perform<Outcome>(
   try {
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
-    // Exit code 2 reports a usage error.
+    // Throws the cause, so that the command exits with 2 (usage error).
     if (error instanceof Refusal && error.cause instanceof PlanError) throw error.cause;
     throw error;
   }
 }
 
-/** Finds an operator by id (a number) or by name. Names of active operators are unique. */
+/** Finds an operator by id (a number) or by name. Names are unique among active operators. */
 async function operatorId(admin: AdminServices, given: Values): Promise<bigint> {
   const operator = String(given.operatorId);
   if (/^\d{1,15}$/.test(operator)) return BigInt(operator);
@@ -97,7 +97,7 @@ async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Value
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     process.stderr.write(
-      `animal-store: Cannot read bans, so whether keys work is unknown. ${messageOf(error)}\n`,
+      `animal-store: Cannot read bans, so the state of the keys is unknown. ${messageOf(error)}\n`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Formats shapes of the contract for people: lists as tables, single objects as text. */
+/** Formats objects of the contract for people: lists as tables, single objects as text. */
 import type * as z from 'zod';
 import { grouped, instant, table } from '../terminal.ts';
 import { itemOf, metaOf } from './members.ts';

@@ -1,4 +1,4 @@
-/** Text output for each shape of the contract: the columns of a table, and the text for a single object. */
+/** Text output for each type of object in the contract: the columns of a table, and the text for a single object. */
 import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
 import { AuditEntry } from '../../contract/admin/audit.ts';
 import { Ban } from '../../contract/admin/bans.ts';

@@ -4,7 +4,10 @@ import { basePath } from '../../contract/operations.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { messageOf, printLine, shellWord, styled } from '../terminal.ts';
 
-/** Prints the key only to a terminal: other readers of standard output, such as a container's log, would store it. */
+/**
+ * Prints the first API key only to a terminal, because other readers of standard output, such as container logs, would
+ * store the key.
+ */
 export function announceFirstKey(
   { key, accountId }: IssuedKey,
   url: string,
@@ -29,11 +32,11 @@ export function announceFirstKey(
       printLine(
         `Created a new store, but could not write its first API key to ${file}: ${messageOf(error)}.`,
       );
-      printLine('Create another key, with the settings of the service:');
+      printLine("Create another key, using the service's settings:");
       printLine(`  ${here} keys create --account ${accountId} --scopes all`);
     }
   }
-  printLine('Manage accounts and keys, with the settings of the service:');
+  printLine("Manage accounts and keys, using the service's settings:");
   printLine(`  ${here} --help`);
 }
 
@@ -46,7 +49,10 @@ function printExample(key: string, url: string): void {
   printLine(`  curl -H "Authorization: Bearer ${key}" ${url}${basePath}/pets`);
 }
 
-/** Next to an embedded store. For a server, in the folder `data`, with a name from the host and the database. */
+/**
+ * Path of the file for the first API key. The file is next to an embedded store. For a store on a server, the file is
+ * in the folder `data`, named after the host and the database.
+ */
 export function firstKeyFile(databaseUrl: string): string {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(databaseUrl)?.[1]?.trim();
   return resolve(`${path ?? join('data', serverName(databaseUrl))}.first-key`);

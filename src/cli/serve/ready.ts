@@ -7,14 +7,16 @@ import type { Config } from '../../config.ts';
 import { addCommand, type ReadConfig } from '../command.ts';
 import { CommandError, messageOf, printLine } from '../terminal.ts';
 
-/** Longer than any response takes. Health checks usually have a shorter timeout. */
+/** Longer than any response should take. Health checks usually have a shorter timeout. */
 const answerWithinMs = 5_000;
 
 export function addReady(program: Command, config: ReadConfig): void {
   addCommand(program, 'ready', {
-    summary: 'Ask the service that runs here with the same settings whether it is ready (/readyz).',
+    summary: 'Check whether the service on this machine, with the same settings, is ready (/readyz).',
     examples: ['animal-store ready', 'PORT=8080 animal-store ready'],
-    notes: ['For health checks. Exit code 0: it serves requests. 1: it does not, or does not respond.'],
+    notes: [
+      'For health checks. Exit code: 0 if the service is ready, 1 if it is not ready or does not respond.',
+    ],
   }).action(() => askReady(config()));
 }
 

@@ -18,9 +18,9 @@ export function addSandbox(program: Command, environment: Environment): void {
       'animal-store sandbox --import animals.csv',
     ],
     notes: [
-      'Prints an API key of each plan. Everything is removed when the sandbox ends. The header X-Sandbox or',
+      'Prints an API key for each plan. The store is deleted when the sandbox ends. The header X-Sandbox or',
       '/sandbox/faults requests errors, bans, broken connections and slow responses. /sandbox/clock advances the',
-      'clock. GET /sandbox lists everything. See docs/guides/sandbox.md.',
+      'clock. GET /sandbox describes all of these. See docs/guides/sandbox.md.',
       '',
       'The sandbox ignores DATABASE_URL and all other settings, so it never opens a real store.',
       'Anyone who can reach its port can control it. With --json, it prints one line with url and keys when it',
@@ -44,7 +44,10 @@ interface SandboxCommand {
   readonly json?: true;
 }
 
-/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP. npx does not forward SIGTERM: there, the parent's end stops it. */
+/**
+ * Runs a sandbox until SIGTERM, SIGINT or SIGHUP. npx does not forward SIGTERM, so under npx the sandbox also stops
+ * when its parent ends.
+ */
 async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
@@ -54,7 +57,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     import('../../sandbox/sandbox.ts'),
     import('../../app/openapi.ts'),
   ]);
-  // Loads the importer only if it is needed, so that other sandboxes start faster.
+  // The importer is loaded only if it is needed, so that other sandboxes start faster.
   const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
   await using sandbox = await startSandbox({
     port,
@@ -81,7 +84,7 @@ function announceSandbox({ url, accounts }: Sandbox): void {
   printLine(`Sandbox            ${styled('bold', url)}${basePath}`);
   printLine(`Faults and more    curl ${url}/sandbox`);
   printLine();
-  printLine('API keys, until it ends:');
+  printLine('API keys, valid until the sandbox ends:');
   for (const { plan, key, perMinute } of accounts) printLine(`  ${plan.padEnd(11)} ${key}  ${perMinute}/min`);
   printLine();
   printLine('Try it:');
@@ -93,7 +96,7 @@ function announceSandbox({ url, accounts }: Sandbox): void {
 function rethrowPortError(error: unknown, { port, host }: SandboxCommand): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-  const reason = code === 'EADDRINUSE' ? 'is already in use' : 'may not be listened on';
+  const reason = code === 'EADDRINUSE' ? 'is already in use' : 'requires more privileges';
   throw new CommandError(
     `Port ${port} on ${host} ${reason}. Choose another one with --port (0 for any free port).`,
   );

@@ -10,7 +10,7 @@ import { CommandError, printLine, styled } from '../terminal.ts';
 import { announceFirstKey, inThisFolder } from './first-key.ts';
 
 export interface ServeOptions {
-  /** Environment variables of the configuration. Workers read them as well. */
+  /** Environment variables of the configuration, which workers also read. */
   readonly environment: Environment;
   readonly startedByNpx: boolean;
   /** Command that runs this program in the working directory. */
@@ -25,7 +25,7 @@ export async function serve(
   config: Config,
   { environment, startedByNpx, command }: ServeOptions,
 ): Promise<void> {
-  // Reads the parent id first, to detect if the parent ends during startup.
+  // Reads the parent's process id first, to detect that the parent ends during startup.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
@@ -54,9 +54,9 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Note for output that is not a terminal, where no sign-in link is printed. */
+/** Logged if standard output is not a terminal, because no sign-in link is printed then. */
 const createToken =
-  'the console needs an operator token: this command creates one, with the settings of the service';
+  "the console needs an operator token: this command creates one, using the service's settings";
 
 function announce(
   { url, firstKey, console }: App,
@@ -66,7 +66,8 @@ function announce(
   printLine(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
   printLine(`Reference          ${publicUrl ?? url}/docs`);
   if (console !== undefined) {
-    // The sign-in code is in the fragment, which browsers do not send. Logs would keep it, so it needs a terminal.
+    // The sign-in code is in the fragment, which browsers do not send. The code is printed only to a terminal, because
+    // logs would store it.
     const code = process.stdout.isTTY === true ? `/#code=${console.makeCode()}` : '';
     printLine(`Console            ${console.url}${code}`);
   }
@@ -92,7 +93,7 @@ async function started(
     }
     if (code === 'EACCES') {
       throw new CommandError(
-        `No permission to listen on port ${port} of ${host}. Set PORT to a port above 1023.`,
+        `No permission to listen on port ${port} on ${host}. Set PORT to a port above 1023.`,
       );
     }
     throw error;

@@ -7,7 +7,9 @@ import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
 
-/** Statistics of a serving process. They are omitted, because this process serves no requests. */
+/**
+ * Facts about a process that serves requests. The command omits these facts, because its process serves no requests.
+ */
 const factsOfProcess: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
   ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],
@@ -19,15 +21,18 @@ export function addStatus(program: Command, config: ReadConfig): void {
     summary: 'Show problems of the store, and the instances of the service that use it.',
     examples: ['animal-store status', 'animal-store status --json'],
     notes: [
-      'Problems come first, the worst at the top, each with a remedy. They do not change the exit code.',
-      'This command reads the store itself: set SECRETS_KEY as for the service. To check a running service, use /readyz.',
+      'Problems are listed first, most severe at the top, each with a remedy. They do not affect the exit code.',
+      'This command reads the store directly: set SECRETS_KEY as for the service. To check a running service, use /readyz.',
     ],
   })
     .addOption(jsonOption())
     .action((options) => showStatus(config(), options));
 }
 
-/** Returns the problems on the console's System page, except those about a running service's requests and backups. */
+/**
+ * Returns the problems that the console's System page shows, except those about a running service's requests and
+ * backups.
+ */
 async function concernsIn(
   { store, clock, webhooks }: AdminServices,
   { getPetSunset, webhooks: { secretsKeys } }: Config,
@@ -50,7 +55,10 @@ async function concernsIn(
 
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
 
-/** Returns the range of stored events. The settings decide whether the service records events. */
+/**
+ * Returns the range of retained events. Whether the service records events is not included, because it depends on the
+ * service's settings.
+ */
 async function eventsIn({ store, clock }: AdminServices, config: Config) {
   const { eventLogOf } = await import('../../operations/admin/events.ts');
   const { lastId, oldest, newest, perHour } = await eventLogOf(store.events, config.events, clock);
@@ -73,7 +81,7 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
   const facts = Object.entries(await store.facts()).filter(([name]) => !factsOfProcess.has(name));
   const events = await eventsIn(admin, config);
   const instances = await store.instances.list();
-  // Runs last, because the reads above may detect failures.
+  // `health` is called last, because the reads above may detect failures.
   const concerns = await concernsIn(admin, config);
   const troubles = store.health();
   if (json) {

@@ -26,16 +26,16 @@ export const Account = shape('Account', 'An account, which has a plan and rate l
   plan: PlanName,
   perMinute: count.meta({ description: 'Requests that the plan allows per minute.' }),
   perDay: count.meta({ description: 'Requests that the plan allows per day.' }),
-  createdAt: instant('Time when the account was created, UTC.'),
-  closedAt: instant('Time when the account was closed, UTC; null if it is open.').nullable(),
+  createdAt: instant('Time when the account was created (UTC).'),
+  closedAt: instant('Time when the account was closed (UTC); null if it is open.').nullable(),
   note: z
     .string()
     .nullable()
     .meta({ description: 'Note for operators, which clients cannot read; null if there is none.' }),
   requestsToday: count.optional().meta({
-    description: 'Requests of all keys of the account since 00:00 UTC. Only in lists.',
+    description: 'Requests with any key of the account since 00:00 UTC. Present only in lists.',
   }),
-  lastUsedAt: instant('Time of the last request of any key, UTC, to the minute. Only in lists.')
+  lastUsedAt: instant('Time of the last request with any key (UTC), to the minute. Present only in lists.')
     .nullable()
     .optional(),
 });
@@ -55,16 +55,18 @@ export const ListAccountsQuery = z.strictObject({
     .meta({
       description:
         'Order of the list: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
-        'Defaults to `id`, with the `name` filter to `name`.',
+        'Defaults to `name` with the `name` filter, and otherwise to `id`.',
     }),
   cursor: namedCursorParameter,
 });
 
 const name = nameOf('account', 'Seattle shop');
 const perMinute = quotaMember(
-  'Requests per minute. Required for plan `enterprise`, else not allowed.',
+  'Requests per minute. Required for the `enterprise` plan, and not allowed for other plans.',
 ).optional();
-const perDay = quotaMember('Requests per day. Required for plan `enterprise`, else not allowed.').optional();
+const perDay = quotaMember(
+  'Requests per day. Required for the `enterprise` plan, and not allowed for other plans.',
+).optional();
 
 export const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a new account', {
   name,
@@ -85,7 +87,8 @@ const note = requiredString()
   })
   .transform((value) => (value.trim() === '' ? null : value))
   .meta({
-    description: 'Note for operators, with one or several lines. An empty note or null removes it.',
+    description:
+      'Note for operators, which can have several lines. An empty string or null removes the note.',
     examples: ['Wants Business from May; answer by Friday.'],
     override: { type: 'string', maxLength: longestNote },
   });
@@ -93,17 +96,17 @@ const note = requiredString()
 const AccountPatch = bodyShape(
   'AccountPatch',
   'Changes to an account. Omitted members are unchanged.',
-  'a change of an account',
+  'a change to an account',
   { name: name.optional(), plan: PlanName.optional(), perMinute, perDay, note: note.nullable().optional() },
 );
 
 const Window = z.object({
   limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
   used: count.meta({ description: 'Requests used in the window.' }),
-  resetAt: instant('Time when the window ends, UTC; null if no window is open.').nullable(),
+  resetAt: instant('Time when the window ends (UTC); null if no window is open.').nullable(),
 });
 
-export const AccountLimits = shape('AccountLimits', "The current use of an account's rate limits.", {
+export const AccountLimits = shape('AccountLimits', "Current usage of an account's rate limits.", {
   minute: Window,
   day: Window,
 });
@@ -132,10 +135,10 @@ export const accountOperations = rowsOf(
       path: '/accounts',
       summary: 'List accounts',
       description:
-        'Returns a page of accounts with their use, by ascending id or in the order of `sort`. With `requestsToday` and `lastUsedAt`, the order changes with use, so an account may move to another page between requests.',
+        'Returns a page of accounts with their usage, by ascending id or in the order of `sort`. In the order of `requestsToday` or `lastUsedAt`, an account may move to another page between requests.',
       query: ListAccountsQuery,
       paginated: true,
-      success: okPage(Accounts, accountTagText, 'The page of accounts.'),
+      success: okPage(Accounts, accountTagText, 'A page of accounts.'),
     },
     createAccount: {
       method: 'POST',
@@ -158,7 +161,7 @@ export const accountOperations = rowsOf(
       path: '/accounts/{accountId}',
       summary: 'Change an account',
       description:
-        'Renames an account, or changes its plan or its note. Takes effect with the next request of its keys.',
+        'Renames an account, or changes its plan or its note. The change applies to the next request with any of its keys.',
       params,
       body: { schema: AccountPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
@@ -174,7 +177,7 @@ export const accountOperations = rowsOf(
       ...step,
       path: '/accounts/{accountId}/reopen',
       summary: 'Reopen an account',
-      description: 'Enables the keys of a closed account again.',
+      description: 'Re-enables the keys of a closed account.',
     },
     getAccountLimits: {
       method: 'GET',
@@ -182,14 +185,14 @@ export const accountOperations = rowsOf(
       summary: "Get an account's rate limits",
       description: "Returns the account's used quota in both windows. This does not count as a request.",
       params,
-      success: okJson(AccountLimits, 'The use of both windows.'),
+      success: okJson(AccountLimits, 'Usage of both windows.'),
     },
     getAccountUsage: {
       method: 'GET',
       path: '/accounts/{accountId}/usage',
       tag: usageTag,
-      summary: 'Get the requests of an account',
-      description: 'Returns the number of requests of all keys of the account, by hour or by day.',
+      summary: 'Get the usage of an account',
+      description: 'Returns the number of requests with any key of the account, by hour or by day.',
       params,
       query: UsageQuery,
       success: okJson(UsageSeries, 'The requests, oldest first.'),

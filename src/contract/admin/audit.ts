@@ -3,9 +3,9 @@ import { okPage, rowsOf, type Success } from '../operation.ts';
 import { cursorParameter, instant, int64Filter, limitParameter, pageShape, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
-export const AuditEntry = shape('AuditEntry', 'A change that an operator made.', {
+export const AuditEntry = shape('AuditEntry', 'A change made by an operator.', {
   id: id('ID of the entry.'),
-  at: instant('Time of the change, UTC.'),
+  at: instant('Time of the change (UTC).'),
   actor: z.string().meta({
     description:
       'The actor: `operator:` and a name, `cli:` and the system user, or `console:` and the system user who started the service.',
@@ -20,7 +20,7 @@ export const AuditEntry = shape('AuditEntry', 'A change that an operator made.',
 const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, latest first.');
 
 const filters = {
-  account: int64Filter('Return only changes of this account, its keys and its webhooks.'),
+  account: int64Filter('Return only changes to this account, its keys and its webhooks.'),
   since,
   until,
   actor: z.string().max(300).optional().meta({ description: 'Return only changes by this actor.' }),
@@ -28,8 +28,8 @@ const filters = {
     .string()
     .max(300)
     .optional()
-    .meta({ description: 'Return only changes by this operation, such as `closeAccount`.' }),
-  object: z.string().max(300).optional().meta({ description: 'Return only changes of this object.' }),
+    .meta({ description: 'Return only changes made by this operation, such as `closeAccount`.' }),
+  object: z.string().max(300).optional().meta({ description: 'Return only changes to this object.' }),
 };
 
 const ListAuditQuery = z.strictObject({
@@ -69,7 +69,7 @@ export const auditOperations = rowsOf(
       description: 'Returns a page of the audit log, latest first.',
       query: ListAuditQuery,
       paginated: true,
-      success: okPage<RecordedEntry>(AuditLog, entryJson, 'The page of entries.'),
+      success: okPage<RecordedEntry>(AuditLog, entryJson, 'A page of entries.'),
     },
     exportAudit: {
       method: 'GET',

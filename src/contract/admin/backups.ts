@@ -11,35 +11,41 @@ export const defaultLabel = 'manual';
 
 const labelForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 
-const NewBackup = bodyShape('NewBackup', 'The backup to make.', 'a new backup', {
+const NewBackup = bodyShape('NewBackup', 'The backup to create.', 'a new backup', {
   label: z
     .string()
     .regex(labelForm, 'must be 1 to 40 of A-Z a-z 0-9 . _ - and begin with a letter or digit')
     .optional()
     .meta({
-      description: `Purpose of the backup. It becomes part of the file name. Defaults to \`${defaultLabel}\`.`,
+      description: `Purpose of the backup, which becomes part of the file name. Defaults to \`${defaultLabel}\`.`,
       examples: ['before-upgrade'],
     }),
 });
 
 const DownloadQuery = z.strictObject({ name });
 
-const counts = z.record(z.string(), count).meta({ description: 'Rows of each table.' });
+const counts = z.record(z.string(), count).meta({ description: 'Number of rows in each table.' });
 
 export const LastVerification = shape('LastVerification', 'The result of a verification.', {
-  at: instant('Time of the verification, UTC.'),
+  at: instant('Time of the verification (UTC).'),
   isSound: z.boolean().meta({ description: 'Whether the backup was intact.' }),
-  message: z.string().nullable().meta({ description: 'The damage; null if the backup was intact.' }),
+  message: z
+    .string()
+    .nullable()
+    .meta({ description: 'Description of the damage; null if the backup was intact.' }),
   counts: counts.nullable(),
 });
 
 export const Backup = shape('Backup', 'A complete copy of the store.', {
   name,
   label: z.string().nullable().meta({
-    description: 'Label of a manual backup, which is never deleted automatically; null for a scheduled one.',
+    description:
+      'Label of a manual backup, which is never deleted automatically; null for a scheduled backup.',
   }),
   bytes: count.meta({ description: 'Size of the file.' }),
-  createdAt: instant('Start time of the backup, UTC. It contains all changes acknowledged earlier.'),
+  createdAt: instant(
+    'Start time of the backup (UTC). The backup contains all changes acknowledged before this time.',
+  ),
   lastVerification: LastVerification.nullable().meta({
     description: 'Result of the last verification by the service; null if there was none.',
   }),
@@ -57,7 +63,7 @@ export const BackupState = shape('Backups', 'The backups of the store.', {
   running: z
     .object({ done: count, total: count })
     .nullable()
-    .meta({ description: 'Bytes written by the backup in progress; null if there is none.' }),
+    .meta({ description: 'Bytes written so far and in total; null if no backup is in progress.' }),
   lastError: z.string().nullable().meta({ description: 'Error of the last backup; null if it succeeded.' }),
   backups: z.array(Backup).meta({ description: 'Existing backups, latest first.' }),
 });
@@ -66,7 +72,7 @@ const NamedBackup = bodyShape('NamedBackup', 'A backup to verify.', 'a backup to
 
 export const Verification = shape('Verification', 'The contents of an intact backup.', {
   name,
-  createdAt: instant('Start time of the backup, UTC.'),
+  createdAt: instant('Start time of the backup (UTC).'),
   format: count.meta({ description: 'Format of the store in the backup.' }),
   counts,
 });
@@ -103,13 +109,13 @@ export const backupOperations = rowsOf(
       ...common,
       method: 'POST',
       path: '/backups',
-      summary: 'Make a backup',
+      summary: 'Create a backup',
       description:
         'Writes a complete, consistent copy of an embedded store to BACKUP_FOLDER without interrupting the service. Responds when the backup is finished.',
-      // A backup changes nothing in the store.
+      // Creating a backup changes nothing in the store.
       repeatable: false,
       body: { schema: NewBackup, optional: true },
-      success: createdJson(Backup, 'The backup was made.'),
+      success: createdJson(Backup, 'The backup was created.'),
       errors: ['backup_in_progress', 'backup_not_possible', 'backup_failed'],
     },
     downloadBackup: {

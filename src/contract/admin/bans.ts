@@ -10,12 +10,13 @@ export const Ban = shape('Ban', 'A temporary ban of a key.', {
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
   accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
-  bannedFrom: instant('Time when the ban began, UTC.'),
-  bannedUntil: instant('Time when the ban ends, UTC.'),
+  bannedFrom: instant('Time when the ban began (UTC).'),
+  bannedUntil: instant('Time when the ban ends (UTC).'),
   level: count.meta({
-    description: 'Number of consecutive bans before this ban. Each lasts twice as long as the previous ban.',
+    description:
+      'Number of consecutive bans before this ban. Each ban lasts twice as long as the previous one.',
   }),
-  reason: z.string().meta({ description: 'Reason of the ban.' }),
+  reason: z.string().meta({ description: 'Reason for the ban.' }),
 });
 
 export const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });

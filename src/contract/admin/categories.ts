@@ -31,7 +31,7 @@ export const categoryUseOperations = rowsOf(
     listCategoriesInUse: {
       method: 'GET',
       path: '/categories/in-use',
-      summary: 'List the categories of animals',
+      summary: 'List categories with animals',
       description:
         'Returns a page of all categories that have animals, with or without a name, by ascending id.',
       query: ListCategoriesInUseQuery,
@@ -39,7 +39,7 @@ export const categoryUseOperations = rowsOf(
       success: okPage<CategoryInUse>(
         pageShape(CategoryInUse, 'CategoriesInUse', 'A page of categories.'),
         inUseJson,
-        'The page of categories.',
+        'A page of categories.',
       ),
     },
   },

@@ -14,7 +14,10 @@ const commonErrors = [
   'service_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Returns all possible errors of an operation: errors in its row, implied by its row, or common to all operations. */
+/**
+ * Returns all possible errors of an operation: those it declares, those implied by its definition, and those common to
+ * all operations.
+ */
 export function adminErrorsOf(operation: Operation): ErrorCode[] {
   const { body, upload, paginated, preconditions, errors: own } = operation;
   return [

@@ -5,12 +5,12 @@ import { assignedId, count, instant, int64Hint, shape } from '../values.ts';
 
 const EventMark = shape('EventMark', 'The ID and time of an event.', {
   id: assignedId('ID of the event'),
-  timestamp: instant('Time of the change, UTC.'),
+  timestamp: instant('Time of the change (UTC).'),
 });
 
 const EventLog = shape('EventLog', 'The range of retained events.', {
   areRecorded: z.boolean().meta({ description: 'Whether changes are recorded as events (`EVENTS`).' }),
-  keepDays: count.meta({ description: 'Days for which events are retained (`EVENTS_KEEP_DAYS`).' }),
+  keepDays: count.meta({ description: 'Number of days for which events are retained (`EVENTS_KEEP_DAYS`).' }),
   lastId: z.bigint().meta({
     description: `The highest assigned id; 0 before the first event. ${int64Hint}`,
     override: { type: 'integer', format: 'int64', minimum: 0, examples: [42] },
@@ -36,7 +36,7 @@ export const adminEventOperations = {
   listEvents: {
     ...listEvents,
     description:
-      'Returns changes in the order of their commits. Follow the `Link` with `rel="next"`, which every response has, to read ' +
+      'Returns changes in commit order. Follow the `Link` with `rel="next"`, which every response has, to read ' +
       'each event exactly once.',
   },
   ...rowsOf(

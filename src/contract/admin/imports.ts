@@ -10,7 +10,7 @@ const PreviewQuery = z.strictObject({
   format: enumOf(importFormats).default('csv').meta({ description: 'Format of the file.' }),
   newIds: enumOf(['true', 'false'])
     .default('false')
-    .meta({ description: 'Whether to import a file that has ids. The animals get new ones.' }),
+    .meta({ description: 'Whether to import a file that contains ids. The animals get new ids.' }),
 });
 
 const ImportQuery = PreviewQuery.extend({
@@ -26,26 +26,29 @@ const importStates = ['receiving', 'running', ...importOutcomes, 'failed'] as co
 export const ImportReport = shape('ImportReport', 'Report of an import.', {
   state: z.enum(importOutcomes).meta({
     description:
-      'Whether the file was imported, had been imported before (nothing was added), or the import was stopped.',
+      'Outcome of the import. `already_imported` means that the file was imported before, and nothing was added.',
   }),
   added: count.meta({
-    description: 'Added animals of the file, including those of an earlier, interrupted import of it.',
+    description:
+      'Number of animals added from the file, including those added by earlier, interrupted imports of this file.',
   }),
-  rejected: count.meta({ description: 'Rejected lines, including earlier runs of the file.' }),
+  rejected: count.meta({
+    description: 'Number of lines rejected, including those rejected by earlier imports of this file.',
+  }),
   rejects: z
     .array(
       z.object({
-        line: count.meta({ description: 'Number of the line, from 1.' }),
+        line: count.meta({ description: 'Line number, starting at 1.' }),
         text: z.string().meta({ description: 'The line.' }),
-        reason: z.string().meta({ description: 'Reason of the rejection.' }),
+        reason: z.string().meta({ description: 'Reason for the rejection.' }),
       }),
     )
     .max(maxRejects)
     .meta({ description: 'The first 10,000 rejected lines, or fewer if the lines are long.' }),
   rejectsFile: z.string().meta({
     description:
-      'The same lines as a file to correct and import, in the format of the uploaded file, with line and reason in ' +
-      'front of each row. Empty if no lines were rejected.',
+      'The same lines as a file that can be corrected and imported, in the format of the uploaded file. Each row begins with the line ' +
+      'number and the reason. Empty if no lines were rejected.',
   }),
 });
 
@@ -53,7 +56,7 @@ const ImportId = idParameter('ID of the import.');
 
 export const Import = shape('Import', 'An import of a file.', {
   id: id('ID of the import.'),
-  requestId: z.string().meta({ description: '`X-Request-Id` of the request that imports.' }),
+  requestId: z.string().meta({ description: '`X-Request-Id` of the import request.' }),
   actor: z.string().meta({ description: 'The operator, as named in the audit log.' }),
   fileName: z.string().nullable().meta({ description: 'Name of the file; null if it was not sent.' }),
   format: z.enum(importFormats).meta({ description: 'Format of the file.' }),
@@ -61,13 +64,20 @@ export const Import = shape('Import', 'An import of a file.', {
     description:
       '`receiving` until the file has arrived, then `running`, and finally the outcome or `failed`.',
   }),
-  startedAt: instant('Time when the request began, UTC.'),
-  endedAt: instant('When the import ended, UTC; null before that.').nullable(),
-  bytes: count.meta({ description: 'Size of the file. While the file is received, the bytes so far.' }),
+  startedAt: instant('Time when the request began (UTC).'),
+  endedAt: instant('Time when the import ended (UTC); null until then.').nullable(),
+  bytes: count.meta({ description: 'Size of the file in bytes, or the number of bytes received so far.' }),
   bytesRead: count.meta({ description: 'Number of bytes processed so far.' }),
-  added: count.meta({ description: 'Animals added so far, including earlier runs of the file.' }),
-  rejected: count.meta({ description: 'Lines rejected so far, including earlier runs of the file.' }),
-  error: z.string().nullable().meta({ description: 'Reason of the failure; null if there is none.' }),
+  added: count.meta({
+    description: 'Number of animals added so far, including those added by earlier imports of this file.',
+  }),
+  rejected: count.meta({
+    description: 'Number of lines rejected so far, including those rejected by earlier imports of this file.',
+  }),
+  error: z
+    .string()
+    .nullable()
+    .meta({ description: 'Reason for the failure; null if the import has not failed.' }),
 });
 
 export const Imports = z.array(Import).meta({
@@ -78,7 +88,7 @@ export const Imports = z.array(Import).meta({
 const ImportDetails = Import.extend({
   report: ImportReport.nullable().meta({
     description:
-      'What was rejected; null until the import has ended, when it failed, and when it is no longer kept.',
+      'The report; null while the import is in progress, if it failed, or if the report is no longer kept.',
   }),
 }).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
 
@@ -87,14 +97,17 @@ export const ImportPreview = shape('ImportPreview', 'The first rows of a file.',
   rows: z
     .array(
       z.object({
-        line: count.meta({ description: 'Number of the line, from 1.' }),
+        line: count.meta({ description: 'Line number, starting at 1.' }),
         name: z.string().nullable().meta({ description: 'Name of the animal; null for a rejected line.' }),
         categoryId: z
           .string()
           .nullable()
           .meta({ description: 'Category of the animal, in decimal digits; null for a rejected line.' }),
-        status: z.string().nullable().meta({ description: 'Its status; null for a rejected line.' }),
-        reason: z.string().nullable().meta({ description: 'Reason of the rejection; null for an animal.' }),
+        status: z
+          .string()
+          .nullable()
+          .meta({ description: 'Status of the animal; null for a rejected line.' }),
+        reason: z.string().nullable().meta({ description: 'Reason for the rejection; null for an animal.' }),
         text: z.string().nullable().meta({ description: 'The rejected line; null for an animal.' }),
       }),
     )
@@ -133,12 +146,12 @@ export const importOperations = rowsOf(
       path: '/imports/{importId}/stop',
       summary: 'Stop an import',
       description:
-        'Stops an import of this instance. Added animals remain. Import the same file again to resume.',
+        'Stops an import of this instance. Animals already added remain. Import the same file again to resume.',
       params,
-      // Stopping an import twice has no further effect.
+      // Stopping an import a second time has no effect.
       repeatable: false,
       body: noMembers,
-      success: okJson(Import, 'The import. It stops shortly after the response.'),
+      success: okJson(Import, 'The import, which stops shortly after this response.'),
     },
     previewImport: {
       method: 'POST',
@@ -158,7 +171,7 @@ export const importOperations = rowsOf(
       summary: 'Import animals',
       description:
         'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. Sending the same file again resumes ' +
-        'the import and adds no animal twice. To stop an import, close its connection or call `stopImport`. `listImports` has its ' +
+        'the import and adds no animal twice. To stop an import, close its connection or call `stopImport`. `listImports` shows the ' +
         'progress.',
       // Importing the same file again adds no row twice.
       repeatable: false,

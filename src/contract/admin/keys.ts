@@ -27,22 +27,28 @@ const Scopes = z
   .min(1, 'must have at least one scope')
   .max(scopes.length, 'must not repeat a scope');
 
-export const Key = shape('Key', 'An API key. The key itself is never shown again.', {
-  id: id('ID of the key.'),
-  accountId: id('ID of the account.'),
-  name: z.string().meta({ description: 'Name of the key.' }),
-  lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-  scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
-  state: z.enum(keyStates).meta({
-    description: 'Status of the key; `unknown` while bans cannot be read.',
-  }),
-  createdAt: instant('Time when the key was created, UTC.'),
-  expiresAt: instant('Time when the key expires, UTC; null if it never expires.').nullable(),
-  revokedAt: instant('Time when the key was revoked, UTC; null if it is not revoked.').nullable(),
-  successorId: id('ID of the key that replaced this key.').nullable(),
-  lastUsedAt: instant('Time of the last request, UTC, to the minute; null if it was never used.').nullable(),
-  requestsToday: count.meta({ description: 'Requests since 00:00 UTC.' }),
-});
+export const Key = shape(
+  'Key',
+  'An API key, without the secret value, which is shown only when the key is created.',
+  {
+    id: id('ID of the key.'),
+    accountId: id('ID of the account.'),
+    name: z.string().meta({ description: 'Name of the key.' }),
+    lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
+    scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
+    state: z.enum(keyStates).meta({
+      description: 'Status of the key; `unknown` while bans cannot be read.',
+    }),
+    createdAt: instant('Time when the key was created (UTC).'),
+    expiresAt: instant('Time when the key expires (UTC); null if it never expires.').nullable(),
+    revokedAt: instant('Time when the key was revoked (UTC); null if it is not revoked.').nullable(),
+    successorId: id('ID of the key that replaced this key.').nullable(),
+    lastUsedAt: instant(
+      'Time of the last request (UTC), to the minute; null if it was never used.',
+    ).nullable(),
+    requestsToday: count.meta({ description: 'Requests since 00:00 UTC.' }),
+  },
+);
 
 export const FoundKey = Key.extend({
   predecessorId: id('ID of the key that this key replaced.').nullable(),
@@ -57,11 +63,12 @@ export const BanStatus = shape('BanStatus', 'The bans of a key, and its strikes 
   strikesToBan: count.meta({ description: 'Number of strikes that ban the key.' }),
   withinSeconds: count.meta({ description: 'Number of seconds for which a strike counts.' }),
   bans: count.meta({
-    description: 'Consecutive bans, including an active ban; 0 when they no longer lengthen the next ban.',
+    description:
+      'Consecutive bans, including an active ban; 0 when earlier bans no longer lengthen the next ban.',
   }),
   lastBan: shape('LastBan', 'A past or active ban.', {
-    from: instant('Time when the ban began, UTC.'),
-    until: instant('Time when the ban ends or ended, UTC.'),
+    from: instant('Time when the ban began (UTC).'),
+    until: instant('Time when the ban ends or ended (UTC).'),
   })
     .nullable()
     .meta({ description: 'The latest ban; null if there is none.' }),
@@ -86,7 +93,7 @@ export const NewKey = bodyShape('NewKey', 'A key to issue.', 'a new key', {
   expiresAt: instantInput('Time when the key expires. Defaults to never.').optional(),
 });
 
-const KeyPatch = bodyShape('KeyPatch', 'Changes to a key.', 'a change of a key', {
+const KeyPatch = bodyShape('KeyPatch', 'Changes to a key.', 'a change to a key', {
   scopes: scopesMember.optional(),
 });
 
@@ -107,7 +114,7 @@ export const IssuedKey = shape('IssuedKey', 'A new key.', {
   accountId: id('ID of the account.'),
   key: z.string().meta({ description: 'The key. Shown only once.' }),
   scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
-  expiresAt: instant('Time when the key expires, UTC; null if it never expires.').nullable(),
+  expiresAt: instant('Time when the key expires (UTC); null if it never expires.').nullable(),
 });
 
 export const KeyId = idParameter('ID of the key.');
@@ -115,7 +122,7 @@ export const KeyId = idParameter('ID of the key.');
 export type FoundKey = z.infer<typeof FoundKey>;
 export type Key = z.infer<typeof Key>;
 
-/** Text from which a key's entity tag is computed: all members except the use of the key. */
+/** Text from which a key's entity tag is computed: all members except the usage of the key. */
 export function keyTagText({
   id,
   name,
@@ -142,7 +149,7 @@ export const keyOperations = rowsOf(
       description: 'Returns a page of keys by ascending id or, with `order=desc`, newest first.',
       query: ListKeysQuery,
       paginated: true,
-      success: okPage(Keys, (key: Key) => JSON.stringify(key), 'The page of keys.'),
+      success: okPage(Keys, (key: Key) => JSON.stringify(key), 'A page of keys.'),
     },
     createKey: {
       method: 'POST',
@@ -165,7 +172,7 @@ export const keyOperations = rowsOf(
       method: 'PATCH',
       path: '/keys/{keyId}',
       summary: 'Change the scopes of a key',
-      description: 'Sets the scopes of a key. The change applies to its next request.',
+      description: 'Sets the scopes of a key. The change applies to the next request with the key.',
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
@@ -185,7 +192,7 @@ export const keyOperations = rowsOf(
       method: 'POST',
       path: '/keys/{keyId}/revoke',
       summary: 'Revoke a key',
-      description: 'Permanently disables a key, starting with its next request.',
+      description: 'Permanently disables a key, starting with the next request.',
       params,
       body: noMembers,
       success: okJson(Key, 'The key after the change.'),
@@ -203,8 +210,8 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys/{keyId}/usage',
       tag: usageTag,
-      summary: 'Get the requests of a key',
-      description: 'Returns the number of requests of the key, by hour or by day.',
+      summary: 'Get the usage of a key',
+      description: 'Returns the number of requests with the key, by hour or by day.',
       params,
       query: UsageQuery,
       success: okJson(UsageSeries, 'The requests, oldest first.'),
@@ -213,9 +220,9 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys/{keyId}/usage/operations',
       tag: usageTag,
-      summary: 'Get the requests of a key by operation',
+      summary: 'Get the usage of a key by operation',
       description:
-        'Returns the number of requests of the key to each operation by day (UTC). `since` defaults to 30 days ago. Days are kept for 35 days.',
+        'Returns the number of requests with the key by operation and day (UTC). `since` defaults to 30 days ago. Days are kept for 35 days.',
       params,
       query: z.strictObject({ since, until }),
       success: okJson(KeyOperationUsages, 'The requests, oldest first.'),

@@ -6,14 +6,14 @@ import { sharedOperations } from '../operations.ts';
 import { count, enumOf, shape } from '../values.ts';
 import { since, until } from './values.ts';
 
-/** Maximum count of closed accounts and of orders in a status. */
+/** Closed accounts and the orders in a status are counted up to this number. */
 export const maxCounted = 10_000;
 
 export const direction = enumOf(['asc', 'desc'])
   .optional()
   .meta({ description: 'Order by ascending or descending id. `desc` is newest first. Defaults to `asc`.' });
 
-/** Removed from the public API. Operators still need it for the entity tag of a single animal. */
+/** `getPet` is deprecated in the public API, but operators need it for the entity tag of a single animal. */
 const { deprecation: _, ...getPet } = {
   ...sharedOperations.getPet,
   description: 'Returns one animal. Its `ETag` can be used for conditional changes.',
@@ -21,7 +21,7 @@ const { deprecation: _, ...getPet } = {
 
 const { listPets, listOrders } = sharedOperations;
 
-/** Rows of the public API that differ in the admin API. */
+/** Operations of the public API that differ in the admin API. */
 export const ownShopOperations = {
   getPet,
   listPets: {
@@ -33,7 +33,7 @@ export const ownShopOperations = {
     ...listOrders,
     description:
       'Returns a page of orders by ascending id or, with `order=desc`, newest first. `since` and `until` filter by ' +
-      'the time when they were placed. Ids ascend with this time if the clocks of all instances agree.',
+      'the time when an order was placed. Ids ascend with this time if the clocks of all instances agree.',
     query: listOrders.query.extend({ order: direction, since, until }),
   },
 } as const;
@@ -43,13 +43,13 @@ const counted = (what: string) =>
 
 export const Totals = shape('Totals', 'The number of objects.', {
   accounts: count.meta({ description: 'Number of accounts, open and closed.' }),
-  closedAccounts: counted('Closed accounts'),
+  closedAccounts: counted('Number of closed accounts'),
   keys: count.meta({ description: 'Number of keys in any state.' }),
   orders: count.meta({ description: 'Number of orders in any status.' }),
   ordersByStatus: z
     .object(
       Object.fromEntries(
-        orderStatuses.map((status) => [status, counted(`Orders that are \`${status}\``)]),
+        orderStatuses.map((status) => [status, counted(`Number of orders that are \`${status}\``)]),
       ) as Record<(typeof orderStatuses)[number], typeof count>,
     )
     .meta({ description: 'Number of orders in each status.' }),
@@ -65,7 +65,7 @@ export const totalsOperations = rowsOf(
       path: '/totals',
       summary: 'Count accounts, keys and orders',
       description: 'Returns the number of accounts, keys and orders. For animals, see `GET /inventory`.',
-      success: okJson(Totals, 'The numbers.'),
+      success: okJson(Totals, 'The totals.'),
     },
   },
 );

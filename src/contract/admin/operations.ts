@@ -1,4 +1,4 @@
-/** Operations of the admin API as data. The API, its document, the console and tests are derived from them. */
+/** Operations of the admin API as data. The API, its OpenAPI document, the console and tests are derived from them. */
 
 import type { Role } from '../../domain/role.ts';
 import { type InputOfRow, isRead, type Operation, type UploadOfRow } from '../operation.ts';
@@ -21,7 +21,7 @@ import { accountWebhookOperations } from './webhooks.ts';
 
 export const adminBasePath = '/admin/v1';
 
-/** Converts rows of the public API. Operators have no quota, and the audit log records their changes. */
+/** Operations shared with the public API. Operators have no quota, and the audit log records their changes. */
 export const shopOperations = { ...sharedOperations, ...ownShopOperations } as const;
 
 export const adminOperations = {

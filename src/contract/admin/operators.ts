@@ -14,8 +14,8 @@ export const Operator = shape('Operator', 'A person or program that manages the 
   name: z.string().meta({ description: 'Name of the operator.' }),
   role: Role,
   lastFour: z.string().meta({ description: 'The last four characters of the token.' }),
-  createdAt: instant('Time when the operator was added, UTC.'),
-  revokedAt: instant('Time when the token was revoked, UTC; null if it is valid.').nullable(),
+  createdAt: instant('Time when the operator was added (UTC).'),
+  revokedAt: instant('Time when the token was revoked (UTC); null if it has not been revoked.').nullable(),
 });
 
 export const Operators = z.array(Operator).meta({ id: 'Operators', description: 'All operators.' });
@@ -58,8 +58,9 @@ export const operatorOperations = rowsOf(
     rotateOperator: {
       method: 'POST',
       path: '/operators/{operatorId}/rotate',
-      summary: "Replace an operator's token",
-      description: 'Creates a new token. The old token and all sessions of the operator end immediately.',
+      summary: "Rotate an operator's token",
+      description:
+        'Creates a new token. The old token and all sessions of the operator are revoked immediately.',
       params,
       body: noMembers,
       success: okJson(IssuedToken, 'The operator with the new token.'),
@@ -69,7 +70,7 @@ export const operatorOperations = rowsOf(
       method: 'POST',
       path: '/operators/{operatorId}/revoke',
       summary: 'Revoke an operator',
-      description: 'Permanently ends the token and all sessions of the operator.',
+      description: 'Permanently revokes the token and all sessions of the operator.',
       params,
       body: noMembers,
       success: okJson(Operator, 'The operator after the change.'),

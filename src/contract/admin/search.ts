@@ -28,13 +28,13 @@ const SearchQuery = z.strictObject({
     .refine((text) => text.trim() !== '', 'must not be blank')
     .meta({
       description:
-        'An id such as `7`; an id of one kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`) such as `key:7`; a part of a name, ignoring case; the last four characters of a key; ' +
-        'the beginning of the reference of an order, as it was written; or the request id of an import or a recent failed request.',
+        'An id such as `7`; an id with a kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`) such as `key:7`; part of a name, ignoring case; the last four characters of a key; ' +
+        'the beginning of the reference of an order, case-sensitive; or the request id of an import or a recent failed request.',
       examples: ['seattle'],
     }),
 });
 
-const Found = shape('Found', 'An object that a search found.', {
+const Found = shape('Found', 'An object found by a search.', {
   kind: enumOf(searchedKinds).meta({ description: 'Kind of the object.' }),
   id: z
     .bigint()

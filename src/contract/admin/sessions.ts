@@ -18,10 +18,12 @@ export const SignIn = z
   })
   .meta({ id: 'SignIn', description: 'Credentials for a session.' });
 
-export const Session = shape('Session', 'A session of the console.', {
+export const Session = shape('Session', 'A console session.', {
   operator: z.string().meta({ description: 'The signed-in operator, as named in the audit log.' }),
   role: Role,
-  expiresAt: instant('Latest end of the session, UTC; null for a token, which does not expire.').nullable(),
+  expiresAt: instant(
+    'Time when the session expires at the latest (UTC); null for a token, which does not expire.',
+  ).nullable(),
 });
 
 export const NewSession = Session.extend({
@@ -35,9 +37,9 @@ const SessionId = idParameter('ID of the session.');
 
 export const OwnSession = shape('OwnSession', 'A session of the signed-in operator.', {
   id: id('ID of the session.'),
-  startedAt: instant('Time when the session began, UTC.'),
-  usedAt: instant('Time when the session was last used, UTC, to the minute.'),
-  expiresAt: instant('Latest end of the session, UTC.'),
+  startedAt: instant('Time when the session began (UTC).'),
+  usedAt: instant('Time when the session was last used (UTC), to the minute.'),
+  expiresAt: instant('Time when the session expires at the latest (UTC).'),
   isCurrent: z.boolean().meta({ description: 'Whether this session sent the request.' }),
 });
 
@@ -74,7 +76,7 @@ export const sessionOperations = rowsOf(
       method: 'GET',
       path: '/sessions',
       summary: 'List your own sessions',
-      description: 'Returns the active sessions of the signed-in operator, last used first.',
+      description: 'Returns the active sessions of the signed-in operator, most recently used first.',
       success: okJson(
         z.array(OwnSession).meta({ id: 'OwnSessions', description: 'Sessions of one operator.' }),
         'The sessions.',
@@ -84,7 +86,7 @@ export const sessionOperations = rowsOf(
       method: 'DELETE',
       path: '/sessions/{sessionId}',
       summary: 'End one of your own sessions',
-      description: 'Ends a session of the signed-in operator, starting with its next request.',
+      description: 'Ends a session of the signed-in operator, starting with the next request.',
       role: 'viewer',
       params: { sessionId: { schema: SessionId, otherwise: 'session_not_found' } },
       success: noContent('The session has ended.'),

@@ -5,7 +5,7 @@ import { bodyShape, count, enumOf, instant, shape } from '../values.ts';
 const microseconds = z.number().min(0).nullable();
 
 export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', {
-  at: instant('Start of the second, UTC.'),
+  at: instant('Start of the second (UTC).'),
   ok: count,
   refused: count,
   limited: count,
@@ -19,7 +19,7 @@ export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', 
   }),
 });
 
-export const Concern = shape('Concern', 'A problem that requires an operator.', {
+export const Concern = shape('Concern', 'A problem that an operator must solve.', {
   what: z.string().meta({ description: 'Description of the problem in one sentence.' }),
   remedy: z.string().meta({ description: 'The remedy.' }),
 });
@@ -27,9 +27,9 @@ export const Concern = shape('Concern', 'A problem that requires an operator.', 
 export const Overview = shape('Overview', 'The status of the service.', {
   seconds: z
     .array(TrafficSecond)
-    .meta({ description: 'The last five minutes of this instance, oldest first.' }),
-  inFlight: count.meta({ description: 'Requests in flight.' }),
-  bans: count.meta({ description: 'Banned keys.' }),
+    .meta({ description: 'Statistics of this instance for the last five minutes, oldest first.' }),
+  inFlight: count.meta({ description: 'Number of requests in flight.' }),
+  bans: count.meta({ description: 'Number of banned keys.' }),
   inventory: z.object({ available: count, pending: count, sold: count }),
   concerns: z.array(Concern).meta({ description: 'Current problems; empty if there are none.' }),
 });
@@ -40,14 +40,14 @@ export const Setting = shape('Setting', 'A setting of the service.', {
   name: z.string(),
   value: z.string().meta({ description: 'Value of the setting. Passwords are masked.' }),
   source: z.enum(settingSources).meta({ description: 'Source of the value.' }),
-  about: z.string().meta({ description: 'Meaning of the setting.' }),
+  about: z.string().meta({ description: 'Description of the setting.' }),
 });
 
 export const Instance = shape('Instance', 'A process of the service, with its workers.', {
   name: z.string().meta({ description: 'Name of the instance.' }),
   version: z.string().meta({ description: 'Version of the service.' }),
-  startedAt: instant('Time when the instance started, UTC.'),
-  seenAt: instant('Time of the last heartbeat, UTC.'),
+  startedAt: instant('Time when the instance started (UTC).'),
+  seenAt: instant('Time of the last heartbeat (UTC).'),
 });
 
 const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -58,13 +58,13 @@ export const System = shape('System', 'Versions, instances and settings of the s
   apiUrl: z
     .string()
     .meta({ description: 'URL of the service for clients (`PUBLIC_URL`, or the address of this instance).' }),
-  startedAt: instant('Time when this instance started, UTC.'),
-  workers: count.meta({ description: 'Processes that serve requests.' }),
-  memoryBytes: count.meta({ description: 'Memory of these processes.' }),
+  startedAt: instant('Time when this instance started (UTC).'),
+  workers: count.meta({ description: 'Number of processes that serve requests.' }),
+  memoryBytes: count.meta({ description: 'Memory used by these processes.' }),
   troubles: z.array(z.string()).meta({ description: 'Current failures.' }),
   store: z
     .record(z.string(), fact)
-    .meta({ description: 'Facts of the store: engine, format, sizes, committed groups.' }),
+    .meta({ description: 'Facts about the store: engine, format, sizes, committed groups.' }),
   instances: z.array(Instance).meta({ description: 'All instances of this store.' }),
   settings: z.array(Setting),
 });
@@ -73,14 +73,14 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
 
 export const Logging = shape('Logging', 'Log settings of this instance.', {
-  level: z.enum(logLevels).meta({ description: 'Lines below this level are not written.' }),
+  level: z.enum(logLevels).meta({ description: 'Messages below this level are not logged.' }),
   requests: z.enum(loggedRequests).meta({ description: 'Requests to log.' }),
 });
 
 export const LoggingPatch = bodyShape(
   'LoggingPatch',
   'Changes to the log settings.',
-  'a change of the log settings',
+  'a change to the log settings',
   {
     level: enumOf(logLevels).optional(),
     requests: enumOf(loggedRequests).optional(),
@@ -110,7 +110,8 @@ export const systemOperations = rowsOf(
       method: 'GET',
       path: '/overview',
       summary: 'Get the status of the service',
-      description: 'Returns the last five minutes of this instance by second, and current problems.',
+      description:
+        'Returns statistics of this instance for each second of the last five minutes, and current problems.',
       success: okJson(Overview, 'The status of the service.'),
     },
     getSystem: {

@@ -17,10 +17,10 @@ export const UsageQuery = z.strictObject({
   until,
   resolution: enumOf(resolutions)
     .default('hour')
-    .meta({ description: 'Hours are kept for 7 days, days for 400 days.' }),
+    .meta({ description: 'Length of a period. Hours are kept for 7 days, days for 400 days.' }),
 });
 
-export const UsagePeriod = Outcomes.extend({ from: instant('Start of the hour or day, UTC.') });
+export const UsagePeriod = Outcomes.extend({ from: instant('Start of the hour or day (UTC).') });
 
 export const UsageSeries = z.array(UsagePeriod).meta({
   id: 'UsageSeries',
@@ -30,7 +30,7 @@ export const UsageSeries = z.array(UsagePeriod).meta({
 const MinutesQuery = z.strictObject({ since, until });
 
 export const MinuteUsage = shape('MinuteUsage', 'The requests of an operation in a minute.', {
-  minute: instant('Start of the minute, UTC.'),
+  minute: instant('Start of the minute (UTC).'),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   codes: z.record(z.string(), count).meta({
     description: 'Requests by outcome: `ok`, or the error code.',
@@ -52,7 +52,7 @@ const microseconds = (share: string) =>
     .meta({ description: `Latency that ${share} of the requests did not exceed, in microseconds.` });
 
 export const TrafficStep = Outcomes.extend({
-  from: instant('Start of the step, UTC.'),
+  from: instant('Start of the step (UTC).'),
   p50: microseconds('half'),
   p95: microseconds('95 %'),
   p99: microseconds('99 %'),
@@ -68,7 +68,7 @@ const HistoryQuery = z.strictObject({
   until,
   step: enumOf(usageSteps).default('1m').meta({
     description:
-      'Length of a step. Steps of minutes are kept for 2 days, steps of hours and days for 35 days. A step begins at a multiple of its length, UTC.',
+      'Length of a step. Steps of minutes are kept for 2 days, steps of hours and days for 35 days. A step begins at a multiple of its length (UTC).',
   }),
 });
 
@@ -82,13 +82,13 @@ export const OperationUsage = shape('OperationUsage', 'The requests of an operat
 
 export const OperationUsages = z
   .array(OperationUsage)
-  .meta({ id: 'OperationUsages', description: 'Requests by operation, most first.' });
+  .meta({ id: 'OperationUsages', description: 'Requests by operation, most frequent first.' });
 
 export const KeyOperationUsage = shape(
   'KeyOperationUsage',
   'The requests of a key to an operation in a day.',
   {
-    from: instant('Start of the day, UTC.'),
+    from: instant('Start of the day (UTC).'),
     operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
     requests: count.meta({ description: 'Requests with any outcome.' }),
   },
@@ -110,8 +110,8 @@ const FailedRequestsQuery = z.strictObject({
 });
 
 export const FailedRequest = shape('FailedRequest', 'A request with a response other than 2xx or 304.', {
-  at: instant('Time of the response, UTC.'),
-  requestId: z.string().meta({ description: 'Its `X-Request-Id`.' }),
+  at: instant('Time of the response (UTC).'),
+  requestId: z.string().meta({ description: '`X-Request-Id` of the request.' }),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   status: z.int().meta({ description: 'Status of the response.' }),
   code: z.string().meta({ description: 'Error code of the response.' }),
@@ -131,8 +131,8 @@ export const KeyUsage = Outcomes.extend({
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
   accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
-  deprecated: count.meta({ description: 'Requests of deprecated operations.' }),
-  lastUsedAt: instant('Time of the last request of the key, UTC, to the minute.'),
+  deprecated: count.meta({ description: 'Requests to deprecated operations.' }),
+  lastUsedAt: instant('Time of the last request with the key (UTC), to the minute.'),
 }).meta({ id: 'KeyUsage', description: 'The requests of a key.' });
 
 export const TopCallers = z
@@ -152,7 +152,7 @@ export const usageTag = { name: 'Usage', description: 'Requests by key, operatio
 
 const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], errors: [] } as const;
 
-const delay = 'Requests of the last 10 seconds may be missing.';
+const delay = 'Requests in the last 10 seconds may be missing.';
 
 export const usageOperations = rowsOf(
   {},
@@ -169,7 +169,7 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/history',
       summary: 'Get requests and latency over time',
-      description: `Returns the requests of all instances by step and outcome, with their latency. Without \`since\`: the last hour by \`1m\`, the last day by \`5m\`, 7 days by \`1h\`, and 30 days by \`6h\` and \`1d\`. At most the last 1,000 steps are returned. ${delay}`,
+      description: `Returns the requests of all instances by step and outcome, with their latency. Without \`since\`, it returns the last hour for \`1m\`, the last day for \`5m\`, 7 days for \`1h\`, and 30 days for \`6h\` and \`1d\`. At most the last 1,000 steps are returned. ${delay}`,
       query: HistoryQuery,
       success: okJson(TrafficHistory, 'The requests and their latency, oldest first.'),
     },
@@ -177,9 +177,9 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/operations',
       summary: 'List requests by operation',
-      description: `Returns the requests of each operation by outcome. \`since\` defaults to one hour ago. Periods of up to 6 hours are summed by whole minutes of the last 2 days, longer periods by whole hours of the last 35 days. ${delay}`,
+      description: `Returns the requests of each operation by outcome. \`since\` defaults to one hour ago. For periods of up to 6 hours, whole minutes of the last 2 days are added up; for longer periods, whole hours of the last 35 days. ${delay}`,
       query: MinutesQuery,
-      success: okJson(OperationUsages, 'The requests, most used operation first.'),
+      success: okJson(OperationUsages, 'The requests, most frequently used operation first.'),
     },
     listFailedRequests: {
       ...common,
@@ -194,7 +194,7 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/callers',
       summary: 'List the keys with the most requests',
-      description: `Returns the keys with the most requests, today (UTC) or from \`since\`. Only whole days are counted, at most 31. ${delay}`,
+      description: `Returns the keys with the most requests, today (UTC) or from \`since\`. Covers whole days only, up to 31. ${delay}`,
       query: TopCallersQuery,
       success: okJson(TopCallers, 'The keys, most requests first.'),
     },
@@ -202,7 +202,7 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/deprecated',
       summary: 'List callers of deprecated operations',
-      description: `Returns the keys that called a deprecated operation, in the last 30 days or from \`since\`. Only whole days are counted, at most 31. ${delay}`,
+      description: `Returns the keys that called a deprecated operation, in the last 30 days or from \`since\`. Covers whole days only, up to 31. ${delay}`,
       query: TopCallersQuery,
       success: okJson(TopCallers, 'The keys, most deprecated requests first.'),
     },

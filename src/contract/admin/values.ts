@@ -43,7 +43,7 @@ export const instantInput = (description: string) =>
       examples: ['2026-11-22T09:30:00Z'],
     });
 
-/** Whether a query's `until` is before its `since`, so that it cannot have results. */
+/** Whether the `until` of a query is before its `since`, so that the query cannot have results. */
 export function isReversed(query: unknown): boolean {
   const { since, until } = (query ?? {}) as { readonly since?: unknown; readonly until?: unknown };
   return typeof since === 'number' && typeof until === 'number' && until < since;

@@ -73,7 +73,7 @@ export const accountWebhookOperations = rowsOf(
       description: 'Returns a page of the webhooks of all accounts by ascending id.',
       query: ListWebhooksQuery,
       paginated: true,
-      success: okPage(AccountWebhooks, accountWebhookJson, 'The page of webhooks.'),
+      success: okPage(AccountWebhooks, accountWebhookJson, 'A page of webhooks.'),
     },
     getAccountWebhook: {
       method: 'GET',
@@ -88,19 +88,19 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries',
       summary: 'List the deliveries of a webhook',
       description:
-        'Returns a page of deliveries with their attempts, newest first. They are kept for 7 days after they ended. Only ' +
+        'Returns a page of deliveries with their attempts, newest first. Deliveries are kept for 7 days after they end. Only ' +
         "the account can read receivers' responses.",
       params,
       query: ListDeliveriesQuery,
       paginated: true,
-      success: okPage(Deliveries, deliveryJson, 'The page of deliveries.'),
+      success: okPage(Deliveries, deliveryJson, 'A page of deliveries.'),
     },
     disableWebhook: {
       method: 'POST',
       path: '/webhooks/{webhookId}/disable',
       summary: 'Disable a webhook',
       description:
-        'Stops sending events to a webhook. The account can read the reason, gets the event `webhook.disabled`, and can enable the ' +
+        'Stops sending events to a webhook. The account can read the reason, receives the event `webhook.disabled`, and can enable the ' +
         'webhook again.',
       params,
       body: { schema: Disabling },
@@ -111,7 +111,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/enable',
       summary: 'Enable a webhook',
       description:
-        'Sends events to a disabled webhook again, and removes the reason. Events from the time when it was disabled are not sent.',
+        'Resumes sending events to a disabled webhook, and removes the reason. Events that occurred while it was disabled are not sent.',
       params,
       body: noMembers,
       success: one('The webhook after the change.'),
@@ -133,8 +133,8 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after an id again, including delivered events. Use it for a receiver " +
-        'that was down. A disabled webhook must be enabled first.',
+        "Sends all events of the webhook's types after an id again, including events already delivered. Use this after a receiver " +
+        'was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
       success: accepted(AccountWebhook, accountWebhookJson, 'The events will be sent.'),
@@ -145,7 +145,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted now instead.',
+        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted immediately instead.',
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),

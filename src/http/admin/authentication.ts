@@ -10,8 +10,8 @@ export interface Authenticated extends SignedIn {
 }
 
 /**
- * Finds the operator by the token or session of the request. A token takes precedence over a cookie. Refuses
- * `sign_in_required`, `sign_in_failed` and `too_many_sign_ins`. A valid token is accepted even from a network with too
+ * Finds the operator by the token or session of the request. A token takes precedence over a cookie. Throws
+ * `sign_in_required`, `sign_in_failed` or `too_many_sign_ins`. A valid token is accepted even from a network with too
  * many failures.
  */
 export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
@@ -30,7 +30,8 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
 }
 
 /**
- * Like `authenticate`. In an outage, a token that cannot be looked up is accepted if it was valid within the last hour.
+ * Like `authenticate`, but during an outage, a token that cannot be looked up is accepted if it was valid within the
+ * last hour.
  */
 export async function authenticateInOutages(context: AdminContext, incoming: AdminIncoming): Promise<void> {
   const { recentTokens } = context;
@@ -48,8 +49,8 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
 
 /**
  * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` if the network has too many failures.
- * Call it only after the credential was found to be invalid, so that failures of other clients never lock out a valid
- * one. The log contains the address, but no part of the credential.
+ * Call this only after the credential was found to be invalid, so that failures of other clients never lock out an
+ * operator with a valid credential. The log contains the address, but no part of the credential.
  */
 export function failedSignIn(
   { failedSignIns, log }: AdminContext,
@@ -63,20 +64,23 @@ export function failedSignIn(
   const isLast = failedSignIns.waitSeconds(network) > 0;
   log.warn(
     { requestId, address: client, by, failures },
-    isLast ? 'failed sign-in; further ones of this network have to wait' : 'failed sign-in',
+    isLast ? 'failed sign-in; additional attempts from this network must wait' : 'failed sign-in',
   );
   return refusal;
 }
 
-// The two secrets of a session: browsers send cookies to every port of a host, so the server on another port receives the
-// one in the cookie. The other one stays in the page, which keeps it by origin and sends it in a header.
+// A session has two secrets. Browsers send cookies to every port of a host, so a server on another port could receive
+// the secret in the cookie. The second secret stays in the page, which stores it per origin and sends it in a header.
 
 const secretHeader = 'X-Session-Secret';
 
-/** Browsers accept this prefix only with `Secure`, and only for the host that sets it (RFC 6265bis, section 4.1.3.2). */
+/**
+ * Browsers accept the prefix `__Host-` only with `Secure`, and only for the host that sets the cookie (RFC 6265bis,
+ * section 4.1.3.2).
+ */
 const secureName = '__Host-animal-store-session';
 
-/** Cookies do not distinguish ports, so two services on one machine need different names. */
+/** Cookies do not distinguish ports, so two services on one machine need different cookie names. */
 function plainName({ headers }: Request): string {
   return `animal-store-session-${/:(\d{1,5})$/.exec(headers.get('host') ?? '')?.[1] ?? '80'}`;
 }
@@ -91,7 +95,7 @@ export function sessionSecretsOf(request: Request, isSecure: boolean): SessionSe
   return inPage === null || inCookie === undefined ? undefined : { inCookie, inPage };
 }
 
-/** The value of `Set-Cookie` with the secret; without one, it deletes the cookie. */
+/** The value of `Set-Cookie` with the secret. Without a secret, the value deletes the cookie. */
 export function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
   const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionMs / 1_000);
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;

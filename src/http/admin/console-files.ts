@@ -7,7 +7,7 @@ interface ConsoleFile {
 }
 
 /**
- * Console files by path, such as `/` and `/assets/main-3f2a1b.js`. Names below `/assets/` contain a hash of the
+ * Console files by path, such as `/` and `/assets/main-3f2a1b.js`. Names under `/assets/` contain a hash of the
  * content.
  */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
@@ -15,7 +15,7 @@ export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 const page = '../../../console/index.html';
 
 /**
- * Bundles the console. This takes about 50 ms outside the event loop and 6 MB of memory permanently. Throws an
+ * Bundles the console. This takes about 50 ms outside the event loop, and permanently uses 6 MB of memory. Throws an
  * `AggregateError`.
  */
 export async function consoleFiles(): Promise<ConsoleFiles> {
@@ -23,7 +23,7 @@ export async function consoleFiles(): Promise<ConsoleFiles> {
     entrypoints: [fileURLToPath(new URL(page, import.meta.url))],
     target: 'browser',
     minify: true,
-    // Otherwise, development-only code would be bundled.
+    // Without this, the bundle would contain development-only code.
     define: { 'process.env.NODE_ENV': '"production"' },
     publicPath: '/',
     naming: {

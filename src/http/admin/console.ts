@@ -13,7 +13,7 @@ interface ReadyFile {
 
 type ReadyFiles = ReadonlyMap<string, ReadyFile>;
 
-/** Serves the console's pages; undefined for any other path. The files are bundled at the first request. */
+/** Serves the console's files, which are bundled on the first request. */
 export class Console {
   readonly #make: () => Promise<ConsoleFiles>;
   #ready: Promise<ReadyFiles> | undefined;
@@ -22,7 +22,7 @@ export class Console {
     this.#make = make;
   }
 
-  /** Rejects if the files cannot be bundled. */
+  /** Resolves with undefined for an unknown path. Rejects if the files cannot be bundled. */
   async answer(request: Request, path: string): Promise<AdminAnswer | undefined> {
     this.#ready ??= this.#makeReady();
     const file = (await this.#ready).get(path);
@@ -43,7 +43,7 @@ export class Console {
       });
       return new Map(await Promise.all(ready));
     } catch (error) {
-      // The next request bundles them again.
+      // The next request bundles the files again.
       this.#ready = undefined;
       throw error;
     }

@@ -24,7 +24,7 @@ export interface AdminContext {
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
   readonly outages: Outages;
-  /** Budget per connection for errors and console files. */
+  /** Counts errors and console files per connection. */
   readonly freeResponses: FreeBudget;
   readonly makeRequestId: () => string;
 }
@@ -43,7 +43,8 @@ export interface AdminIncoming {
   readonly client: string;
   readonly network: string;
   /**
-   * Exempts the connection from the idle timeout and the limit of connections, because backups and downloads can take minutes.
+   * Exempts the connection from the idle timeout and the connection limit, because backups and downloads can take
+   * minutes.
    */
   readonly mayTakeLong: (isAllowed: boolean) => void;
 }

@@ -3,9 +3,9 @@ import type { AdminOperation } from './context.ts';
 import type { AdminAnswer } from './replies.ts';
 
 /**
- * NDJSON that is produced while it is sent, at the speed of the reader. An error before the first line gets an error
- * response. After that, the response is aborted, so that clients can detect that it is incomplete. Calls `ended` after
- * the last line or an abort.
+ * An NDJSON response that is generated while it is sent, at the speed of the reader. An error before the first line
+ * results in an error response. A later error aborts the response, so that clients can detect that it is incomplete.
+ * Calls `ended` after the last line, an error or an abort.
  */
 export async function linesAnswer(
   { operationId }: AdminOperation,
@@ -53,7 +53,7 @@ function streamOf(
   });
 }
 
-/** A file that browsers save instead of displaying it. The service chooses its name. */
+/** A file that browsers save instead of displaying it. The service chooses the file name. */
 export function fileAnswer({ name, content }: FileContent): AdminAnswer {
   const headers = {
     'Content-Type': 'application/octet-stream',

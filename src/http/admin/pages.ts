@@ -39,14 +39,14 @@ async function pageAnswer(
   return file;
 }
 
-/** Metrics reveal the usage of each client, so they require a sign-in. */
+/** Metrics reveal each client's usage, so operators must sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminAnswer> {
   await authenticateInOutages(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };
 }
 
-/** The OpenAPI document of the admin API as text. Its server is relative to the document's URL. */
+/** The OpenAPI document of the admin API as text. The server URL is relative to the URL of the document. */
 async function adminOpenapi(): Promise<string> {
   const { default: document } = await import('../../../contract/admin-openapi.json', {
     with: { type: 'json' },

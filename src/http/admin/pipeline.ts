@@ -25,7 +25,8 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     context.site.checkHost(request);
     const isPublic = operation !== undefined && roleOf(operation) === undefined;
     signedIn = isPublic ? undefined : await authenticate(context, incoming);
-    // Only programs send tokens. Browsers send the cookie with requests from any page.
+    // Requests with a token need no check: only programs send tokens, whereas browsers may add the cookie to requests
+    // from any page.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
     const routed = routedOf(incoming);
@@ -89,7 +90,7 @@ async function answerTo(
   if ('file' in performed) return fileAnswer(performed.file);
   if ('lines' in performed)
     return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
-  // Resources shared with clients have an entity tag for `If-Match`. Other responses have one only if their row
+  // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
   // declares it, because they may contain a secret.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
   return successAnswer(operation, input.query, performed, {
@@ -106,7 +107,7 @@ function repeatableOf(
 ): AdminRequest['repeatable'] {
   if (idempotencyKey === undefined) return undefined;
   if (idempotencyKey.length < minKeyLength) {
-    const message = `must have at least ${minKeyLength} characters, as a UUID has`;
+    const message = `must have at least ${minKeyLength} characters, such as a UUID`;
     throw refusalOf([{ in: 'header', name: 'Idempotency-Key', message }]);
   }
   return { idempotencyKey, request: digestOf(method, url, bytes) };

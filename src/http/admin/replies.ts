@@ -23,8 +23,9 @@ export function reply(
 }
 
 /**
- * The response to a request that failed for any reason. Only refusals include the reason; other errors are logged.
- * Failures of the store are described only to operators, because a server's message may contain addresses.
+ * The response to a request that failed for any reason. Clients see the reason only if it is a refusal; other errors
+ * are logged. The cause of a store failure is shown only to operators who are signed in, because error messages of a
+ * database server may contain addresses.
  */
 export function refuse(
   context: AdminContext,
@@ -88,7 +89,7 @@ function logFailure(
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);
-  // A client that aborts an upload is not an error of the service.
+  // An upload that was aborted by the client is not an error of the service.
   else if (signal.aborted && isAbort(cause)) log.debug(fields, 'client closed the connection');
   else log.error(fields, 'request failed');
 }
@@ -97,7 +98,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/** The console loads its own scripts and styles, and calls this listener. Nothing is inline or from another origin. */
+/** The console loads scripts and styles only from this listener. Nothing is inline or from another origin. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

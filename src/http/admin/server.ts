@@ -14,7 +14,7 @@ import { adminPage, openapiPath } from './pages.ts';
 import { adminPipeline } from './pipeline.ts';
 import { failed } from './replies.ts';
 
-/** An idle connection is closed after this time, unless an operation is in progress. */
+/** Idle connections are closed after this time, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
 const stopWithinMs = 200;
 
@@ -38,7 +38,7 @@ export interface AdminServer extends AsyncDisposable {
 const noParams = {};
 const firstErrorStatus = 400;
 
-/** Starts listening. Throws an error with the system's `code` if that fails. */
+/** Starts listening. Throws an error with the system's `code` if the port is not available. */
 export function startAdminServer(options: AdminServerOptions): AdminServer {
   const { context, console, hostname, port, trustedProxies } = options;
   const busy = new BusyConnections();
@@ -76,10 +76,11 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     Bun.serve({
       hostname,
       port,
-      // With `development: false`, this defaults to true, and a second service would share the port without an error.
+      // With `development: false`, `reusePort` defaults to true, and a second service could share the port without an
+      // error.
       reusePort: false,
       idleTimeout: idleTimeoutSeconds,
-      // Bun would otherwise send stack traces to clients, unless NODE_ENV is "production".
+      // Without this setting, Bun sends stack traces to clients unless NODE_ENV is "production".
       development: false,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
@@ -95,7 +96,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   };
 }
 
-/** Closes the connection after a chunked request, and after a free response over the connection's budget. */
+/** Closes the connection after a chunked request, and after a free response that exceeds the connection's budget. */
 async function finish(
   { freeResponses }: AdminContext,
   request: Request,

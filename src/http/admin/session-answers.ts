@@ -35,7 +35,10 @@ export async function signIn(
   }
 }
 
-/** Refuses a sign-in with an unreadable body. It counts as a failed sign-in, because it needs no credential. */
+/**
+ * Refuses a sign-in with an unreadable body. The attempt counts as a failed sign-in, because clients could otherwise
+ * repeat it without limit.
+ */
 export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
   return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
 }

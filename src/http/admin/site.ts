@@ -1,25 +1,25 @@
-/** Hosts of the admin listener, and the origins that may call it. */
+/** Hosts of the admin listener, and the origins that may send requests to it. */
 import { isIP } from 'node:net';
 import { Refusal } from '../../contract/refusal.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
-/** Names of the local machine, on any port, including the local end of a tunnel. */
+/** Names and addresses of the local machine, which are also used through a tunnel. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export class Site {
   readonly #origin: string | undefined;
   readonly #hostOfOrigin: string | undefined;
 
-  /** `origin` is the https address of the proxy for operators; undefined without a proxy. */
+  /** `origin` is the https origin that operators use, served by a proxy; undefined without a proxy. */
   constructor(origin: string | undefined) {
     this.#origin = origin;
     this.#hostOfOrigin = origin === undefined ? undefined : new URL(origin).host;
   }
 
   /**
-   * Throws `invalid_parameter` for several names, and `host_unknown` for a name that is not the listener's: a foreign
-   * page whose name is made to resolve to this address (DNS rebinding) would be same-origin. IP addresses are accepted,
-   * because no name was resolved.
+   * Throws `invalid_parameter` for several Host headers, and `host_unknown` for a name that does not belong to the
+   * listener. Otherwise, a foreign page whose name is made to resolve to this address (DNS rebinding) would count as
+   * same-origin. IP addresses are accepted, because they do not involve DNS.
    */
   checkHost(request: Request): void {
     if (hasSeveralHosts(request)) throw severalHosts();
@@ -30,7 +30,7 @@ export class Site {
   }
 
   /**
-   * Throws `cross_site_request`. A request without origin is refused if `isProofNeeded`, which means that it has
+   * Throws `cross_site_request`. With `isProofNeeded`, a request without an origin is also refused, because it has
    * credentials that browsers add automatically.
    */
   checkOrigin(request: Request, isProofNeeded: boolean): void {
@@ -43,8 +43,8 @@ export class Site {
   }
 
   /**
-   * Whether cookies are `Secure`: always with an https address. Browsers also accept them on loopback, such as through
-   * a tunnel.
+   * Whether cookies are `Secure`, which requires an https origin. Browsers also accept `Secure` cookies on loopback,
+   * for example through a tunnel.
    */
   get isSecure(): boolean {
     return this.#origin !== undefined;

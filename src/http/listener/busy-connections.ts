@@ -3,16 +3,17 @@ import { socketsOn } from './sockets.ts';
 type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
 /**
- * Connections with an authenticated request in flight. When there are too many connections, all others are closed
- * first. Connections are identified by the peer's port: two connections with the same port are both kept.
+ * Connections with an authenticated request in flight. When there are too many connections, all other connections are
+ * closed first. A connection is identified by the peer's port only, so two connections with the same peer port are both
+ * kept.
  */
 export class BusyConnections {
-  /** The peer's port is read only when it is needed, because reading it creates two objects. */
+  /** Values are the servers, not the peer ports, because reading a peer port creates two objects. */
   readonly #requests = new Map<Request, Peers>();
-  /** Peer ports of streams, which do not keep their request. */
+  /** Peer ports of streams. A stream does not retain its request, to save memory. */
   readonly #streams = new Map<object, number>();
 
-  /** Keeps the connection until the request is released. */
+  /** Keeps the request's connection open until the request is released. */
   keep(request: Request, peers: Peers): void {
     this.#requests.set(request, peers);
   }
@@ -37,12 +38,14 @@ export class BusyConnections {
     this.#streams.delete(stream);
   }
 
-  /** Peer ports of the connections to a port that are not kept; empty if the system does not list them. */
+  /**
+   * Peer ports of the connections to a local port that are not kept; empty if the system does not list its connections.
+   */
   others(port: number): ReadonlySet<number> {
     return new Set(this.#others(port).map(({ peerPort }) => peerPort));
   }
 
-  /** Closes the given connections that are still not kept, and returns their number. */
+  /** Closes those of the given connections that are still not kept, and returns the number closed. */
   close(port: number, peerPorts: ReadonlySet<number>): number {
     const closed = this.#others(port).filter(({ peerPort }) => peerPorts.has(peerPort));
     for (const socket of closed) socket.shutDown();
@@ -67,8 +70,8 @@ function portOf(request: Request, peers: Peers): number {
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;
 
 /**
- * Keeps the connection open until the response: the runtime would close it as idle if the response took longer than the
- * timeout.
+ * Keeps the connection open until the response is ready. Otherwise, the runtime would close the connection as idle if
+ * the response took longer than the idle timeout.
  */
 export async function keepOpenUntilAnswered(
   server: Server,

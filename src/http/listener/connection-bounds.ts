@@ -1,4 +1,4 @@
-/** The maximum number of connections of a listener, and the current number. The runtime provides neither. */
+/** The maximum and current number of a listener's connections, which the runtime does not provide. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 export interface ConnectionBound {
@@ -6,26 +6,26 @@ export interface ConnectionBound {
   readonly open: () => number;
 }
 
-/** Maximum default number of connections of all processes, even if the system allows more. */
+/** Default maximum for all processes in total, even if the system allows more connections. */
 const defaultMaxConnections = 10_000;
 /**
- * Share of the free descriptors that connections get by default. The rest is for the store and for outgoing
+ * Fraction of the free descriptors that connections may use by default. The rest is for the store and outgoing
  * connections.
  */
 const shareByDefault = 0.75;
-/** Bounds of connections to the admin listener: a number, a share of the free descriptors, and a minimum. */
+/** Limits for connections to the admin listener: a maximum, a fraction of the free descriptors, and a minimum. */
 export const maxAdminConnections = 256;
 const shareOfOperators = 0.1;
 const minAdminConnections = 16;
 const countedForMs = 500;
 
 /**
- * Limits connections to the public port by the descriptors of this process, including descriptors used for other
+ * Limits connections to the public port. The limit applies to open descriptors, including those used for other
  * purposes.
  */
 export function boundOfClients(maxConnections: number, processes: number): ConnectionBound {
   const others = openDescriptors();
-  // Each process has its own descriptors. The other limits apply to all processes together.
+  // The descriptor limit applies per process. The other limits apply to all processes in total.
   const free = Math.floor((descriptorLimit() - others) * shareByDefault);
   const part = Math.floor((maxConnections || defaultMaxConnections) / processes);
   const most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
@@ -39,7 +39,7 @@ export function boundOfOperators(port: number): ConnectionBound {
   const most = Math.min(maxAdminConnections, Math.max(minAdminConnections, share));
   let counted = { at: Number.NEGATIVE_INFINITY, open: 0 };
   const open = () => {
-    // Usually few descriptors are open, and the connections need not be counted.
+    // Usually, few descriptors are open, so the connections need not be counted.
     if (openDescriptors() - others < most) return 0;
     const now = performance.now();
     if (now - counted.at > countedForMs) counted = { at: now, open: connectionsTo(port) };
@@ -48,7 +48,7 @@ export function boundOfOperators(port: number): ConnectionBound {
   return { maxConnections: most, open };
 }
 
-/** Number of connections to a local port; 0 without Linux' proc(5). A system without IPv6 has no tcp6. */
+/** Number of connections to a local port; 0 on a system without proc(5). A system without IPv6 has no tcp6 file. */
 function connectionsTo(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   // The second column is the local address; state 01 is an open connection.
@@ -63,9 +63,9 @@ function connectionsTo(port: number): number {
   return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
 }
 
-// Every connection needs a file descriptor. Without free ones, the listener accepts none.
+// Every connection needs a file descriptor. Without free descriptors, the listener accepts no connections.
 
-/** Assumed limit of a system without `/proc`; macOS allows at least this (OPEN_MAX). */
+/** Assumed limit on a system without `/proc`. macOS allows at least this many (OPEN_MAX). */
 const assumedLimit = 10_240;
 
 export function descriptorLimit(): number {
@@ -78,12 +78,10 @@ export function descriptorLimit(): number {
   }
 }
 
-/**
- * Number of open descriptors. `Infinity` if no descriptor is left to read the folder, 0 on a system without proc(5).
- */
+/** Number of open descriptors; `Infinity` if no descriptor is left to list them, 0 if the system cannot list them. */
 export function openDescriptors(): number {
   try {
-    // Since Linux 6.2, the size of the folder is the number of descriptors, so the folder need not be opened.
+    // Since Linux 6.2, the size of this directory is the number of descriptors, so the directory need not be opened.
     const { size } = process.platform === 'linux' ? statSync('/proc/self/fd') : { size: 0 };
     return size > 0 ? size : readdirSync('/dev/fd').length;
   } catch (error) {

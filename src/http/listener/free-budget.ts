@@ -2,13 +2,14 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../domain/clock.ts';
 
 const windowMs = 60_000;
-/** Maximum number of clients in memory. Beyond it, the least recently seen clients are dropped. */
+/** Maximum number of clients in memory. Beyond this number, the least recently seen clients are dropped. */
 const maxClients = 10_000;
-/** Maximum number of delayed responses. Further responses are sent immediately. */
+/** Maximum number of delayed responses. Additional responses are sent immediately. */
 const maxDelayed = 1_000;
 
 /**
- * Counts responses that count against no plan, in windows of a minute, by address or connection. Stored in memory only.
+ * Counts responses that do not count against a plan's limits, per minute, by address or connection. The counts are kept
+ * in memory only.
  */
 export class FreeBudget {
   readonly #perMinute: number;
@@ -23,7 +24,9 @@ export class FreeBudget {
     this.#clock = clock;
   }
 
-  /** Counts a response. Returns 0 if it is within the budget, else the whole seconds, at least 1, until the window ends. */
+  /**
+   * Counts a response. Returns 0 within the budget, otherwise the number of seconds (at least 1) until the window ends.
+   */
   take(client: string): number {
     const now = this.#clock.steady();
     let window = this.#windows.get(client);
@@ -37,8 +40,8 @@ export class FreeBudget {
   }
 
   /**
-   * Delays a response, so that a client that retries immediately costs little. Returns false immediately if too many
-   * are delayed.
+   * Delays a response, to slow down a client that retries immediately. Returns false without a delay if too many
+   * responses are already delayed.
    */
   async holdBack(milliseconds: number): Promise<boolean> {
     if (this.#delayed >= maxDelayed) return false;
@@ -50,8 +53,8 @@ export class FreeBudget {
 }
 
 /**
- * Free responses of a connection per minute; the next one closes it. Thousands of pipelined requests would delay other
- * clients.
+ * Free responses per connection and minute. The next free response closes the connection, because thousands of
+ * pipelined requests would delay other clients.
  */
 export const freeResponsesPerMinute = 30;
 

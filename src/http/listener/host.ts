@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { createServer, type ListenOptions } from 'node:net';
 
 /**
- * Throws if the address does not belong to this machine. Call it before listening, because the runtime may report "in use" for an
- * address that does not exist (oven-sh/bun#37690).
+ * Throws if the address does not belong to this machine. Call this before listening, because the runtime may report "in
+ * use" for an address that does not exist (oven-sh/bun#37690).
  */
 export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   try {
@@ -16,7 +16,7 @@ export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   }
 }
 
-/** Address of a listening service for programs on the same machine, without a trailing slash. */
+/** URL of a listening service for programs on the same machine, without a trailing slash. */
 export function listeningAddress(host: string, port: number): string {
   // Clients cannot connect to the wildcard address.
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
@@ -24,12 +24,11 @@ export function listeningAddress(host: string, port: number): string {
 }
 
 /**
- * Reserves a port for processes that will share it, until it is disposed of. The system lets any process of the same
- * user share a shared port, so a second service would get part of the requests of the first one. So there are two
- * checks: the port is free now, and no other service takes it from now on. The second one uses a name in the system's
- * abstract namespace, which belongs to the network namespace, as ports do, and is released when the process ends in any
- * way. Linux only. Throws an error with the system's `code`, as listening would. Port 0 is any free port, which needs
- * no reservation.
+ * Reserves a port for processes that will share it, until the result is disposed. Any process of the same user can join
+ * a shared port, so a second service would receive some of the first service's requests. This function therefore checks
+ * that the port is free, and binds an abstract Unix socket to keep other services from taking the port. Like ports,
+ * abstract sockets belong to the network namespace, and are released however the process ends. Linux only. Throws the
+ * same errors as listening, with the system's `code`. Port 0 means any free port, which needs no reservation.
  */
 export async function reservePort(host: string, port: number): Promise<AsyncDisposable> {
   await using taken = new AsyncDisposableStack();

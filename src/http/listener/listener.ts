@@ -7,33 +7,36 @@ import { refuseNewConnections } from './sockets.ts';
 type Server = Bun.Server<undefined>;
 
 const countEveryMs = 100;
-/** Time for requests in flight on connections that will be closed. */
+/** Time allowed for requests in flight on connections that will be closed. */
 const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
 /** With fewer free descriptors, connections are closed without waiting for requests in flight. */
 const fewLeft = 8;
-/** The last part of a drain accepts no new connections; requests on existing ones are still answered. */
+/** Fraction of a drain, at its end, in which no new connections are accepted. Existing connections are still served. */
 const lastCallShare = 0.25;
 const maxLastCallMs = 1_000;
-/** Minimum length of that part, even without a drain: some event-loop ticks. */
+/**
+ * Minimum duration without new connections before the listener closes, even without a drain: a few event-loop ticks.
+ */
 const minLastCallMs = 10;
 const pollMs = 10;
 
 interface ListenerOptions {
   readonly serve: (port: number) => Server;
   readonly port: number;
-  /** Returns the maximum number of connections. Called with the port when the listener has one. */
+  /** Returns the limit of connections to the port. */
   readonly bound: (port: number) => ConnectionBound;
   readonly busy: BusyConnections;
   readonly log: Logger;
 }
 
 /**
- * Listens on a port and bounds the connections there. The runtime neither bounds nor counts them, and without
- * descriptors it asks the system for the next one in a loop that uses a whole core (oven-sh/bun#32705). At the bound,
- * the listening server is therefore replaced by a new one on the same port: the former closes idle connections and
- * finishes requests in flight. If the bound is reached again a second later, all connections without an authenticated
- * request in flight are closed, such as those with endless heads, beginning with those that were open a second ago.
+ * Listens on a port and limits the number of connections. The runtime neither limits nor counts connections, and
+ * without free descriptors it calls `accept` in a busy loop that uses a whole core (oven-sh/bun#32705). At the limit,
+ * the listening server is therefore replaced by a new server on the same port: the former server closes idle
+ * connections and finishes requests in flight. If the limit is still reached a second later, all connections without an
+ * authenticated request in flight are closed (for example, those with endless heads), starting with those that were
+ * already open a second ago.
  */
 export class Listener implements Disposable {
   readonly hostname: string | undefined;
@@ -43,13 +46,13 @@ export class Listener implements Disposable {
   readonly #timer: Timer;
   #current: Server;
   #isListening = true;
-  /** `others` are the current connections without an authenticated request in flight. */
+  /** `others` are the connections without an authenticated request in flight at the time `since`. */
   #former:
     | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
     | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Throws if it cannot listen on the port. */
+  /** Throws if the port is not available. */
   constructor(options: ListenerOptions) {
     const { serve, port, bound } = options;
     this.#options = options;
@@ -62,8 +65,8 @@ export class Listener implements Disposable {
   }
 
   /**
-   * Continues to serve during the drain, at its end without new connections, then finishes requests in flight, all
-   * within the given time. It does not wait for connections that have never sent a request.
+   * Continues to serve during the drain, stops accepting new connections near its end, then finishes requests in
+   * flight, all within the given time. Does not wait for connections that have never sent a request.
    */
   async stop(drainMs: number, withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
@@ -104,8 +107,8 @@ export class Listener implements Disposable {
   }
 
   /**
-   * Closes these connections or, if there are none, the former server's, all without an authenticated request in
-   * flight.
+   * Closes the given connections or, if all of them are already closed, every connection without an authenticated
+   * request in flight.
    */
   #drop(former: Server, others: ReadonlySet<number>): void {
     const dropped =

@@ -1,4 +1,4 @@
-/** The TCP sockets of this process on a port, and socket calls that the runtime lacks. Linux only. */
+/** Access to this process's TCP sockets on a port, with socket calls that the runtime does not provide. Linux only. */
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
 
@@ -11,9 +11,9 @@ interface PortSocket {
   readonly isListening: boolean;
   /** The peer's port; 0 while listening. */
   readonly peerPort: number;
-  /** Sets an option of the level SOL_SOCKET. Returns whether the system accepts it. */
+  /** Sets an option at the SOL_SOCKET level. Returns whether the system accepts the option. */
   setOption(option: number, value: Pointer, length: number): boolean;
-  /** Shuts down both directions, so that the runtime sees the connection closed. */
+  /** Shuts down both directions. The runtime then sees a closed connection. */
   shutDown(): void;
 }
 
@@ -30,7 +30,7 @@ export function socketsOn(port: number): PortSocket[] {
   const address = new DataView(new ArrayBuffer(28));
   const length = new Uint32Array(1);
   const accepts = new Int32Array(1);
-  /** Returns 0 without an address. The port has the same offset in IPv4 and IPv6 addresses. */
+  /** Returns 0 if the socket has no address. The port has the same offset in IPv4 and IPv6 addresses. */
   const portBy = (call: typeof symbols.getsockname, socket: number) => {
     length[0] = address.byteLength;
     return call(socket, ptr(address), ptr(length)) === 0 ? address.getUint16(2) : 0;
@@ -53,21 +53,21 @@ export function socketsOn(port: number): PortSocket[] {
 
 const soAttachFilter = 26;
 
-/** Classic BPF over the TCP header. Each row: code, jump when true, jump when false, constant. */
+/** A classic BPF program over the TCP header. Each row contains code, jump if true, jump if false, and constant. */
 const dropSyn = [
-  [0x30, 0, 0, 13], // load the byte of the flags
+  [0x30, 0, 0, 13], // load the flags byte
   [0x54, 0, 0, 0x12], // keep ACK and SYN
-  [0x15, 0, 1, 0x02], // is it SYN alone?
-  [0x06, 0, 0, 0], // drop it
-  [0x06, 0, 0, 0xffffffff], // pass anything else
+  [0x15, 0, 1, 0x02], // only SYN is set?
+  [0x06, 0, 0, 0], // drop the packet
+  [0x06, 0, 0, 0xffffffff], // pass any other packet
 ] as const;
 
 /**
- * Stops new connections to the port this process listens on, without closing the socket; false if the system does not
- * support that. Closing the socket resets the connections that the system has established but the runtime has not
- * accepted yet, even if they have sent requests. A packet filter that drops SYNs leaves those alone: they are accepted
- * and answered, and none is added. A later client is refused as soon as the socket is closed, before it has sent
- * anything. Linux only; the runtime has no call for it.
+ * Prevents new connections to the port this process listens on, without closing the socket. Returns false if the system
+ * does not support this. Closing the socket would reset connections that the system has established but the runtime has
+ * not accepted yet, even if clients have already sent requests. A packet filter that drops SYNs prevents new
+ * connections without affecting those that are already established. Later clients are refused as soon as the socket is
+ * closed, before they have sent anything. Linux only.
  */
 export function refuseNewConnections(port: number): boolean {
   try {
@@ -78,7 +78,7 @@ export function refuseNewConnections(port: number): boolean {
       instructions.setUint8(row * 8 + 3, whenFalse);
       instructions.setUint32(row * 8 + 4, constant, true);
     }
-    // struct sock_fprog: the number of instructions and, at the next multiple of eight, their address.
+    // struct sock_fprog: the number of instructions and, at offset 8, their address.
     const program = new BigUint64Array([BigInt(dropSyn.length), BigInt(ptr(instructions))]);
     return socketsOn(port)
       .filter(({ isListening }) => isListening)

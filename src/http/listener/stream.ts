@@ -4,8 +4,8 @@ import type { BusyConnections } from './busy-connections.ts';
 type Server = Pick<Bun.Server<undefined>, 'requestIP' | 'timeout'>;
 
 /**
- * The body of a stream. Its connection is busy until the stream ends, and has no idle timeout. To save memory
- * with thousands of idle streams, it has no closures, and drops the request once it has started.
+ * The body of a streamed response. The connection is busy until the stream ends, and has no idle timeout. To save
+ * memory with thousands of idle streams, this class has no closures, and drops the request once the stream has started.
  */
 class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   readonly type = 'direct';
@@ -22,8 +22,8 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   }
 
   /**
-   * The runtime calls this after the response was returned, which restores the idle timeout and releases the request.
-   * Earlier changes of these settings would be undone.
+   * The runtime calls this after the handler has returned the response, which restores the idle timeout and releases
+   * the request. Earlier changes to these settings would be undone.
    */
   pull(sink: StreamSink): void {
     if (this.#request === undefined) return;

@@ -3,17 +3,17 @@ import type { Awaitable } from '../../domain/awaitable.ts';
 
 export const bodyTimeoutMs = 10_000;
 /**
- * Maximum number of bytes read of an unused body. The number of chunks is limited as well, because even a small chunk
- * costs 2 µs of CPU.
+ * Maximum number of bytes that are read from an unused body. The number of chunks is also limited, because even a small
+ * chunk costs 2 µs of CPU time.
  */
 export const maxDroppedBytes = 65_536;
 export const maxDroppedChunks = 256;
 
 /**
- * Closes the connection with the response to a chunked request, because the runtime itself responds to a malformed
- * chunk or a trailer, even after ours. A proxy would treat that as the response to another client's request (RFC 9112,
- * section 9.6). The response waits for the end of the body, up to a bound: a client that is still writing may see the
- * reset before the response.
+ * Closes the connection after the response to a chunked request, because the runtime itself sends an error response for
+ * a malformed chunk or a trailer, even after the service's response. A proxy would treat that error as the response to
+ * another client's request (RFC 9112, section 9.6). The response waits for the end of the body, up to a limit, because
+ * a client that is still sending may see the connection reset before the response.
  */
 export async function afterChunkedBody(request: Request, answer: Awaitable<Response>): Promise<Response> {
   const response = await answer;
@@ -25,14 +25,14 @@ export async function afterChunkedBody(request: Request, answer: Awaitable<Respo
 }
 
 /**
- * Resolves when the runtime has parsed all data that arrived with the part already read. If the data is malformed, the
- * runtime has then sent 400, closed the connection, and aborted the request's signal.
+ * Resolves when the runtime has parsed all data received so far. For malformed data, the runtime has by then sent 400,
+ * closed the connection, and aborted the request's signal.
  */
 export function remainderParsed(): Promise<void> {
   return nextTurn();
 }
 
-/** A budget for dropped chunks: counts one, and returns whether another one may be read. */
+/** Returns a function that counts a discarded chunk, and returns whether another chunk may be read. */
 export function dropBudget(): (chunk: Uint8Array) => boolean {
   let bytes = 0;
   let chunks = 0;
@@ -56,6 +56,6 @@ async function dropChunks(body: ReadableStream<Uint8Array>): Promise<void> {
   try {
     for await (const chunk of body) if (!mayDropMore(chunk)) return;
   } catch {
-    // The client disconnected, or sent a malformed chunk, to which the runtime has responded.
+    // The client disconnected, or the runtime has already responded to a malformed chunk.
   }
 }

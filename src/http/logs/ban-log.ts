@@ -5,7 +5,7 @@ import type { Authenticated } from '../../operations/admission/admission.ts';
 
 const heldBans = 10_000;
 
-/** Logs a ban once, when its first request is refused. */
+/** Logs each ban once, when it first refuses a request. */
 export class BanLog {
   readonly #log: Logger;
   /** The end of the last logged ban, in Unix seconds, by key id. */

@@ -6,15 +6,15 @@ interface OngoingOutage {
 }
 
 /**
- * Refusals without a known outage (a lock held for long, a full queue) count as ended after this time without another
- * refusal.
+ * Refusals without a known outage (such as a lock held for a long time, or a full queue) count as ended after this time
+ * without another refusal.
  */
 const quietMs = 5_000;
 
 /**
- * Filters the log of store failures. It logs the beginning of an outage, and its end with the duration and the number
- * of requests answered with 503. The failed requests themselves are logged at `debug` only: thousands a second with the
- * same cause would fill the disk.
+ * Logs the start of an outage of the store, and its end with the duration and the number of requests answered with 503.
+ * Individual failed requests are logged only at `debug`, because thousands of lines per second with the same cause
+ * would fill the disk.
  */
 export class Outages implements Disposable {
   readonly #log: Logger;

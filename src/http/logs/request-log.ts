@@ -6,9 +6,9 @@ import { traceIdOf } from '../pipeline/head.ts';
 type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
 
 /**
- * Logs selected requests at `info` when their response is ready; undefined if none are selected. `slowMs` is the
- * duration from which `slow` selects a request. The line has the route, never the target, which may contain a key by
- * mistake.
+ * Returns a function that logs selected requests at `info` when the response is ready; undefined if no requests are
+ * logged. `slowMs` is the minimum duration of a request logged by `slow`. A line contains the route instead of the URL,
+ * because a URL may contain a key by mistake.
  */
 export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
   if (which === 'off' || !log.isLevelEnabled('info')) return undefined;
@@ -45,7 +45,7 @@ function bytesOf(body: string | Blob | null | undefined): number | undefined {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.size;
 }
 
-/** Log settings of a process, which can be changed at runtime. */
+/** A process's log settings, which can be changed at runtime. */
 export class ProcessLogging {
   readonly #log: Logger;
   readonly #slowMs: number;
@@ -56,7 +56,7 @@ export class ProcessLogging {
   constructor(log: Logger, requests: Logging['requests'], slowMs: number) {
     this.#log = log;
     this.#slowMs = slowMs;
-    // The logger was created with a level from the settings.
+    // The logger was created with a level that the settings allow.
     this.#current = { level: log.level as Logging['level'], requests };
     this.requestLog = requestLogOf(log, requests, slowMs);
   }

@@ -20,7 +20,7 @@ interface AnswerContext {
   readonly hasTag?: boolean;
 }
 
-/** The connection ends with the stream, because its idle timeout is disabled. */
+/** The connection is closed after the stream, because its idle timeout is disabled. */
 const streamHeaders: HeaderFields = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': cacheControl.stream,
@@ -47,14 +47,17 @@ export function successAnswer(
   return { status, body: body ?? null, etag, headers };
 }
 
-/** The response to a client that already has this version: all headers, but no body (RFC 9110, section 15.4.5). */
+/**
+ * The response to a client that already has this version of the resource: all headers, but no body (RFC 9110, section
+ * 15.4.5).
+ */
 export function notModified({ etag, headers }: Answer): Answer {
   return { status: 304, body: null, etag, headers };
 }
 
 /**
- * The response to a client that may change the resource but not read it. Its entity tag would allow the client to guess
- * the body.
+ * The response to a client that may change the resource but not read it. The response has no entity tag, because the
+ * client could use it to guess the body.
  */
 export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
   return { status: 204, body: null, headers };
@@ -70,9 +73,9 @@ interface FeedQuery {
   readonly wait?: number | undefined;
 }
 
-/** Link to the events after the last examined one. */
+/** Link to the events after the last event that was examined. */
 function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
-  // Each relation appears once, because proxies limit the headers of a response.
+  // Duplicate types are removed, because proxies limit the size of response headers.
   const types = [...new Set(type)].map((selector) => `&type=${inQuery(selector)}`).join('');
   return `<${url}?limit=${limit}${types}${wait === undefined ? '' : `&wait=${wait}`}&after=${after}>; rel="next"`;
 }
@@ -85,7 +88,7 @@ function inQuery(value: string): string {
   return encodeURIComponent(value).replaceAll('%2C', ',');
 }
 
-/** Links to the first and the next page (RFC 8288), with the filters of this one. */
+/** Links to the first and the next page (RFC 8288), with the same filters. */
 function linksOf(url: string, query: PageQuery, next: string | undefined): string {
   const filters = filtersOf(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
   const first = `${url}?limit=${query.limit}${filters.join('')}`;

@@ -6,7 +6,7 @@ import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts'
 import { Refusal } from '../../contract/refusal.ts';
 import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
 
-/** A JSON body, with the mistakes in its text: duplicate members, and `__proto__`. */
+/** A JSON body, with the mistakes found while parsing: duplicate members, and members named `__proto__`. */
 export interface JsonBody {
   readonly bytes: Uint8Array;
   readonly value: unknown;
@@ -14,7 +14,7 @@ export interface JsonBody {
   readonly ambiguous: ReadonlySet<string>;
 }
 
-// A BOM is kept, so that the JSON parser refuses it (RFC 8259 section 8.1).
+// A BOM is kept, so that the JSON parser rejects it (RFC 8259 section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const noNames: ReadonlySet<string> = new Set();
@@ -23,20 +23,20 @@ const mediaType = /^([^\t ;]+)[\t ]*(?:;(.*))?$/;
 const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
 /**
- * Reads a request's JSON body: media type and coding, then size, then content. Throws `unsupported_media_type`,
- * `body_too_large`, `invalid_json`, and `invalid_body` if a required body is missing.
+ * Reads a request's JSON body. Checks the media type and content coding, then the size, then the content. Throws
+ * `unsupported_media_type`, `body_too_large`, `invalid_json`, and `invalid_body` if a required body is missing.
  */
 export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  // An unexpected empty body may have any media type, because `curl -d ''` sends one. `request.body` comes last,
-  // because reading it creates a stream.
+  // An empty body may have any media type, because `curl -d ''` sends one. `request.body` is read last, because the
+  // property creates a stream.
   if ((body.optional || !headers.has('content-type')) && request.body === null) return withoutBody(body);
   refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
   const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
   return bytes.length === 0 ? withoutBody(body) : parse(bytes);
 }
 
-/** Throws `unsupported_media_type` for a body of another type, or a compressed one. */
+/** Throws `unsupported_media_type` for a body with another media type, and for a compressed body. */
 function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
   const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
   if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
@@ -49,7 +49,7 @@ function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail
   return [{ in: 'header', name: 'Content-Type', message: `must be ${types.join(' or ')}, in UTF-8` }];
 }
 
-/** Compressed bodies are not accepted (RFC 9110 section 8.4), because a small body could expand to any size. */
+/** Compressed bodies are rejected (RFC 9110 section 8.4), because a small body could expand to any size. */
 function mistakesOfCoding(headers: Headers): ErrorDetail[] {
   const coding = headers.get('content-encoding')?.trim().toLowerCase();
   if (coding === undefined || coding === '' || coding === 'identity') return [];
@@ -69,7 +69,7 @@ function withoutBody({ schema, optional }: Body): JsonBody {
   });
 }
 
-/** A single promise for the body and its timeout, because each step of a promise chain costs time. */
+/** Uses a single promise for the body and the timeout, because each step of a promise chain costs time. */
 function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
@@ -91,9 +91,7 @@ function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   return promise;
 }
 
-/**
- * Reading fails if the client disconnects or sends malformed chunks. That is the client's mistake, and is not logged.
- */
+/** Reading fails if the client disconnects or sends malformed chunks. This is a client error, and is not logged. */
 function interruptedBody(error: unknown): Refusal {
   return error instanceof Refusal ? error : new Refusal('invalid_json', { message: interruptedMessage });
 }
@@ -113,7 +111,7 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   }
   if (length > maxBytes) throw tooLarge(maxBytes);
   await remainderParsed();
-  // The client has its response, a 400 of the runtime, so nothing may be changed.
+  // If the signal is aborted, the runtime has already responded with 400, so nothing may be changed.
   request.signal.throwIfAborted();
   return Buffer.concat(chunks, length);
 }
@@ -138,8 +136,8 @@ function parse(bytes: Uint8Array): JsonBody {
 }
 
 /**
- * The request body as a stream, which can be read once. Throws `unsupported_media_type` and `body_too_large`, the
- * latter also during reading.
+ * The request body as a stream, which can be read once. Throws `unsupported_media_type` and `body_too_large`. The
+ * stream may also throw `body_too_large` while it is read.
  */
 export function uploadOf({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {
   refuseOtherMedia(headers, types);

@@ -5,7 +5,7 @@ import type { Validated } from '../../contract/validation.ts';
 import type { Preconditions } from '../../operations/changes/preconditions.ts';
 
 /**
- * A list of entity tags (RFC 9110, section 8.8.3), which may contain commas. Empty elements are ignored (section
+ * A list of entity tags (RFC 9110, section 8.8.3). Tags may contain commas. Empty list elements are ignored (section
  * 5.6.1.2), because some programs produce them when they join lists.
  */
 const tagList =
@@ -15,9 +15,8 @@ const tag = /"[^"]*"/g;
 const noPreconditions: Validated<Preconditions> = { value: {} };
 
 /**
- * The request's preconditions on the resource it changes. Only operations that support them read them. A weak tag
- * matches the strong one, because proxies that compress a response weaken its tag, and ours identifies the uncompressed
- * body.
+ * The request's preconditions on the resource it changes; empty for operations that do not support preconditions. A
+ * weak tag matches the corresponding strong tag, because proxies weaken the tag of a response that they compress.
  */
 export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
   if (preconditions === undefined) return noPreconditions;
@@ -25,10 +24,12 @@ export function preconditionsOf({ preconditions }: Operation, headers: Headers):
   const noneMatch = headers.get('if-none-match')?.trim();
   const mistakes: ErrorDetail[] = [];
   if (match !== undefined && match !== '*' && !tagList.test(match)) {
-    mistakes.push(mistake('If-Match', 'must be "*" or a list of quoted entity tags, as ETag has them'));
+    mistakes.push(mistake('If-Match', 'must be "*" or a list of quoted entity tags, such as ETag contains'));
   }
   if (noneMatch !== undefined && noneMatch !== '*' && preconditions.includes('If-None-Match')) {
-    mistakes.push(mistake('If-None-Match', 'must be "*" here, which means: only if it does not exist yet'));
+    mistakes.push(
+      mistake('If-None-Match', 'must be "*", which requires that the resource does not exist yet'),
+    );
   }
   if (mistakes.length > 0) return { mistakes };
   return {
@@ -39,7 +40,9 @@ export function preconditionsOf({ preconditions }: Operation, headers: Headers):
   };
 }
 
-/** Whether the client already has this version (`If-None-Match` on GET and HEAD; tags are compared weakly). */
+/**
+ * Whether the client already has the version with this tag (`If-None-Match` on GET and HEAD; tags are compared weakly).
+ */
 export function isNotModified(headers: Headers, etag: string | undefined): boolean {
   const held = headers.get('if-none-match');
   if (held === null || etag === undefined) return false;

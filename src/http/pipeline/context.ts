@@ -22,7 +22,7 @@ export interface RequestContext {
   readonly pageCache: PageCache;
   readonly changedIds: ChangedIds | undefined;
   readonly clock: Clock;
-  /** Public address for clients, without the version; undefined if none is configured. */
+  /** Public URL for clients, without the version; undefined if none is configured. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
@@ -36,7 +36,7 @@ export interface RequestContext {
   readonly isDraining: () => boolean;
 }
 
-/** A request with the result of routing. Requests outside the API version have no route. */
+/** A request and the result of routing. Requests outside /v1 have no route. */
 export interface IncomingRequest {
   readonly request: Request;
   readonly route: Route | undefined;
@@ -44,13 +44,15 @@ export interface IncomingRequest {
   readonly path: Readonly<Record<string, string>>;
   readonly requestId: string;
   client(): string;
-  /** Counts a free response (401, 429, or a free operation), and returns whether it must close the connection. */
+  /**
+   * Counts a free response (401, 429, or a free operation), and returns whether the connection must be closed after it.
+   */
   countFree(): boolean;
-  /** Marks the caller as authenticated, so that its connection is closed last. */
+  /** Marks the request as authenticated. When there are too many connections, its connection is closed last. */
   keep(): void;
-  /** The body of a stream. The connection stays open until it ends. */
+  /** The body of a streamed response. The connection stays open until the stream ends. */
   streamed(source: StreamSource): ReadableStream;
-  /** The client's network, for which failed authentications are counted. */
+  /** The client's network. Failed authentications are counted per network. */
   network(): string;
   /** Time of arrival, in ms of the process's steady clock. */
   readonly startedAt: number;
@@ -59,11 +61,11 @@ export interface IncomingRequest {
 export interface Outcome {
   readonly status: number;
   readonly code?: ErrorCode | undefined;
-  /** Undefined for requests without a limit: preflights, and pages outside the API version. */
+  /** Undefined for requests without a limit: preflights, and pages outside /v1. */
   readonly admission?: Authenticated | Unauthenticated | undefined;
-  /** Response body; undefined if it is unknown here, for streams and for pages outside the API version. */
+  /** Response body; undefined if the size is unknown, for streams and for pages outside /v1. */
   readonly body?: string | Blob | null | undefined;
-  /** Path of a page outside the API version. Other requests have a route. */
+  /** Path of a page outside /v1. Other requests have a route. */
   readonly page?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ const bearer = /^bearer +\S+$/i;
 
 /**
  * The bearer token of the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section
- * 11.1). A repeated header arrives joined by commas and is therefore malformed.
+ * 11.1). The values of a repeated header arrive joined by commas, which makes the credential malformed.
  */
 export function credentialOf(headers: Headers): Credential {
   const authorization = headers.get('authorization');
@@ -17,8 +17,8 @@ export function credentialOf(headers: Headers): Credential {
 }
 
 /**
- * The address of the client behind a connection. `X-Forwarded-For` is read from the right through trusted proxies, up
- * to the last address that a trusted proxy reported.
+ * The address of the client behind a connection. `X-Forwarded-For` is read from right to left, as long as the address
+ * belongs to a trusted proxy.
  */
 export function clientAddress(
   peer: string,
@@ -36,25 +36,25 @@ export function clientAddress(
   return address;
 }
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? [];
   return bracketed ?? plain ?? hop;
 }
 
 /**
- * A client's request id. One that contains a key or another secret is not accepted, because ids are logged and secrets
- * are not.
+ * A request id from a client. An id that contains an API key or another secret is not accepted, because request ids are
+ * logged.
  */
 const ownRequestId = /^(?!.*as[kosp]_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
-/** The id of a request: the client's if it is acceptable, else a new one. */
+/** The id of a request: the id that the client sent if it is acceptable, otherwise a new id. */
 export function requestIdOf({ headers }: Request, make: () => string): string {
   const sent = headers.get('x-request-id');
   return sent !== null && ownRequestId.test(sent) ? sent : make();
 }
 
-/** Generates request ids from a random part for the process and a counter. */
+/** Generates request ids that consist of a random part per process and a counter. */
 export function requestIds(randomBytes: RandomBytes): () => string {
   const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
   let count = 0;
@@ -62,8 +62,8 @@ export function requestIds(randomBytes: RandomBytes): () => string {
 }
 
 /**
- * Whether a request has several Host headers, which the runtime joins with a comma and a space. It must be answered
- * with 400 (RFC 9112, section 3.2), because two programs could interpret it as requests to different hosts.
+ * Whether a request has several Host headers, which the runtime joins with a comma and a space. Such a request must be
+ * answered with 400 (RFC 9112, section 3.2), because a proxy and the service could read different hosts from it.
  */
 export function hasSeveralHosts({ headers }: Request): boolean {
   return headers.get('host')?.includes(', ') ?? false;
@@ -77,10 +77,10 @@ export function severalHosts(): Refusal {
   });
 }
 
-/** Version, trace id, parent id and flags. Later versions may append more (W3C Trace Context, section 4.3). */
+/** Version, trace id, parent id and flags. Later versions may append more fields (W3C Trace Context, section 4.3). */
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
-/** The trace of a request; undefined if the header is missing or malformed. */
+/** The trace id of a request; undefined if the header is missing or malformed. */
 export function traceIdOf(header: string | null): string | undefined {
   const [, version, traceId, more] = traceparent.exec(header ?? '') ?? [];
   return version === '00' && more !== undefined ? undefined : traceId;

@@ -21,7 +21,7 @@ const { 'Content-Type': _type, ...emptyHeaders } = {
 };
 
 /**
- * Reused headers of one kind of response, because a `Response` copies `Headers` much faster than it reads an object.
+ * Reusable headers for one kind of response: a `Response` copies `Headers` much faster than it reads a plain object.
  * Only values that differ from the previous response are written.
  */
 class ReusedHeaders {
@@ -45,7 +45,7 @@ class ReusedHeaders {
     return this.#headers;
   }
 
-  /** Removes headers of the previous response. */
+  /** Writes the response's specific headers, and removes those of the previous response. */
   #writeOwn(own: HeaderFields): void {
     for (const name in this.#own) {
       if (own[name] !== undefined) continue;
@@ -72,7 +72,7 @@ class ReusedHeaders {
     this.#quota = undefined;
   }
 
-  /** Includes both windows, in the form of the IETF's RateLimit draft. */
+  /** Includes both windows, in the format of the IETF draft for RateLimit header fields. */
   #writeAccount(quota: Quota, verdict: Verdict): void {
     this.#writeLimit(verdict);
     if (quota !== this.#quota) this.#headers.set('RateLimit-Policy', policies.get(quota) ?? policyOf(quota));
@@ -112,8 +112,8 @@ function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
 }
 
 /**
- * The headers of a response: its own, those of its route, and those of all responses. Pass them to a `Response`
- * immediately, because the next response overwrites them. `own` and `ofRoute` must not change afterwards.
+ * All headers of a response: the given ones, those of the route, and those that every response has. Pass the result to
+ * a `Response` immediately, because the next response overwrites it. `own` and `ofRoute` must not change afterwards.
  */
 export function headersOf(
   { status, isEmpty }: { readonly status: number; readonly isEmpty: boolean },
@@ -137,7 +137,7 @@ export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limi
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
-/** Accesses the headers of the response only for these methods, because the runtime then creates an object. */
+/** Reads `response.headers` only for these methods, because the property creates an object. */
 export function writeForMethod(response: Pick<Response, 'headers'>, method: string): void {
   // Bun omits the Date header when it omits the body.
   if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());

@@ -13,7 +13,7 @@ const maxKeyLength = 255;
 
 /**
  * The `Idempotency-Key` of a request whose operation supports it (IETF draft "The Idempotency-Key HTTP Header Field"):
- * 1 to 255 visible ASCII characters, quoted or not; undefined if there is none.
+ * 1 to 255 visible ASCII characters, quoted or not; undefined if the request has no key.
  */
 export function idempotencyKeyOf(operation: Operation, headers: Headers): Validated<string | undefined> {
   const text = isRepeatable(operation) ? headers.get('idempotency-key') : null;

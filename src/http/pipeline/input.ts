@@ -22,8 +22,8 @@ export interface Input<Read = OperationRequest['input']> {
 const noBytes = new Uint8Array();
 
 /**
- * Reads and checks a request. Throws the refusal of an unreadable body, then `invalid_parameter` or `invalid_body`
- * (400) with all mistakes at once, then the refusal of an unknown resource.
+ * Reads and validates a request. Throws a refusal for an unreadable body, then `invalid_parameter` or `invalid_body`
+ * (400) with all mistakes, then a refusal for a resource that cannot exist.
  */
 export function readInput<Read = OperationRequest['input']>(
   operation: Operation,
@@ -51,7 +51,7 @@ export function readInput<Read = OperationRequest['input']>(
     }
     refuseUnnameable(operation, params.value);
     return {
-      // The row's schemas produced the values, so they have the row's types.
+      // The values were produced by the operation's schemas, so they have the operation's types.
       input: {
         params: params.value,
         query: query.value,
@@ -71,7 +71,7 @@ function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
 
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 
-/** The parameters of the path. An invalid int64 is a mistake, unless the row has a refusal for it. */
+/** The path parameters. An invalid int64 is a mistake, unless the operation has a specific refusal (`otherwise`). */
 function readParams(
   { params }: Operation,
   path: Readonly<Record<string, string>>,
@@ -83,13 +83,13 @@ function readParams(
     const value = parseInt64(path[name] ?? '');
     if (value !== undefined) values[name] = value;
     else if (params[name]?.otherwise === undefined) {
-      mistakes.push({ in: 'path', name, message: 'must be an integer of 64 bits, in plain decimal digits' });
+      mistakes.push({ in: 'path', name, message: 'must be a 64-bit integer, in plain decimal digits' });
     }
   }
   return mistakes.length > 0 ? { mistakes } : { value: values };
 }
 
-/** Throws the row's refusal for an invalid int64. */
+/** Throws the operation's specific refusal for an invalid int64. */
 function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;
@@ -105,13 +105,16 @@ function resumed({ success }: Operation, headers: Headers, query: Validated<unkn
   const after = parseInt64(sent);
   if (after !== undefined)
     return 'mistakes' in query ? query : { value: { ...(query.value as object), after } };
-  const message = 'must be an integer of 64 bits, in plain decimal digits';
+  const message = 'must be a 64-bit integer, in plain decimal digits';
   return { mistakes: [...mistakesOf(query), { in: 'header', name: 'Last-Event-ID', message }] };
 }
 
 const noBody: Validated<unknown> = { value: undefined };
 
-/** An unreadable body is one mistake among others. Any status other than 400 takes precedence over all mistakes. */
+/**
+ * Returns the refusal of an unreadable body, which is listed with the other mistakes. Rethrows all other errors: they
+ * take precedence.
+ */
 function unreadable(error: unknown): Refusal {
   if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
     return error;
@@ -133,7 +136,7 @@ function checkBody(
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** The refusal that lists up to `maxDetails` of these mistakes. Names from the client are shortened. */
+/** A refusal that lists up to `maxDetails` of the mistakes. Names sent by the client are shortened. */
 export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
   const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
   const isBody = details[0]?.in === 'body';
@@ -149,7 +152,7 @@ export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): 
 
 function shortened(name: string): string {
   if (name.length <= maxNameLength) return name;
-  // Removes half of a surrogate pair at the end.
+  // Removes a lone surrogate at the end.
   return `${name
     .slice(0, maxNameLength)
     .toWellFormed()

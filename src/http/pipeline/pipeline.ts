@@ -16,7 +16,7 @@ import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { RoutedOperation } from './routes.ts';
 
-/** Every request under the API version passes these checks, in the order of the contract (section 2). */
+/** Every request under /v1 passes these checks, in the order of the specification (section 2). */
 export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
@@ -35,11 +35,11 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   const refused = (error: unknown) => refuse(context, incoming, admission, error);
   return orElse(answer, (error) =>
     orElse(
-      // The request has been counted.
+      // The retry is free, because the request has already been counted.
       () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
-        // The limits cannot be read either. The 503 is sent without them, because it reports whether the request was
-        // applied.
+        // The limits cannot be read either. The original 503 is sent without them, because it states whether the
+        // request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
         counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
@@ -50,8 +50,8 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
 }
 
 /**
- * The steps after admission. Refusals that may occur a thousand times a second are returned: throwing costs about 5 %
- * more.
+ * The steps after admission. Refusals that may occur thousands of times per second are returned, because throwing costs
+ * about 5 % more.
  */
 function afterAdmission(
   context: RequestContext,
@@ -116,7 +116,9 @@ function performed(
   );
 }
 
-/** Not a chain of `andThen`, because a change always waits, and each step of a chain costs two promises. */
+/**
+ * An async function, because a change is always asynchronous, and each step of an `andThen` chain creates two promises.
+ */
 async function changed(
   context: RequestContext,
   incoming: IncomingRequest,

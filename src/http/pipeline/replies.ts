@@ -16,7 +16,7 @@ export const unavailableRetrySeconds = 5;
 /** `Retry-After` while the account has too many streams, in seconds. */
 const streamRetrySeconds = 10;
 
-/** A response with the headers of every response under the API version. */
+/** A response with the headers that every response under /v1 has. */
 export function reply(
   context: RequestContext,
   incoming: IncomingRequest,
@@ -57,7 +57,10 @@ function setAll({ headers }: Response, fields: HeaderFields): void {
   for (const [name, value] of Object.entries(fields)) headers.set(name, value);
 }
 
-/** The response to a request that failed for any reason. Only refusals include the reason; other errors are logged. */
+/**
+ * The response to a request that failed for any reason. Clients see the reason only if it is a refusal; other errors
+ * are logged.
+ */
 export function refuse(
   context: RequestContext,
   incoming: IncomingRequest,
@@ -79,13 +82,13 @@ export function refuse(
 }
 
 /**
- * The response if even the refusal of a request fails. It has no rate limit headers, because the limits are unknown.
+ * The response if even the refusal of a request fails. The response has no rate limit headers, because the limits are
+ * unknown.
  */
 export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
   const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
   const refusal = isUnavailable ? error : new Refusal('internal_error');
-  // The limits themselves are unavailable, so the 503 has no limit headers.
-  if (isUnavailable) log.debug({ requestId, err: error.cause }, 'limits of a refused request are not known');
+  if (isUnavailable) log.debug({ requestId, err: error.cause }, 'limits of a refused request are unknown');
   else log.error({ requestId, err: error }, 'request failed');
   const headers = {
     ...errorPageHeaders,
@@ -95,7 +98,7 @@ export function failed({ log }: RequestContext, requestId: string, error: unknow
   return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
 }
 
-/** The response to a preflight (Fetch standard, section 3.3.2). It is not counted. */
+/** The response to a preflight (Fetch standard, section 3.3.2). Preflights do not count against the limit. */
 export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
   const state = await context.admission.peek(incoming.network());
   const headers = new Headers({
@@ -126,7 +129,7 @@ const standardBodies = Object.fromEntries(
   Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
 ) as Record<ErrorCode, string>;
 
-/** Link to the page about the error (RFC 8288; the relation is RFC 5988's "help"), after the links of the operation. */
+/** The operation's links, followed by a link to the documentation of the error (RFC 8288, with the relation "help"). */
 function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string | undefined): string {
   const help = `<${publicUrl ?? ''}${errorPath(code)}>; rel="help"; type="text/html"`;
   return others === undefined ? help : `${others}, ${help}`;
@@ -163,8 +166,8 @@ function errorHeaders(
 
 export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
   return {
-    // Sent only if the content coding is the mistake, so that the error is not attributed to the media type (RFC 9110,
-    // section 12.5.3).
+    // Sent only if the content coding is wrong, because clients could otherwise not distinguish it from a wrong media
+    // type (RFC 9110, section 12.5.3).
     ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
     // RFC 5789, section 2.2.
     ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
@@ -176,7 +179,7 @@ function retryAfterSeconds(code: ErrorCode, admission: Authenticated | Unauthent
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 
-/** A 503 is free: the request is uncounted if the store is reachable. */
+/** A 503 does not count against the limit: the request is refunded if the store is reachable. */
 function refunded(
   context: RequestContext,
   admission: Authenticated | Unauthenticated | undefined,

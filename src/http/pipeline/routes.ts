@@ -2,11 +2,11 @@ import type { Operation } from '../../contract/operation.ts';
 import { allOperations, basePath, methodsOf, type OperationId } from '../../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** An operation with the headers of its responses, and the sunset of a deprecated one. */
+/** An operation with the headers of its responses and, if the operation is deprecated, its removal time. */
 export interface RoutedOperation {
   readonly operation: Operation & { readonly operationId: OperationId };
   readonly headers: HeaderFields | undefined;
-  /** The instant in Unix ms from which it answers 410; undefined if it is not removed. */
+  /** Time in Unix ms after which the operation responds with 410; undefined if no removal is planned. */
   readonly removedAt: number | undefined;
 }
 
@@ -32,10 +32,7 @@ export function routesBelow<Row extends Operation, Routed>(
   });
 }
 
-/**
- * The routes of the contract. `sunsets` has the instants in Unix ms at which deprecated operations are removed;
- * defaults to the announced ones.
- */
+/** The routes of the API. `sunsets` overrides the announced removal times of deprecated operations, in Unix ms. */
 export function routesOf(
   publicUrl: string | undefined,
   sunsets: Readonly<Partial<Record<OperationId, number>>>,
@@ -48,7 +45,7 @@ export function routesOf(
   });
 }
 
-/** RFC 9745 (Deprecation), RFC 8594 (Sunset) and links to the successor and the documentation. */
+/** `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and links to the successor and the documentation. */
 function deprecationHeaders({ deprecation }: Operation, publicUrl: string, sunset: number) {
   if (deprecation === undefined) return undefined;
   return {

@@ -10,7 +10,7 @@ declare module '*.css' {
   const text: string;
   export default text;
 }
-/** An asset imported `with { type: 'file' }`: the path of the file. */
+/** An asset imported `with { type: 'file' }`. The default export is the path of the file. */
 declare module '*.gz' {
   const path: string;
   export default path;

@@ -1,4 +1,4 @@
-/** The guides for clients: the repository's Markdown files as pages below `/docs`. */
+/** Serves the guides for clients, the repository's Markdown files, as pages under `/docs`. */
 import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
 import style from '../../../assets/guides/style.css' with { type: 'text' };
 import typescriptClient from '../../../client/README.md' with { type: 'text' };
@@ -22,7 +22,7 @@ import webhooks from '../../../docs/guides/webhooks.md' with { type: 'text' };
 import { clientErrors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
 
-/** The guides by path below `/docs`, in reading order. */
+/** The guides by path under `/docs`, in reading order. */
 const guides: ReadonlyMap<string, string> = new Map([
   ['guides', overview],
   ['guides/quickstart', quickstart],
@@ -44,7 +44,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
-/** The icon for HTML. It stands beside the name, so it needs no title, and no namespace. */
+/** The icon as inline HTML, without a title because the icon is shown next to the name. */
 export const inlineIcon = icon
   .trim()
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
@@ -74,13 +74,13 @@ function guidePages(): ReadonlyMap<string, StaticPage> {
   return pages;
 }
 
-/** The page for browsers at unknown paths; `root` is the address of the service for clients. */
+/** The page that browsers get for unknown paths. `root` is the public URL of the service. */
 export function notFoundPage(root: string): string {
   const text = 'Nothing is served at this address. Start with the [guides](README.md).';
   return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body: `# Page not found\n\n${text}` });
 }
 
-/** The section of one error code, as a page. */
+/** The section about one error code, as a page. */
 function errorMarkdown(code: string): string {
   const start = errorCodes.indexOf(`\n## ${code}\n`) + 1;
   const end = errorCodes.indexOf('\n## ', start);
@@ -88,7 +88,7 @@ function errorMarkdown(code: string): string {
 }
 
 function guidePage(path: string, body: string): string {
-  // Relative, so that it works behind a proxy that serves the pages below another path.
+  // Links are relative, so that they work behind a proxy that serves the pages under another path.
   return layout({ path, title: titleOf(body), toDocs: path.includes('/') ? '../' : '', body });
 }
 
@@ -97,7 +97,7 @@ function titleOf(markdown: string): string {
 }
 
 interface Page {
-  /** Below `/docs`; undefined for a page that is not in the navigation. */
+  /** Path under `/docs`; undefined for a page that is not in the navigation. */
   readonly path?: string;
   readonly title: string;
   readonly toDocs: string;
@@ -110,7 +110,7 @@ function layout({ path, title, toDocs, body }: Page): string {
     const mark = to === current ? ' aria-current="page"' : '';
     return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
   });
-  // The path of the reference page is the folder.
+  // The reference page is at `/docs` itself.
   const reference = path === undefined ? toDocs.slice(0, -1) : `${toDocs}../docs`;
   return `<!doctype html>
 <html lang="en">
@@ -148,7 +148,7 @@ function rendered(markdown: string, toDocs: string): string {
     .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`);
 }
 
-/** The page for a link between the Markdown files, below `/docs`. Each error code has a page. */
+/** The path under `/docs` for a link between the Markdown files. Each error code has a separate page. */
 function pageFor(target: string): string {
   const [, file = '', fragment = ''] = /([\w-]+)\.md(?:#(.*))?$/.exec(target) ?? [];
   if (file === 'errors') return fragment === '' ? 'errors' : `errors/${fragment}`;
@@ -157,7 +157,7 @@ function pageFor(target: string): string {
   return fragment === '' ? page : `${page}#${fragment}`;
 }
 
-/** Pages load only their style and pictures, from this service. */
+/** Pages load only style sheets and images, and only from this service. */
 const pageHeaders: HeaderFields = {
   'Content-Security-Policy':
     "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -166,7 +166,10 @@ const pageHeaders: HeaderFields = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** The guides by path. Each is rendered with its first request and cached as a Blob, which is sent without a copy. */
+/**
+ * Pages by path. Each page is rendered on its first request and cached as a Blob, which the runtime sends without
+ * copying.
+ */
 export function guideRoutes(): [path: string, page: () => Response][] {
   return [...guidePages()].map(([path, { contentType, text }]) => {
     const headers = { ...pageHeaders, 'Content-Type': contentType };

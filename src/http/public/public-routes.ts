@@ -11,15 +11,21 @@ import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.
 import { guideRoutes, html, notFoundPage } from './guides.ts';
 import { clientPackage, clientPackagePath, docsPage, docsScript } from './reference.ts';
 
-/** Routes outside the API version, for people, operators and machines. They need no credential. */
+/** Routes outside /v1, which need no credential. */
 export interface PublicRoutesOptions {
-  /** The OpenAPI document as text. It is read after the service listens, because it contains the address. */
+  /**
+   * Returns the OpenAPI document as text. Called only once the service is listening, because the document contains its
+   * URL.
+   */
   readonly openapi: () => string;
   readonly publicUrl: string | undefined;
-  /** Responses to an address per minute, except for probes. Further requests are refused with 429. */
+  /**
+   * Maximum number of responses per minute and client network, except for health checks. Additional requests are
+   * refused with 429.
+   */
   readonly perMinute: number;
   /**
-   * Known failures; empty if there are none. Returns immediately. Throws `service_unavailable` if no request can be
+   * Returns the known failures immediately, without a check. Throws `service_unavailable` if no request can be
    * answered.
    */
   readonly health: () => readonly Trouble[];
@@ -27,9 +33,9 @@ export interface PublicRoutesOptions {
 
 type Page = (request: Request) => Response | Promise<Response>;
 
-/** Probes of load balancers: never refused, but delayed for an address that sends too many. */
+/** Paths of load balancer health checks, which are never refused, but are delayed for a client that sends too many. */
 const probes = new Set(['/livez', '/readyz']);
-/** Shorter than the timeouts of load balancers. */
+/** Shorter than the timeouts of typical load balancers. */
 const probeCacheMs = 100;
 const refusalCacheMs = 1_000;
 
@@ -74,7 +80,7 @@ export function publicRoutesOf(
 const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
-/** The refusal of an address over its budget. It is delayed, so that immediate retries gain nothing. */
+/** The refusal for a client over its budget. The response is delayed, so that immediate retries gain nothing. */
 async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
   if (!(await budget.holdBack(refusalCacheMs))) headers.Connection = 'close';
@@ -118,7 +124,7 @@ function readiness(context: RequestContext, { health }: PublicRoutesOptions): Re
   }
 }
 
-/** The OpenAPI document, which pages of configured origins may read. */
+/** Serves the OpenAPI document. Pages from configured CORS origins may read it. */
 function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions): Page {
   let body: Blob | undefined;
   return ({ headers }) => {
@@ -144,7 +150,7 @@ function catalog(publicUrl: string): Response {
     },
   ];
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
-  // RFC 9727 section 2 requires the link on HEAD, with which a client checks for a catalog.
+  // RFC 9727 section 2 requires the link in responses to HEAD, because clients check for a catalog with HEAD.
   const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
   return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
 }
@@ -153,7 +159,9 @@ function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
   return json(errors[refusal.code].status, errorBody(refusal), headers);
 }
 
-/** Documents change only with the service's version and settings. Status and errors may change at any moment. */
+/**
+ * For documents, which change only with the service's version and settings. Status and error responses are not cached.
+ */
 const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
 
 function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {

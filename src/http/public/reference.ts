@@ -1,6 +1,6 @@
 /**
  * The reference page: Scalar with the service's OpenAPI document, served from memory. Every body is a Blob, which the
- * runtime sends without a copy; for a string or bytes, each response makes a copy and keeps it until it is read.
+ * runtime sends without copying. For a string or bytes, each response would hold a copy until it is sent.
  */
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -12,7 +12,10 @@ import scalar from '../../../assets/reference/version.json' with { type: 'json' 
 import { acceptsGzip } from '../pipeline/head.ts';
 import { inlineIcon } from './guides.ts';
 
-/** Settings of Scalar. Requests to its vendor's hosts are disabled, and members keep the order of the contract. */
+/**
+ * Scalar's settings. Requests to the vendor's hosts are disabled, and properties keep the order of the OpenAPI
+ * document.
+ */
 const configuration = {
   theme: 'none',
   favicon: 'docs/icon.svg',
@@ -28,7 +31,7 @@ const configuration = {
   mcp: { disabled: true },
 };
 
-// Addresses are relative to the page's, so that they work behind a proxy that serves it below another path.
+// URLs are relative, so that they work behind a proxy that serves the page under another path.
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -54,7 +57,9 @@ function attribute(value: unknown): string {
   return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 }
 
-/** The page. Its policy allows requests only to this service and the document's servers. */
+/**
+ * Serves the page. Its security policy allows requests only to this service and the servers in the OpenAPI document.
+ */
 export function docsPage(openapi: () => string): () => Response {
   const body = new Blob([page]);
   let policy: string | undefined;
@@ -77,7 +82,7 @@ function contentSecurityPolicy(openapi: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    // Scalar's script contains its style sheet and sets styles on elements.
+    // Scalar's script contains a style sheet and sets inline styles on elements.
     "style-src 'unsafe-inline'",
     "img-src 'self' data:",
     'font-src data:',
@@ -88,7 +93,7 @@ function contentSecurityPolicy(openapi: string): string {
   ].join('; ');
 }
 
-/** Scalar's script, compressed if the client accepts gzip. Its URL changes with its version. */
+/** Serves Scalar's script, compressed if the client accepts gzip. The script's URL contains its version. */
 export function docsScript(): (request: Request) => Promise<Response> {
   const bytes = readFileSync(scalarPath);
   const compressed = new Blob([bytes]);
@@ -108,7 +113,7 @@ export function docsScript(): (request: Request) => Promise<Response> {
   };
 }
 
-/** The TypeScript client as an npm package, for clients that have only the address of this service. */
+/** Path of the TypeScript client as an npm package, so that it can be installed from the service itself. */
 export const clientPackagePath = '/client.tgz';
 
 export function clientPackage(): () => Response {

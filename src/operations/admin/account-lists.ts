@@ -1,4 +1,4 @@
-/** Lists of accounts with their usage: by id, by name, by number of requests or by last use. */
+/** Lists of accounts with their usage, sorted by id, name, number of requests or last use. */
 import type * as z from 'zod';
 import type { ListAccountsQuery, Account as ShownAccount } from '../../contract/admin/accounts.ts';
 import { filtersText, readCursor, writeCursor } from '../../contract/cursor.ts';
@@ -21,7 +21,7 @@ interface Services {
 
 interface Use {
   readonly requestsToday: number;
-  /** Unix ms; 0 for never. */
+  /** Unix ms; 0 if never used. */
   readonly lastUsedAt: number;
 }
 
@@ -29,7 +29,7 @@ type Uses = ReadonlyMap<number, Use>;
 
 const unused: Use = { requestsToday: 0, lastUsedAt: 0 };
 
-/** Number of rows read at once. A read of an embedded store blocks the event loop. */
+/** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const rowBatch = 2_000;
 
 /** Throws `invalid_cursor`. */
@@ -45,7 +45,7 @@ const filterOf = ({ name, state }: Query): AccountFilter => ({
   isClosed: state === undefined ? undefined : state === 'closed',
 });
 
-/** A page by id, or by name, in which case the cursor also has the name. */
+/** A page sorted by id or name. If sorted by name, the cursor also contains the name. */
 async function storedPage(
   services: Services,
   query: Query,
@@ -66,7 +66,9 @@ async function storedPage(
   );
 }
 
-/** A page by use. Use is not stored by account, so the cursor is the number of accounts before the page. */
+/**
+ * A page sorted by usage. Usage is not stored per account, so the cursor is the number of accounts before the page.
+ */
 async function pageByUse(
   services: Services,
   query: Query,
@@ -88,10 +90,12 @@ async function pageByUse(
   );
 }
 
-/** Number of days searched for the last use of accounts. Accounts used earlier follow in the order of their ids. */
+/**
+ * Number of days searched for the last use of accounts. Accounts not used since then follow in the order of their ids.
+ */
 const maxDays = 31;
 
-/** The first ids of accounts in this order: at least `needed`, or all. */
+/** The first account ids in the given order: at least `needed` of them, or all. */
 async function rankedIds(
   { store, clock }: Services,
   sort: 'requestsToday' | 'lastUsedAt',
@@ -120,7 +124,7 @@ async function rankedIds(
   return ranked;
 }
 
-/** Sort keys of the accounts used on a day. */
+/** The values to sort by, for the accounts used on a day. */
 async function amountsOn(
   { usage }: Services['store'],
   sort: 'requestsToday' | 'lastUsedAt',

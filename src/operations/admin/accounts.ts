@@ -38,8 +38,8 @@ export class AccountOperations {
   }
 
   /**
-   * Changes the name, the plan and the note in one step; limits without a plan apply to the current plan. Takes
-   * effect within the store's `maxStaleMs`. Throws `PlanError`, and throws `precondition_failed`.
+   * Changes the name, the plan and the note in one transaction. Limits without a plan apply to the current plan. Takes
+   * effect within the store's `maxStaleMs`. Throws `PlanError` and `precondition_failed`.
    */
   async update(
     id: number,
@@ -84,7 +84,8 @@ export class AccountOperations {
       try {
         return foundAccount(await writeAs(this.#context, 'updateAccount', change), id);
       } catch (error) {
-        // With preconditions, limits that changed in the meantime must be reported.
+        // With preconditions, the client gets the error. Without them, the change is retried, because only the limits
+        // have changed.
         const isOvertaken =
           error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;

@@ -32,14 +32,14 @@ import { systemHandlers } from './system.ts';
 import { failedRequestHandlers, usageHandlers } from './usage.ts';
 import { webhookHandlers } from './webhooks.ts';
 
-/** Operations that set or delete the session cookie, which the listener performs with `SessionOperations`. */
+/** Operations that set or delete the session cookie. The listener runs them with `SessionOperations`. */
 type CookieOperationId = 'createSession' | 'deleteSession';
 
 type HandledRows = Omit<typeof adminOperations, ShopOperationId | CookieOperationId>;
 
 type Services = OperatorServices & ServingParts;
 
-/** Operations that need only the store, so that the command line can perform them. */
+/** Operations that need only the store, so that the command line can run them. */
 const storeHandlers = {
   ...operatorHandlers,
   ...accountHandlers,
@@ -91,7 +91,7 @@ export class AdminOperations {
   }
 
   /**
-   * Its change is durable and recorded when this resolves. Throws the errors of the operation and
+   * Runs an operation. Its change is durable and recorded when the result resolves. Throws the operation's errors and
    * `service_unavailable`.
    */
   perform(
@@ -120,7 +120,7 @@ function outcomeOf(
 ): Awaitable<unknown> {
   if (isShopOperation(id))
     return performShared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
-  // The row parsed the input, so it has the type of its handler.
+  // The operation's row parsed the input, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...asking, preconditions });
 }
@@ -146,7 +146,7 @@ export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
 }
 
-/** Operations of clients, called by an operator, with the same readers and units of work. */
+/** Client operations called by an operator, with the same readers and units of work. */
 function performShared(
   services: OperatorServices,
   id: ShopOperationId,

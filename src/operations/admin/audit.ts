@@ -22,7 +22,7 @@ export class AuditOperations {
     this.#store = store;
   }
 
-  /** A page of matching entries, latest first. For an account, it needs one read per key. */
+  /** A page of matching entries, newest first. Filtering by account requires one read per key. */
   async list(
     before: bigint | undefined,
     limit: number,
@@ -39,9 +39,8 @@ export class AuditOperations {
   }
 
   /**
-   * All entries that match at the start, oldest first. The log is stored in the opposite order, so the starts
-   * of its pages are collected first, and then the pages are read from the last one. Memory is small for a
-   * log of any length.
+   * All entries that match when the call begins, oldest first. The log is read newest first, so the start of each page
+   * is collected first, and the pages are then read in reverse. Memory use is small for a log of any length.
    */
   async *all(filter: AuditQuery): AsyncGenerator<AuditEntry, void> {
     const latest = await this.list(undefined, pageSize, filter);

@@ -28,7 +28,7 @@ export interface BackupParts {
 }
 
 export interface BackupSettings {
-  /** Interval in ms; undefined if backups are made on request only. */
+  /** Interval in ms; undefined if backups are made only on request. */
   readonly everyMs: number | undefined;
   readonly keep: number;
 }
@@ -36,23 +36,23 @@ export interface BackupSettings {
 interface BackupContext extends BackupSettings {
   readonly store: Pick<Writes, 'write'>;
   readonly clock: Clock;
-  /** Undefined if backups are not possible: on a server, or without a folder. */
+  /** Undefined if backups are not possible: on a database server, or without a folder. */
   readonly parts: BackupParts | undefined;
 }
 
-/** Delay of a retry after a failure, if the interval is not shorter. */
+/** Delay before a failed backup is retried, unless the interval is shorter. */
 const retryMs = 300_000;
 
 type ScheduledBackup =
   | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Metrics of backups. Counts begin at the start of the service. */
+/** Backup metrics. Counts start at zero when the service starts. */
 export interface BackupFigures {
-  /** Interval in ms; undefined if backups are made on request only. */
+  /** Interval in ms; undefined if backups are made only on request. */
   readonly everyMs: number | undefined;
   readonly latest: NamedFile | undefined;
-  /** Duration of the latest backup of this service; undefined before the first one. */
+  /** Duration of the latest backup since the service started; undefined if there is none. */
   readonly seconds: number | undefined;
   readonly made: number;
   readonly failed: number;
@@ -63,9 +63,9 @@ export class BackupOperations implements AsyncDisposable {
   readonly #stopping = new AbortController();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
-  /** Time of the last failure, Unix ms; undefined if the last backup succeeded. */
+  /** Time of the last failure, in Unix ms; undefined if the last backup succeeded. */
   #failedAt: number | undefined;
-  /** Time of the latest backup, Unix ms; undefined until the folder was read. */
+  /** Time of the latest backup, in Unix ms; undefined until the folder has been read. */
   #latest: number | undefined;
   #seconds: number | undefined;
   #made = 0;
@@ -95,22 +95,22 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Makes a backup and resolves when it is complete. Throws `backup_not_possible`, and `backup_in_progress`
-   * while another one is running.
+   * Makes a backup and resolves when it is complete. Throws `backup_not_possible`, or `backup_in_progress` if another
+   * backup is running.
    */
   async create(actor: Actor, label: string): Promise<Backup> {
     const backup = await this.#make(label);
     const { lastVerification: _, ...recorded } = backup;
     const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
     await entry.catch((error: unknown) => {
-      const message = `The backup ${backup.name} was made, but the audit log does not have it: ${failureText(error)}`;
+      const message = `The backup ${backup.name} was made, but could not be recorded in the audit log: ${failureText(error)}`;
       throw new Refusal('backup_failed', { message, cause: error });
     });
     return backup;
   }
 
   /**
-   * The file of a backup. The download is recorded, because it contains the whole store. Refuses
+   * The file of a backup. The download is recorded in the audit log, because a backup contains the whole store. Throws
    * `backup_not_found`.
    */
   async download(actor: Actor, name: string): Promise<FileContent> {
@@ -123,7 +123,7 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. Throws `backup_not_found`, and `backup_damaged` with the
+   * Verifies a backup and stores the result. Throws `backup_not_found`, or `backup_damaged` with a description of the
    * damage.
    */
   async verify(name: string): Promise<Verification> {
@@ -143,13 +143,12 @@ export class BackupOperations implements AsyncDisposable {
     return { name, createdAt: iso(createdAt), format, counts };
   }
 
-  /** The concern that backups fail; undefined while they succeed. */
+  /** The concern that backups are failing; undefined while they succeed. */
   get concern(): Concern | undefined {
     if (this.#lastError === undefined) return undefined;
     return {
       what: `The last backup failed: ${this.#lastError}`,
-      remedy:
-        'Correct what it says, then make a backup. Scheduled backups are tried again every five minutes.',
+      remedy: 'Correct the problem, then make a backup. Scheduled backups are retried every five minutes.',
     };
   }
 
@@ -161,7 +160,7 @@ export class BackupOperations implements AsyncDisposable {
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
-  /** Makes a due backup and deletes excess ones; undefined if none is due. */
+  /** Makes a backup if one is due, and deletes excess backups. Returns undefined if none is due. */
   async makeDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
@@ -184,7 +183,7 @@ export class BackupOperations implements AsyncDisposable {
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
     this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
-    // The backup is not delayed if the clock was set back.
+    // The second condition prevents a delay if the clock was set back.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
 
@@ -196,7 +195,7 @@ export class BackupOperations implements AsyncDisposable {
 
   async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
     const { parts, clock } = this.#context;
-    // A folder that is not writable does not change the result.
+    // If the folder is not writable, the verification still returns its result.
     await parts?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
   }
 
@@ -205,7 +204,7 @@ export class BackupOperations implements AsyncDisposable {
     if (parts === undefined) throw new Refusal('backup_not_possible');
     if (this.#running !== undefined) throw new Refusal('backup_in_progress');
     const { maker, folder } = parts;
-    // Rounded down to the second, as in the file's name.
+    // Rounded down to the second, like the time in the file name.
     const now = Math.floor(clock.now() / 1_000) * 1_000;
     const name = folder.nameAt(now, label);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
@@ -253,7 +252,7 @@ function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Bac
   };
 }
 
-/** The latest backup, if the folder can be read, ignoring future dates. */
+/** The latest backup, ignoring dates in the future; undefined if there is none or the folder cannot be read. */
 async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
   const files = await folder.list().catch(() => []);
   return files.find(({ createdAt }) => createdAt <= now);

@@ -27,7 +27,7 @@ export class BanOperations {
     return inOrder.flatMap((ban) => {
       const key = keys.get(ban.keyId);
       const account = key && accounts.get(key.accountId);
-      // After a restore, bans may belong to keys that no longer exist.
+      // After a restore, a ban may belong to a key that no longer exists.
       return key === undefined || account === undefined
         ? []
         : [shownBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
@@ -35,9 +35,9 @@ export class BanOperations {
   }
 
   /**
-   * Ends a key's ban and clears its strikes and level. Throws `ban_not_found`. Bans and the audit log are
-   * stored separately, so the request is recorded first and the result afterwards. If the process ends or the
-   * store fails in between, the log has only the first entry, and the list of bans shows the result.
+   * Ends a key's ban and clears its strikes and ban level. Throws `ban_not_found`. Bans and the audit log are stored
+   * separately, so the request is recorded first and the result afterwards. If the process ends or the store fails in
+   * between, the log contains only the first entry, and the list of bans shows the result.
    */
   async lift(keyId: number): Promise<void> {
     const { limits } = this.#context.store;
@@ -50,7 +50,7 @@ export class BanOperations {
       await this.#record('liftBan', keyId, before, null);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const message = 'The ban was lifted, but the audit log has only the entry of the attempt.';
+      const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
       throw new Refusal(error.code, { message, cause: error.cause });
     }
   }

@@ -5,12 +5,12 @@ import { pageOf } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Number of categories per read. A read of an embedded store blocks the event loop. */
+/** Number of categories per read, which is limited because a read of an embedded store blocks the event loop. */
 const examinedBatch = 1_000;
 
 type Stores = Pick<Store, 'pets' | 'categories'>;
 
-/** Up to `limit` categories after `after`; `named` selects those with or without a name. */
+/** Up to `limit` categories after `after`. `named` selects only categories with a name, or only those without. */
 async function categoriesInUse(
   { pets, categories }: Stores,
   after: bigint | undefined,

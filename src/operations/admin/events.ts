@@ -15,12 +15,12 @@ export interface EventSettings {
   readonly keepMs: number;
 }
 
-/** The events of all accounts. */
+/** Selects events of all accounts. */
 export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
-/** The range of retained events. The cost is independent of the size, except for one read per billion ids. */
+/** The range of retained events. The cost does not depend on their number, except for one read per billion ids. */
 export async function eventLogOf(
   events: EventStore,
   { areRecorded, keepMs }: EventSettings,
@@ -39,11 +39,11 @@ export async function eventLogOf(
   };
 }
 
-/** The number of events in a range, by their ids, without those that restores skipped. */
+/** The number of events in a range, computed from the ids without those that restores skipped. */
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Steps of the length of a gap find every gap.
+  // Every gap is found, because the steps are as long as a gap.
   for (let at = first; at + step <= last; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;

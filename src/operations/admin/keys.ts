@@ -16,21 +16,21 @@ import { iso, isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
-/** Lifetime of a key: ms from now, or until a time (Unix ms); `null` for unlimited. */
+/** Lifetime of a key: a duration in ms, or an end time in Unix ms; `null` if it never expires. */
 type Lifetime = number | { readonly until: number } | null;
 
-/** A new key. This is its only copy in clear text. */
+/** A new key. This object holds its only copy in clear text. */
 export interface IssuedKey {
   readonly id: number;
   readonly accountId: number;
   readonly plan: PlanName;
   readonly key: string;
   readonly scopes: readonly Scope[];
-  /** Unix ms; `null`: never. */
+  /** Unix ms; `null` if the key never expires. */
   readonly expiresAt: number | null;
 }
 
-/** API keys, for operators. Changes apply on all processes within the store's `maxStaleMs`. */
+/** API keys, as operators manage them. Changes apply on all processes within the store's `maxStaleMs`. */
 export class KeyOperations {
   readonly #context: OperatorContext;
   readonly #randomBytes: RandomBytes;
@@ -53,16 +53,16 @@ export class KeyOperations {
     return this.#issued(outcome, account.plan, secret);
   }
 
-  /** Creates the first key of a new store and its account; undefined if the store is not new. */
+  /** Creates the first key of a new store and its account. Returns undefined if the store is not new. */
   async createFirst(
     accountName: string,
     plan: FirstAccount['plan'],
     keyName: string,
   ): Promise<IssuedKey | undefined> {
-    // Keys are never deleted, so a read can detect existing ones, and a start waits neither for the writer
-    // nor for a lock.
+    // Keys are never deleted, so a read is enough to detect an existing key, and startup does not wait for the writer
+    // or a lock.
     if ((await this.#context.store.keys.fingerprints(0, 1)).length > 0) return undefined;
-    // The store replaces the account id 0. The key is for the owner, so it has all scopes.
+    // The store replaces the account id 0. The key is for the owner of the store, so it has all scopes.
     const { key, stored } = this.#make(0, keyName, null, allScopes);
     const account = { name: accountName, plan, createdAt: stored.createdAt };
     const made = await this.#context.store.write('createFirstKey', { account, key: stored });
@@ -70,9 +70,9 @@ export class KeyOperations {
   }
 
   /**
-   * Creates a new key for the same account. The old one ends after `graceMs`, or at its expiry. The lifetime
-   * of the new one defaults to that of the old one. Throws `key_not_found`, and `key_ended` if the old key
-   * is no longer active.
+   * Creates a new key for the same account. The old key ends after `graceMs`, or when it expires if that is earlier.
+   * The new key's lifetime defaults to that of the old key. Throws `key_not_found`, and `key_ended` if the old key is
+   * no longer active.
    */
   async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
     const old = await this.find(id);
@@ -91,9 +91,7 @@ export class KeyOperations {
     foundById(hasKey || undefined, 'key_not_found', id);
   }
 
-  /**
-   * Sets the scopes of a key, from its next request on. Throws `key_not_found` and `precondition_failed`.
-   */
+  /** Sets the scopes of a key, effective from its next request. Throws `key_not_found` and `precondition_failed`. */
   async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
     const hasKey = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
     foundById(hasKey || undefined, 'key_not_found', id);
@@ -117,12 +115,15 @@ export class KeyOperations {
     };
   }
 
-  /** `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
+  /** The state of a key. `banned` is the result of `bannedIds`, or undefined if bans cannot be read. */
   stateOf(key: Key, banned: ReadonlySet<number> | undefined): ShownKey['state'] {
     return stateOf(key, banned?.has(key.id), this.#context.clock.now());
   }
 
-  /** The keys with their use, in order. `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
+  /**
+   * The keys with their usage, in the same order. `banned` is the result of `bannedIds`, or undefined if bans cannot be
+   * read.
+   */
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);
@@ -136,7 +137,7 @@ export class KeyOperations {
   }
 
   /**
-   * The banned keys. Throws `service_unavailable` if Redis, which has the bans of several instances, is
+   * The ids of banned keys. Throws `service_unavailable` if Redis, which stores the bans of several instances, is
    * unreachable.
    */
   async bannedIds(): Promise<ReadonlySet<number>> {
@@ -185,7 +186,10 @@ function stateOf(
   return isBanned ? 'banned' : 'live';
 }
 
-/** The reason a key was not rotated. The holder of an ended key should have no access, or has its successor. */
+/**
+ * The reason why a key cannot be rotated. The holder of an ended key either should have no access or already has its
+ * successor.
+ */
 function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';
@@ -246,10 +250,10 @@ export const keyHandlers = {
   },
 } satisfies HandlersOf<Services, typeof keyOperations>;
 
-/** Number of keys per read. The state of a key is computed, not stored. */
+/** Number of keys per read. The state of a key is computed rather than stored. */
 const examinedBatch = 500;
 
-/** Up to `limit` keys in the state, or in any. */
+/** Up to `limit` keys in the given state, or in any state. */
 async function keysIn(
   keys: KeyOperations,
   state: ShownKey['state'] | undefined,
@@ -275,7 +279,7 @@ async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigin
   return shown as ShownKey;
 }
 
-/** Keys are shown even while bans cannot be read. */
+/** Keys are returned even if bans cannot be read. */
 export async function shownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
   const banned = await ifAvailable(() => keys.bannedIds());
   return keys.inUse(found, banned);

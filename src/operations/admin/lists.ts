@@ -1,4 +1,7 @@
-/** Lists for operators. Unlike clients' lists, they run in both directions, start at a time, and have totals. */
+/**
+ * Lists for operators. Unlike the lists for clients, they can be read in both directions, start at a given time, and
+ * have totals.
+ */
 import {
   maxCounted,
   type ownShopOperations,
@@ -15,7 +18,7 @@ import { sharedReaders } from '../resources/shared.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Reads rows after, or before, the one with the id. */
+/** Reads rows after the row with the id, or before it. */
 type ReadRows<Row> = (id: bigint | undefined, limit: number) => Awaitable<Row[]>;
 
 interface Both<Row> {
@@ -28,7 +31,7 @@ interface IdRange {
   readonly maxId: bigint;
 }
 
-/** A page of the ids in a range after `after`, in either direction. */
+/** A page of the ids within a range, following `after` in either direction. */
 async function pageWithin<Row extends { readonly id: bigint }>(
   { list, listNewest }: Both<Row>,
   order: 'asc' | 'desc' | undefined,
@@ -41,7 +44,7 @@ async function pageWithin<Row extends { readonly id: bigint }>(
     return (await list(from, limit)).filter(({ id }) => id <= maxId);
   }
   const before = after === undefined || after > maxId ? maxId : after - 1n;
-  // No id is above the last one.
+  // Reading before int64Max + 1 would overflow, and no id is higher.
   const rows = await listNewest(before === int64Max ? undefined : before + 1n, limit);
   return rows.filter(({ id }) => id >= minId);
 }
@@ -90,7 +93,7 @@ export const operatorReaders = {
     }),
 } satisfies ReadersOf<typeof ownShopOperations>;
 
-/** The lowest id of an order placed at an instant (Unix ms) or later; above the last id if there is none. */
+/** The lowest id of an order placed at or after a time (Unix ms). Above the last id if there is no such order. */
 async function firstPlacedAt(
   orders: Pick<Store['orders'], 'list' | 'listNewest'>,
   at: number,
@@ -106,7 +109,7 @@ async function firstPlacedAt(
   return later;
 }
 
-/** Accounts, keys and orders are never deleted, so their last ids are their totals. */
+/** Accounts, keys and orders are never deleted, so the last id of each is also their total. */
 async function totalsOf({ accounts, keys, orders, search }: Store): Promise<Totals> {
   const [[account], [key], [order]] = await Promise.all([
     accounts.listNewest(undefined, 1),

@@ -6,13 +6,13 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import { shownOperator } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** A new token. This is its only copy in clear text. */
+/** A new token. This object holds its only copy in clear text. */
 export interface IssuedToken {
   readonly operator: Operator;
   readonly token: string;
 }
 
-/** Operators: the people and programs that run the service. The store keeps the SHA-256 of their tokens. */
+/** Operators: the people and programs that run the service. Only the SHA-256 of their tokens is stored. */
 export class OperatorOperations {
   readonly #context: OperatorContext;
   readonly #randomBytes: RandomBytes;
@@ -31,7 +31,7 @@ export class OperatorOperations {
   }
 
   /**
-   * Creates a new token. The old one and all sessions end immediately. Throws `operator_not_found` and
+   * Creates a new token. The old token and all sessions end immediately. Throws `operator_not_found` and
    * `operator_revoked`.
    */
   async rotate(id: number): Promise<IssuedToken> {
@@ -40,7 +40,7 @@ export class OperatorOperations {
     return { operator: outcome, token: secret };
   }
 
-  /** Ends the token and all sessions permanently. Throws `operator_not_found`. */
+  /** Permanently revokes the operator: ends the token and all sessions. Throws `operator_not_found`. */
   async revoke(id: number): Promise<Operator> {
     return writeAs(this.#context, 'revokeOperator', { id, at: this.#context.clock.now() });
   }

@@ -1,4 +1,4 @@
-/** The search of operators: ids of all kinds, names, last characters of keys, references of orders. */
+/** Search for operators: finds objects by id, name, last characters of a key, or order reference. */
 import {
   type Found,
   maxPerKind,
@@ -18,10 +18,10 @@ import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 import { type KeyOperations, shownKeys } from './keys.ts';
 
-/** Number of rows per read. A read of an embedded store blocks the event loop. */
+/** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
 
-/** Maximum number of categories whose names are searched. */
+/** Maximum number of categories whose names are examined. */
 const maxCategories = 10_000;
 const categoryBatch = 1_000;
 
@@ -31,15 +31,15 @@ interface Services {
     'accounts' | 'keys' | 'pets' | 'orders' | 'categories' | 'webhooks' | 'operators' | 'search'
   >;
   readonly keys: KeyOperations;
-  /** Only in a serving process, not on the command line. */
+  /** Present only in a serving process, not on the command line. */
   readonly importList?: ImportList;
   readonly failedRequests?: FailedRequestSource;
 }
 
-/** A search, read from its text. */
+/** A search, parsed from its text. */
 interface Wanted {
   readonly text: string;
-  /** The kind to search; defaults to all kinds. */
+  /** The kind of object to search for; all kinds if undefined. */
   readonly id: bigint | undefined;
   readonly kind: Found['kind'] | undefined;
 }
@@ -53,7 +53,7 @@ function wantedBy(given: string): Wanted {
   const [, word = '', digits = ''] = idForm.exec(text) ?? [];
   const named = word.toLowerCase();
   const kind = named === '' ? undefined : (kindsByWord[named] ?? (named as Found['kind']));
-  // Any other word is part of a name, such as "room 7".
+  // Otherwise the word is part of a name, such as "room 7".
   if (kind !== undefined && !Object.hasOwn(searches, kind)) return { text, id: undefined, kind: undefined };
   const id = digits === '' ? undefined : BigInt(digits);
   return { text, id: id !== undefined && id <= int64Max ? id : undefined, kind };
@@ -164,14 +164,14 @@ function matchOf(
   return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
 }
 
-/** The first items, without duplicates. */
+/** The first items, without duplicates or undefined values. */
 function unique<Item extends { readonly id: bigint | number }>(items: readonly (Item | undefined)[]): Item[] {
   const byId = new Map(items.flatMap((item) => (item === undefined ? [] : [[item.id, item] as const])));
   return [...byId.values()].slice(0, maxPerKind);
 }
 
 /**
- * Ids of rows whose names contain the text, read in spans. Given a number, only that many of the newest ids are
+ * Ids of rows whose names contain the text, read in batches. If `newest` is given, only that many of the newest ids are
  * examined.
  */
 async function named(

@@ -20,7 +20,7 @@ import { OperatorOperations } from './operators.ts';
 import type { SystemOperations } from './system.ts';
 import { UsageReports } from './usage.ts';
 
-/** Dependencies of operators' operations. `src/app/admin.ts` composes them. */
+/** Dependencies of operator operations. `src/app/admin.ts` composes them. */
 interface AdminParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface ServingParts extends AdminParts {
   readonly eventSettings: EventSettings;
 }
 
-/** Services bound to an operator, whose changes are recorded with that operator. */
+/** The services for one operator. Changes made through them are recorded with that operator's name. */
 function operationsOf(context: OperatorContext, { store, clock, randomBytes }: AdminParts) {
   return {
     accounts: new AccountOperations(context),

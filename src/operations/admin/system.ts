@@ -15,10 +15,10 @@ import type { BackupOperations } from './backups.ts';
 import type { EventSettings } from './events.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Concerns and bans change slowly and cost more, so they are cached this long. */
+/** How long concerns and bans are cached. They change slowly and are expensive to read. */
 const cacheMs = 5_000;
 
-/** A part of the service that may need an operator. */
+/** A part of the service that may need an operator's attention. */
 export interface ConcernSource {
   readonly concern: Concern | undefined;
 }
@@ -95,7 +95,7 @@ export class SystemOperations {
 
   async metrics(): Promise<readonly Metric[]> {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
-    // Metrics are read most often in an outage.
+    // During an outage, metrics are read most often, so they must remain available.
     const slow = await ifAvailable(() => this.#slow());
     return metricsOf({
       processes: await traffic.traffic(),
@@ -141,7 +141,7 @@ export class SystemOperations {
     };
   }
 
-  /** Instances that were not stopped, including this one even before its first heartbeat. */
+  /** Instances that were not stopped, including this instance even before its first heartbeat. */
   async #instances(): Promise<Instance[]> {
     const { store, clock, instance: name, version, startedAt } = this.#parts;
     const others = (await store.instances.list()).filter(

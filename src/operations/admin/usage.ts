@@ -26,19 +26,19 @@ import type { HandlersOf } from './handlers.ts';
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
 /**
- * Maximum period of a report; only the end of a longer one is returned, because a read blocks the event loop
- * of an embedded store.
+ * Maximum period of a report. If a longer period is requested, only its end is returned, because a read blocks the
+ * event loop of an embedded store.
  */
 const maxRangeMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
 
-/** A requested range, in Unix ms. */
+/** The requested range, in Unix ms. */
 interface AskedRange {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
 
 interface StepLength extends Pick<Steps, 'by' | 'stepMs'> {
-  /** Default length of the period. */
+  /** Default length of the reported period. */
   readonly defaultMs: number;
 }
 
@@ -60,7 +60,7 @@ interface OperationMinute {
 
 type MutableCounts = { -readonly [Name in keyof OutcomeCounts]: number };
 
-/** Recorded usage, which is updated every 10 seconds. */
+/** Reports on recorded usage, which is updated every 10 seconds. */
 export class UsageReports {
   readonly #store: Pick<Store, 'usage' | 'keys' | 'accounts'>;
   readonly #clock: Clock;
@@ -70,14 +70,14 @@ export class UsageReports {
     this.#clock = clock;
   }
 
-  /** Requests by minute and operation. Defaults to the last hour; at most 6 hours. */
+  /** Requests per minute and operation. Defaults to the last hour; at most 6 hours. */
   async minutes(asked: AskedRange): Promise<OperationMinute[]> {
     const { since, until } = this.#range(asked, defaultMs.minutes);
     const range = { since: Math.max(since, until - maxRangeMs.minutes), until };
     return minutesByOperation(await this.#store.usage.minutes(range));
   }
 
-  /** Requests and their latency by step, of all instances. Of more than 1,000 steps, only the last ones. */
+  /** Requests and latency of all instances, per step. Returns at most the last 1,000 steps. */
   async history({ step, ...asked }: AskedRange & { readonly step: UsageStep }): Promise<TrafficStep[]> {
     const { by, stepMs, defaultMs: length } = stepLengths[step];
     const { since, until } = this.#range(asked, length);
@@ -105,7 +105,7 @@ export class UsageReports {
       });
   }
 
-  /** Requests by operation and outcome, most first. Defaults to the last hour. */
+  /** Requests by operation and outcome, most frequent first. Defaults to the last hour. */
   async operations(asked: AskedRange): Promise<OperationUsage[]> {
     const { since, until } = this.#range(asked, defaultMs.minutes);
     const by = until - since > maxRangeMs.minutes ? 'hour' : 'minute';
@@ -121,26 +121,26 @@ export class UsageReports {
       .map(([operation, { codes }]) => ({ operation, codes }));
   }
 
-  /** Requests of a key by day and operation. Defaults to the last 30 days. */
+  /** Requests of a key per day and operation. Defaults to the last 30 days. */
   async keyOperations(keyId: number, asked: AskedRange): Promise<KeyOperationUsage[]> {
     const { since, until } = this.#range(asked, defaultMs.deprecated);
     const rows = await this.#store.usage.keyOperations(keyId, { since: dayOf(since), until });
     return rows.map(({ day, ...row }) => ({ from: iso(day), ...row }));
   }
 
-  /** Requests of a key or an account by hour or day. Defaults to the whole retention period. */
+  /** Requests of a key or an account per hour or day. Defaults to the whole retention period. */
   async periods(owner: UsageOwner, { resolution, ...asked }: AskedRange & { resolution: UsageResolution }) {
     const range = this.#range(asked, defaultMs[resolution]);
     const periods = await this.#store.usage.periods(owner, resolution, range);
     return periods.map(({ from, ...counts }) => ({ from: iso(from), ...counts }));
   }
 
-  /** The keys with the most requests. Defaults to today (UTC); at most 31 whole days. */
+  /** The keys with the most requests. Defaults to today (UTC). Covers whole days only, up to 31. */
   async topCallers(asked: AskedRange, limit: number) {
     return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
   }
 
-  /** The keys with the most requests of deprecated operations. Defaults to the last 30 days. */
+  /** The keys with the most requests to deprecated operations. Defaults to the last 30 days. */
   async deprecatedCallers(asked: AskedRange, limit: number) {
     const range = this.#days(asked, defaultMs.deprecated);
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
@@ -190,7 +190,7 @@ export const usageHandlers = {
   listDeprecatedCallers: ({ usage }, { query }) => usage.deprecatedCallers(query, query.limit),
 } satisfies HandlersOf<{ readonly usage: UsageReports }, Omit<typeof usageOperations, 'listFailedRequests'>>;
 
-/** Only available in the serving process. */
+/** Available only in the serving process. */
 export const failedRequestHandlers: HandlersOf<
   { readonly failedRequests: FailedRequestSource },
   Pick<typeof usageOperations, 'listFailedRequests'>

@@ -15,7 +15,7 @@ type StoredWebhook = RowIn<typeof table>;
 
 interface WebhookServices extends OperatorContext {
   readonly sendTest: SendTest;
-  /** Available in a serving process, but not on the command line. */
+  /** Present only in a serving process, not on the command line. */
   readonly feed?: EventFeed | undefined;
 }
 
@@ -53,7 +53,7 @@ export const webhookHandlers = {
     const webhook = await find(store, webhookId);
     const after = JSON.stringify({ url: webhook.url });
     const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
-    // Recorded first, because a sent request cannot be undone.
+    // Recorded before it is sent, because a sent request cannot be undone.
     await store.write('recordAudit', entryOf(services, { operation, object, before: null, after }));
     const tested = await sendTest(webhook);
     return tested.isBlocked ? { ...tested, error: `${tested.error} ${allowing}` } : tested;
@@ -75,8 +75,8 @@ export const webhookHandlers = {
   },
 } satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
 
-/** For operators only: clients cannot change it. */
-const allowing = 'Internal addresses, and http, are allowed for the networks in WEBHOOK_ALLOWED_NETWORKS.';
+/** Shown only to operators, because clients cannot change the setting. */
+const allowing = 'Internal addresses and http are allowed only for networks in WEBHOOK_ALLOWED_NETWORKS.';
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
   return foundById(await webhooks.find(id), 'webhook_not_found', id);

@@ -13,7 +13,7 @@ import { KnownKeys } from './known-keys.ts';
 
 const maxCallers = 100_000;
 const maxUnknownKeys = 10_000;
-/** Maximum number of times a caller is read again because it changed during the read. */
+/** Maximum number of times that a caller is read again because callers changed during the read. */
 const maxReads = 4;
 
 export type Credential =
@@ -32,7 +32,7 @@ export interface Unauthenticated {
   readonly state: WindowState;
 }
 
-/** A request to admit: its key and address, and whether it is free. */
+/** A request to admit: the fingerprint of its key, its address, and whether it is free. */
 interface Attempt {
   readonly print: string;
   readonly address: () => string;
@@ -44,7 +44,7 @@ interface CachedCaller extends CacheEntry {
   readonly version: number;
 }
 
-/** Checks credential, ban and limits, in this order. */
+/** Checks the credential, the ban and the limits, in this order. */
 export class AdmissionOperations {
   readonly #keys: KeyStore;
   readonly #limits: LimitStore;
@@ -52,10 +52,10 @@ export class AdmissionOperations {
   readonly #changed: (change: CallerChange) => void;
   readonly #cached = new SecondChanceCache<string, CachedCaller>(maxCallers);
   readonly #known: KnownKeys;
-  /** The version of callers under which a key was not found. */
+  /** For keys that were not found, the version of callers at that time. */
   readonly #unknownKeys = new LRUCache<string, number>(atMost(maxUnknownKeys));
 
-  /** `changed` receives changes of a cached caller by operators, when its key is next used. */
+  /** `changed` is called with an operator's changes to a cached caller when its key is next used. */
   constructor(
     keys: KeyStore,
     limits: LimitStore,
@@ -70,8 +70,8 @@ export class AdmissionOperations {
   }
 
   /**
-   * Counts a request against its account unless it is free, or as a failure of its address. Throws
-   * `service_unavailable`.
+   * Counts a request against its account, unless it is free. A failed authentication is counted against the client's
+   * address. Throws `service_unavailable`.
    */
   admit(
     credential: Credential,
@@ -86,7 +86,7 @@ export class AdmissionOperations {
     const attempt = { print, address, isFree };
     const held = this.#cached.get(print);
     if (held !== undefined) return this.#decide(attempt, held, maxReads);
-    // The checksum shows a typo.
+    // A wrong checksum means a typo, so no lookup is needed.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
     return this.#lookUp(attempt, maxReads);
   }
@@ -111,7 +111,7 @@ export class AdmissionOperations {
     const decided = attempt.isFree ? this.#peek(held) : this.#limits.take(caller, version);
     return andThen(decided, ({ verdict, versions }) => {
       if (verdict !== undefined) return { caller, verdict, versions };
-      // Callers change faster than they can be read, so the key may still be valid.
+      // Callers change faster than they can be read, so it is unknown whether the key is valid.
       if (readingsLeft === 0) throw new Refusal('service_unavailable');
       return andThen(this.#read(attempt.print, versions), (again) =>
         this.#decide(attempt, again, readingsLeft - 1),
@@ -119,7 +119,7 @@ export class AdmissionOperations {
     });
   }
 
-  /** Most keys never expire, so the clock is not read. */
+  /** The clock is not read for keys that never expire, which most keys do not. */
   #isExpired({ expiresAt }: Caller): boolean {
     return expiresAt !== Number.POSITIVE_INFINITY && expiresAt <= this.#clock.now();
   }
@@ -131,7 +131,7 @@ export class AdmissionOperations {
     }));
   }
 
-  /** Unknown keys are detected without a lookup. Known keys are looked up once per version of callers. */
+  /** Unknown keys are rejected without a lookup. Known keys are looked up once per version of callers. */
   #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     const { print, address } = attempt;
     const { version } = this.#known;
@@ -187,13 +187,13 @@ function unauthenticated(
   return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
 }
 
-/** An operator's change of a key or its account, noticed when the key is next used. */
+/** An operator's change to a key or its account, noticed when the key is next used. */
 interface CallerChange {
   readonly message: string;
   readonly fields: Readonly<Record<string, number | string | null>>;
 }
 
-/** The changes of a caller; `after` is undefined when its key is no longer valid. */
+/** The changes to a caller. `after` is undefined if its key is no longer valid. */
 function callerChanges(before: Caller, after: Caller | undefined): CallerChange[] {
   const key = { key: before.keyId, account: before.accountId };
   if (after === undefined) return [{ message: 'API key revoked', fields: key }];

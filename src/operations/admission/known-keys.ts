@@ -7,16 +7,16 @@ import type { KeyFingerprint, KeyStore } from '../../storage/storage.ts';
 const pageSize = 1_000;
 
 /**
- * All keys ever created, so that unknown keys cause no load on the store, from any number of addresses. A
- * valid key is never classified as unknown. Keys are never deleted and their ids ascend, so only new ones are
- * read after a change of callers.
+ * Fingerprints of all keys ever created, so that unknown keys put no load on the store, from any number of addresses. A
+ * valid key is never classified as unknown. Keys are never deleted and their ids ascend, so only new keys are read
+ * after callers change.
  */
 export class KnownKeys {
   readonly #keys: Pick<KeyStore, 'fingerprints'>;
   readonly #set = new FingerprintSet();
   #last: KeyFingerprint | undefined;
   #reading: Promise<void> | undefined;
-  /** The version of callers under which all keys are known; undefined until they were read. */
+  /** The version of callers at which all keys are known; undefined until all keys have been read. */
   version: number | undefined;
 
   constructor(keys: Pick<KeyStore, 'fingerprints'>) {
@@ -27,7 +27,7 @@ export class KnownKeys {
     return this.#set.mayHave(fingerprint);
   }
 
-  /** Reads new keys. Concurrent calls share a read; `version` may still be older afterwards. */
+  /** Reads new keys. Concurrent calls share a read, so `version` may still be older afterwards. */
   read(version: number): Awaitable<void> {
     if (this.#reading !== undefined) return this.#reading;
     const reading = this.#readNextPage(version);
@@ -38,7 +38,7 @@ export class KnownKeys {
     return this.#reading;
   }
 
-  /** Begins to read without waiting; after a failure, the next caller tries again. */
+  /** Starts a read without waiting for it. After a failure, the next call tries again. */
   begin(version: number): void {
     const reading = this.read(version);
     if (reading instanceof Promise) reading.catch(() => undefined);
@@ -47,7 +47,7 @@ export class KnownKeys {
   #readNextPage(version: number): Awaitable<void> {
     return andThen(this.#keys.fingerprints(this.#last?.id ?? 0, pageSize), (page) => {
       if (this.#last !== undefined && page[0]?.fingerprint !== this.#last.fingerprint) {
-        // The store was restored to an earlier state while it was open, so ids are assigned again.
+        // The store was restored to an earlier state while it was open, so ids are being reassigned.
         this.#set.clear();
         this.#last = undefined;
         return this.#readNextPage(version);

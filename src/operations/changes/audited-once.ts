@@ -7,7 +7,7 @@ interface StoredOnce {
   /** SHA-256 of the operator and the `Idempotency-Key`. */
   readonly key: string;
   readonly request: string;
-  /** The secret that the change issues, readable only with the `Idempotency-Key`; `null` when it issues none. */
+  /** The secret that the change issues, encrypted with the `Idempotency-Key`; `null` if the change issues none. */
   readonly sealed: string | null;
 }
 
@@ -15,19 +15,21 @@ interface AuditedOnceInput extends AuditedInput {
   readonly once: StoredOnce;
 }
 
-/** The outcome of the unit, and the secret that was issued with it: now or, when replayed, by the first request. */
+/** The outcome of the unit of work and the secret issued with it. If replayed, both are those of the first request. */
 interface AuditedOnceOutcome {
   readonly outcome: unknown;
   readonly sealed: string | null;
   readonly isReplayed: boolean;
 }
 
-/** Responses for operators are stored in the table of those for accounts, under an id that no account has. */
+/**
+ * Responses for operators are stored in the same table as those for clients, under an account id that does not exist.
+ */
 const operatorsId = 0;
 
 /**
- * Makes and records an operator's change and stores its outcome, or returns the stored one. A change without
- * effect is not stored.
+ * Applies and records an operator's change and stores its outcome, or returns the stored outcome of an earlier request.
+ * A change without effect is not stored.
  */
 export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
   const run = async (
@@ -53,7 +55,7 @@ export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
 
 type Done = Omit<AuditedOnceOutcome, 'isReplayed'>;
 
-/** JSON in which a bigint is an object of its digits; no outcome has such a member. */
+/** Encodes as JSON. A bigint becomes an object with an `int64` member, which no outcome has. */
 function text(done: Done): string {
   return JSON.stringify(done, (_name, value: unknown) =>
     typeof value === 'bigint' ? { int64: String(value) } : value,

@@ -7,13 +7,13 @@ type Id = number | bigint;
 
 interface Subject {
   readonly kind: string;
-  /** The id in the input; undefined when the unit creates the object. */
+  /** The object's id in the input; undefined if the unit of work creates the object. */
   readonly of: (input: unknown) => Id | undefined;
-  /** Whether the change is recorded even if the object looks the same afterwards. */
+  /** Whether the change is recorded even if the object is the same afterwards. */
   readonly always?: true;
   /** The object as JSON, without secrets; `null` if it does not exist. */
   readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
-  /** Returns what the change added, as JSON. It is recorded instead of the object. */
+  /** Returns what the change added, as JSON, which is recorded instead of the object. */
   readonly made?: (outcome: unknown) => string;
 }
 
@@ -34,7 +34,7 @@ export function subjectsOf<T>(
   };
   const by = (of: Subject['of']): Subject => ({ kind, of, read });
   return {
-    /** The change creates the object, and its result has the id. */
+    /** For a change that creates the object: its outcome has the id. */
     made: by(() => undefined),
     byId: by((input) => (input as { readonly id: Id }).id),
     byParam: (name: string) =>
@@ -52,12 +52,12 @@ export interface AuditedInput {
 }
 
 /**
- * Performs a unit and appends the change to the audit log, in one transaction. A change without effect is not
+ * Runs a unit of work and appends the change to the audit log, in one transaction. A change without effect is not
  * recorded.
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** Never undefined, because data read before the change is still current during the change. */
+  /** Never empty, so that the object cannot change between being read and being changed. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];
@@ -67,7 +67,7 @@ export function auditedUnit(units: AuditedUnits) {
     { unit: name, input, actor, at }: AuditedInput,
   ): Promise<unknown> => {
     const unit = units[name];
-    if (unit === undefined) throw new Error('There is no such unit of work.');
+    if (unit === undefined) throw new Error('Unknown unit of work.');
     const { kind, of, read, always, made } = unit.subject;
     const known = of(input);
     const before = known === undefined || made ? null : await read(transaction, known);

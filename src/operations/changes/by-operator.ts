@@ -15,7 +15,10 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
 type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
 
-/** Makes and records a change. For a repeated request, returns the first outcome. Rejects as `Writer.write` does. */
+/**
+ * Applies and records a change. Returns the first outcome if the request is repeated. Throws the errors of
+ * `Writer.write`.
+ */
 export async function writeAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,
@@ -24,7 +27,7 @@ export async function writeAs<Name extends AuditedName>(
   return (await write(context, unit, input, undefined)).outcome;
 }
 
-/** Like `writeAs`, for a change that issues a secret. For a repeated request, resolves with the first secret. */
+/** Like `writeAs`, for a change that issues a secret. Returns the first secret if the request is repeated. */
 export async function issueAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,
@@ -43,7 +46,7 @@ async function write<Name extends AuditedName>(
 ): Promise<{ readonly outcome: Outcome<Name>; readonly sealed: string | null }> {
   const change = { unit, input, actor: actorText(actor), at: clock.now() };
   if (once === undefined) {
-    // The unit defines the type, and `audited` knows only its name.
+    // `audited` knows the unit only by name, so its outcome has no type here.
     return { outcome: (await store.write('audited', change)) as Outcome<Name>, sealed: null };
   }
   const { key, request } = once;

@@ -50,7 +50,9 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
   return { writes, writesFor, run };
 }
 
-/** Batches concurrent requests of an operation that never refuses: each step runs once for all of them. */
+/**
+ * Batches concurrent requests to an operation that never fails with a refusal: each step runs once for all of them.
+ */
 export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Input>) {
   type RepeatableRequest = { readonly input: Input & { readonly now: number }; readonly once: Once };
   const all = async (
@@ -111,7 +113,7 @@ export async function runAlone(
   transaction: Transaction,
   input: unknown,
 ): Promise<unknown> {
-  if (unit === undefined) throw new Error('There is no such unit of work.');
+  if (unit === undefined) throw new Error('Unknown unit of work.');
   if ('run' in unit) return unit.run(transaction, input as never);
   const [outcome] = await unit.all(transaction, [input as never]);
   return outcome;

@@ -1,7 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import type { RandomBytes } from '../../domain/key.ts';
 
-/** Minimum length of an operator's `Idempotency-Key`, which must resist guessing: a UUID without hyphens. */
+/**
+ * Minimum length of an operator's `Idempotency-Key`, which must be hard to guess: the length of a UUID without hyphens.
+ */
 export const minKeyLength = 32;
 
 const saltBytes = 16;
@@ -18,9 +20,9 @@ interface OperatorOnceOptions {
 }
 
 /**
- * A request of an operator that is performed once, with any number of retries (`Idempotency-Key`). A secret
- * that it issues is stored under a key derived from the `Idempotency-Key`, which is stored only as a hash:
- * only a repetition by the same operator can read it.
+ * An operator's request that is applied exactly once, however often it is retried (`Idempotency-Key`). A secret that
+ * the request issues is encrypted with a key derived from the `Idempotency-Key`. Because only a hash of the
+ * `Idempotency-Key` is stored, only the same operator repeating the request can read the secret.
  */
 export class OperatorOnce {
   readonly key: string;
@@ -43,7 +45,7 @@ export class OperatorOnce {
     return Buffer.concat([salt, encryption.getAuthTag(), ...sealed]).toString('base64url');
   }
 
-  /** Throws if another request sealed it. */
+  /** Throws if the secret was encrypted by a different request. */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64url');
     const { key, iv } = this.#derived(bytes.subarray(0, saltBytes));
@@ -54,7 +56,7 @@ export class OperatorOnce {
     );
   }
 
-  /** Each salt yields a different key, so the initialization vector may be derived from the salt as well. */
+  /** Each salt yields a different key, so the initialization vector can be derived from the salt as well. */
   #derived(salt: Uint8Array): { key: Buffer; iv: Buffer } {
     const { idempotencyKey, actor, request } = this.#options;
     const info = `animal-store operator-once\n${actor}\n${request}`;

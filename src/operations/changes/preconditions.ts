@@ -6,21 +6,21 @@ import { Refusal } from '../../contract/refusal.ts';
  * process.
  */
 export interface Preconditions {
-  /** Entity tags, one of which must be current; `*`: the resource must exist. */
+  /** Entity tags, one of which must be current. `*` requires that the resource exists. */
   readonly ifMatch?: readonly string[] | '*';
-  /** The resource must not exist (`If-None-Match: *`). */
+  /** Requires that the resource does not exist (`If-None-Match: *`). */
   readonly isNew?: true;
 }
 
 /**
- * Throws `precondition_failed`. Call it in the transaction of the change, so that only one of two clients
- * with the same version succeeds.
+ * Throws `precondition_failed`. Must be called in the transaction of the change, so that only one of two clients with
+ * the same version succeeds.
  */
 export function checkPreconditions(
   { ifMatch, isNew }: Preconditions,
   representation: string | undefined,
 ): void {
-  if (isNew && representation !== undefined) throw preconditionRefusal('it exists already');
+  if (isNew && representation !== undefined) throw preconditionRefusal('it already exists');
   if (ifMatch === undefined) return;
   if (representation === undefined) throw preconditionRefusal('it does not exist');
   if (ifMatch !== '*' && !ifMatch.includes(etagOf(representation)))

@@ -1,18 +1,18 @@
 import type { Store } from '../units.ts';
 
 /**
- * Leaves a gap in the ids of events before changes are made without events, and when events are recorded again. Every
- * reader then starts again, including readers that fetched the resources between the two.
+ * Leaves a gap in the event ids, before changes are made without events and when events are recorded again. Every
+ * reader then starts over, including readers that read the resources between the two.
  */
 export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
   if (areRecorded && !(await endsWithGap(store.events))) return;
   await store.write('skipEvents', null);
 }
 
-/** Whether the highest id has no event: changes were made without events since, or all events have expired. */
+/** Whether the highest id has no event: either changes were made without events, or all events have expired. */
 async function endsWithGap(events: Store['events']): Promise<boolean> {
   const { last } = await events.bounds();
-  // Read after the other check, because another process may be recording events.
+  // Read after the bounds, because another process may be recording events.
   const [newest] = await events.newest(1);
   return last > (newest?.id ?? 0n);
 }

@@ -11,18 +11,17 @@ import { CallerChanged } from '../admission/caller-changed.ts';
 import { withoutGap } from './gaps.ts';
 import { EventTail } from './tail.ts';
 
-/** Delay of an empty page while the service drains. */
+/** Maximum delay of an empty page while the service drains. */
 const closingWaitMs = 1_000;
 /**
- * Maximum number of events that a filtered page examines, because a read blocks the event loop of an embedded
- * store.
+ * Maximum number of events examined for a filtered page, because a read blocks the event loop of an embedded store.
  */
 const examinedBatch = 500;
 
-/** The events that a caller selected and may read. */
+/** The events that a caller has selected and is allowed to read. */
 export interface Wanted {
   readonly types: ReadonlySet<EventType>;
-  /** Account of the client. Operators may read the events of all accounts. */
+  /** The client's account. Operators may read the events of all accounts. */
   readonly accountId: number | 'all';
 }
 
@@ -36,29 +35,26 @@ export function mayReadAll(scopes: ReadonlySet<Scope>, { types }: Wanted): boole
   return scopes.has('events:read') && [...types].every((type) => mayRead(scopes, type));
 }
 
-/**
- * Calls `lose` when the caller may no longer read the selected events. Returns a function that stops
- * watching.
- */
+/** Calls `lose` once the caller may no longer read the selected events. Returns a function that stops watching. */
 export type Guard = (wanted: Wanted, lose: () => void) => () => void;
 
 interface PageRequest {
-  /** Undefined for the oldest retained event. */
+  /** Undefined to start with the oldest retained event. */
   readonly after: bigint | undefined;
   readonly limit: number;
   readonly wanted: Wanted;
-  /** Maximum wait for an event on an empty page, in seconds. */
+  /** Maximum time to wait for an event if the page is empty, in seconds. */
   readonly waitSeconds: number;
-  /** Watches the caller while the page is delayed. */
+  /** Watches the caller while the request is waiting. */
   readonly guard?: Guard | undefined;
 }
 
 type EventPage = Page<StoreEvent>;
 
-/** Retained events, not filtered by what a caller may read. */
+/** Retained events, before filtering by what the caller may read. */
 interface EventRead {
   readonly events: readonly StoreEvent[];
-  /** The id of its last event, or the position of an empty page. */
+  /** The id of the last event read, or the starting position if there is none. */
   readonly last: bigint;
   readonly isEnd: boolean;
 }
@@ -75,7 +71,7 @@ export class EventFeed implements Disposable {
     this.tail = new EventTail(store, clock);
   }
 
-  /** Throws like `read`. */
+  /** Throws the errors of `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
     const { after, limit, wanted, waitSeconds } = request;
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
@@ -85,7 +81,7 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** Throws `events_expired` if events after `after` were deleted, or if no event has its id yet. */
+  /** Throws `events_expired` if events after `after` were deleted, or if `after` is higher than the last id. */
   read(after: bigint | undefined, limit: number): Awaitable<EventRead> {
     return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
@@ -98,15 +94,15 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** The highest assigned id; after a gap, no event has it. */
+  /** The highest id assigned so far. After a gap, it belongs to no event. */
   last(): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
-  /** The newest events, newest first. Their next page has later events. */
+  /** The newest events, newest first. The next page continues with later events. */
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
-    // Read first, so that an event recorded in between is among the newest ones or after the end.
+    // The last id is read first, so that an event recorded in between is on this page or the next one.
     return andThen(this.last(), (last) =>
       andThen(this.#store.newest(examined), (found) => {
         const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
@@ -120,22 +116,25 @@ export class EventFeed implements Disposable {
     this.tail[Symbol.dispose]();
   }
 
-  /** The event at which an empty page ends. Events that were recorded since it was read come after it. */
+  /**
+   * Confirms that no event is missing, and returns the position of an empty page. Events recorded since the page was
+   * read come after it.
+   */
   #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        // After a gap, the next event is the oldest one.
+        // If there is a gap, the next event is the oldest one.
         if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
         return after;
       });
     });
   }
 
-  /** An empty page at the end of the wait, or the first matching events. Rejects with `CallerChanged`. */
+  /** Waits for the first matching events. Returns an empty page on timeout. Rejects with `CallerChanged`. */
   #delayed(page: EventPage, { limit, wanted, waitSeconds, guard }: PageRequest): Awaitable<EventPage> {
-    // A client that gets an empty page immediately requests the next one.
+    // Without a delay, a client would request the next page immediately.
     if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitSeconds * 1_000), page);
     let leaveGuard: (() => void) | undefined;
     const delayed = new Promise<EventPage>((resolve, reject) => {
@@ -157,14 +156,14 @@ export class EventFeed implements Disposable {
         this.tail.leave(listener);
         reject(new CallerChanged());
       });
-      // Events that were committed since the page was read are on the next page.
+      // Events committed since the page was read are on the next page.
       if (!this.tail.listen(BigInt(page.next ?? 0), listener)) resolve(page);
     });
     return leaveGuard === undefined ? delayed : delayed.finally(leaveGuard);
   }
 }
 
-/** The first matching events, and the id of the last examined one. */
+/** The first matching events, and the id of the last event examined. */
 function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): EventPage {
   const items: StoreEvent[] = [];
   let last: StoreEvent | undefined;
@@ -183,14 +182,14 @@ export function expectRetained(after: bigint, { oldest, last }: EventBounds): vo
 }
 
 const remedy =
-  'Read the resources again, then follow the events from the newest (GET /v1/events?order=desc&limit=1).';
+  'Get the id of the newest event (GET /v1/events?order=desc&limit=1), read the resources again, then follow the events after that id.';
 
 function expired(after: bigint, oldest: bigint): Refusal {
   const message = `Events after ${after} are no longer retained; the oldest retained id is ${oldest}. ${remedy}`;
   return new Refusal('events_expired', { message });
 }
 
-/** After a restore or replacement of the store, ids restart below those that readers have seen. */
+/** After a restore or replacement of the store, ids restart below those that readers have already seen. */
 function unknown(after: bigint, last: bigint): Refusal {
   const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
   return new Refusal('events_expired', { message });

@@ -2,20 +2,18 @@ import { eventFrame, type StoreEvent } from '../../contract/events.ts';
 import type { Caller } from '../../storage/storage.ts';
 import { isWanted, type Wanted } from './feed.ts';
 
-/**
- * Length from which no event is added to a chunk, in UTF-16 code units. Bounds the data sent to a slow reader at once.
- */
+/** Length at which a chunk is complete, in UTF-16 code units. Limits the data sent to a slow reader at once. */
 const chunkLength = 65_536;
 
 /** The filter of a stream: event types and account. */
 export interface Filter {
   readonly wanted: Wanted;
-  /** The wanted types, as a key of the set. */
+  /** The wanted types as text, for use as a map key. */
   readonly types: string;
   readonly caller: Pick<Caller, 'keyId' | 'accountId'>;
 }
 
-/** The wanted events as server-sent events, in chunks of whole events. */
+/** The wanted events as server-sent events, in chunks that contain whole events. */
 export function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let text = '';
@@ -30,7 +28,7 @@ export function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Ar
   return chunks;
 }
 
-/** Encodes a batch once for all streams with the same filter. */
+/** Encodes a batch only once for all streams with the same filter. */
 export class SharedFrames {
   #batch: readonly StoreEvent[] = [];
   #isShared = true;

@@ -1,15 +1,15 @@
 import type { StoreEvent } from '../../contract/events.ts';
 
 /**
- * The events directly after `after`, up to the first gap. Ids are contiguous, so readers of the events beyond a gap
- * would miss some.
+ * The events directly after `after`, up to the first gap. Ids are contiguous, so a reader that continued beyond a gap
+ * would miss events.
  */
 export function withoutGap(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
   const gap = events.findIndex(({ id }, index) => id !== after + BigInt(index + 1));
   return gap === -1 ? events : events.slice(0, gap);
 }
 
-/** The part of contiguous events after `after`. */
+/** The events after `after`, from a list of contiguous events. */
 export function behind(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
   const first = events[0]?.id ?? 0n;
   return after < first ? events : events.slice(Number(after - first) + 1);

@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { Caller, KeyStore, LimitStore } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 
-/** Interval of checks of the keys of open readers, in ms. */
+/** How often the keys of open readers are checked, in ms. */
 const checkEveryMs = 500;
 
 export interface WatchStore {
@@ -12,23 +12,26 @@ export interface WatchStore {
   readonly limits: Pick<LimitStore, 'standing'>;
 }
 
-/** A stream, or a request that waits for events. */
+/** An event stream, or a request that waits for events. */
 export interface Reader {
   /** Whether a key with these scopes may read the selected events. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean;
-  /** Called when the key is revoked, expired, banned, or lost a required scope. The reader must leave the watch. */
+  /**
+   * Called when the key is revoked, expires, is banned, or loses a required scope. The reader must then leave the
+   * watch.
+   */
   lose(): void;
 }
 
-/** Shared state of the readers of one key. */
+/** State shared by the readers of one key. */
 interface WatchedKey<Open> {
   readonly readers: Set<Open>;
   caller: Caller;
-  /** The version of callers under which the caller was read; -1 if the caller must be read again. */
+  /** The version of callers at which the caller was read; -1 if the caller must be read again. */
   callersVersion: number;
 }
 
-/** Ends readers within a second after their key loses a scope they need, with one timer for all of them. */
+/** Disconnects readers within a second after their key loses access. Uses one timer for all readers. */
 export class KeyWatch<Open extends Reader> {
   readonly #store: WatchStore;
   readonly #clock: Clock;
@@ -70,7 +73,7 @@ export class KeyWatch<Open extends Reader> {
   #checkAll(): void {
     if (this.#isChecking) return;
     this.#isChecking = true;
-    // While the store is unreachable, the readers stay connected, without events.
+    // If the store is unreachable, readers stay connected without receiving events.
     void Promise.allSettled([...this.#byKey.values()].map((watched) => this.#check(watched))).finally(() => {
       this.#isChecking = false;
     });

@@ -1,15 +1,15 @@
 import type { Store } from '../units.ts';
 
-/** A full batch may not be the last one. */
+/** Number of events per batch. If a batch is full, there may be more. */
 const batch = 1_000n;
-/** Batches of 1,000 events per run: more than a store can record between two runs. */
+/** Maximum number of batches per run. 200,000 events are more than a store can record between two runs. */
 const maxBatches = 200;
 
 export type EventRemoval = Pick<Store, 'events' | 'write'>;
 
 /**
- * Removes events older than an instant (Unix ms) until the signal aborts. Batches are small, so that other changes can
- * be made between them. Returns whether there may be more.
+ * Removes events older than a time (Unix ms) until the signal aborts. Batches are small, so that other changes can be
+ * made in between. Returns whether there may be more.
  */
 export async function removeEvents(
   store: EventRemoval,
@@ -23,7 +23,10 @@ export async function removeEvents(
   return true;
 }
 
-/** Reads until all committed events have ids: PostgreSQL assigns them when events are read, and without readers none would expire. */
+/**
+ * Reads until all committed events have ids: PostgreSQL assigns ids when events are read, so without readers no events
+ * would expire.
+ */
 async function numberEvents({ events }: EventRemoval, signal: AbortSignal): Promise<void> {
   let { last } = await events.bounds();
   for (let before = -batch; last - before >= batch && !signal.aborted; ) {

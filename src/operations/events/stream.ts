@@ -8,33 +8,34 @@ import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
 /**
- * Maximum number of bytes a reader may be behind: fewer than 10,000 events, because an event has more than 105 bytes.
+ * Maximum number of bytes that a reader may lag behind: fewer than 10,000 events, because an event has more than 105
+ * bytes.
  */
 const maxBufferedBytes = 1_048_576;
-/** Number of events per read while a stream catches up. */
+/** Number of events per read while a stream is catching up. */
 const readBatch = 500;
 
 const beginning = Buffer.from(`retry: ${reconnectAfterMs}\n\n`);
 const comment = Buffer.from(':\n\n');
 
-/** Shared dependencies of the streams of a process. */
+/** Dependencies shared by the streams of a process. */
 export interface StreamParts {
   readonly feed: EventFeed;
   readonly frames: SharedFrames;
   readonly ended: (stream: EventStream) => void;
 }
 
-/** A stream to one reader. It has neither a timer nor a closure, so that thousands may be idle. */
+/** A stream to one reader. Contains no timer and no closure, so that thousands of idle streams are cheap. */
 export class EventStream implements StreamSource, Listener, Reader {
   readonly type = 'direct';
   readonly until = Number.POSITIVE_INFINITY;
   readonly filter: Filter;
   connection: Disposable | undefined;
   readonly #parts: StreamParts;
-  /** The last event that was read from the store. */
+  /** Id of the last event read from the store. */
   #after: bigint;
   #sink: StreamSink | undefined;
-  /** Bytes written since the connection stopped accepting more. */
+  /** Number of bytes written since the connection stopped accepting data. */
   #behindBytes = 0;
   #hasEnded = false;
 
@@ -78,7 +79,10 @@ export class EventStream implements StreamSource, Listener, Reader {
     this.end();
   }
 
-  /** Ends after the data sent so far. A reader that is behind is disconnected, because it might never take the rest. */
+  /**
+   * Ends the stream after the data already sent. A reader that lags behind is disconnected, because it might never
+   * accept the rest.
+   */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -91,7 +95,7 @@ export class EventStream implements StreamSource, Listener, Reader {
     else sink?.end();
   }
 
-  /** Resolves when the reader has received everything; undefined if it already has. */
+  /** Returns a promise that resolves when the reader has received everything; undefined if it already has. */
   #write(bytes: Uint8Array): Promise<unknown> | undefined {
     const sink = this.#sink;
     if (sink === undefined) return undefined;
@@ -101,14 +105,14 @@ export class EventStream implements StreamSource, Listener, Reader {
     const isFirst = this.#behindBytes === 0;
     this.#behindBytes += bytes.length;
     if (!isFirst) return written;
-    // The promises of all writes so far resolve at the same time.
+    // The promises of all pending writes resolve at the same time.
     const taken = () => {
       this.#behindBytes = 0;
     };
     return written.then(taken, taken);
   }
 
-  /** Reads the store as fast as the reader accepts data, up to the newest event, then joins the tail. */
+  /** Sends stored events as fast as the reader accepts them, up to the newest event, then joins the tail. */
   async #catchUp(): Promise<void> {
     const { feed } = this.#parts;
     try {
@@ -120,7 +124,7 @@ export class EventStream implements StreamSource, Listener, Reader {
         await nextTurn();
       }
     } catch {
-      // The events have expired, or the store is unreachable. The reader gets the reason when it reconnects.
+      // The events have expired, or the store is unreachable. The reader learns the reason when it reconnects.
       this.end();
     }
   }

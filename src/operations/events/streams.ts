@@ -10,10 +10,10 @@ import { KeyWatch, type WatchStore } from './key-watch.ts';
 import { EventStream } from './stream.ts';
 
 const commentEveryMs = 15_000;
-/** Interval of checks for due keep-alive comments, in ms. */
+/** How often the process checks whether keep-alive comments are due, in ms. */
 const checkIntervalMs = 500;
 
-/** The open streams of a process. */
+/** The open event streams of a process. */
 export class EventStreams implements Disposable {
   readonly #feed: EventFeed;
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class EventStreams implements Disposable {
   readonly #watch: KeyWatch<EventStream>;
   readonly #byAccount = new Map<number, number>();
   #open = 0;
-  /** Shared by all streams. */
+  /** One timer for all streams. */
   #timer: NodeJS.Timeout | undefined;
   #commentAt = 0;
   #isClosed = false;
@@ -38,8 +38,8 @@ export class EventStreams implements Disposable {
   }
 
   /**
-   * Starts with the event after `after`, or with the next event. Throws `too_many_streams`, and `events_expired` like the
-   * feed.
+   * Opens a stream that starts with the event after `after`, or with the next new event. Throws `too_many_streams`, and
+   * `events_expired` like the feed.
    */
   begin(admission: Authenticated, wanted: Wanted, after: bigint | undefined): Awaitable<EventStream> {
     const begun = after === undefined ? this.#feed.last() : andThen(this.#feed.read(after, 1), () => after);
@@ -52,20 +52,20 @@ export class EventStreams implements Disposable {
       this.#open++;
       const stream = new EventStream(this.#parts, this.#filterOf(caller, wanted), from);
       this.#watch.enter(admission, stream);
-      // Not a refusal, which a browser's EventSource would treat as final.
+      // Ends the stream instead of throwing, because a browser's EventSource would treat an error response as final.
       if (this.#isClosed) stream.end();
       else this.#start();
       return stream;
     });
   }
 
-  /** Ends all streams, including those that are opened afterwards. */
+  /** Ends all streams, including any that are opened later. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     for (const stream of this.#watch.all()) stream.end();
   }
 
-  /** Shared by all streams of a key with the same filter. */
+  /** One filter object for all streams of a key that select the same events. */
   #filterOf(caller: Caller, wanted: Wanted): Filter {
     const types = [...wanted.types].join();
     for (const { filter } of this.#watch.ofKey(caller.keyId)) if (filter.types === types) return filter;

@@ -3,28 +3,28 @@ import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
 import { behind, withoutGap } from './gaps.ts';
 
-/** Interval of reads while there are listeners, which is the maximum delay of events from other processes. */
+/** Interval between reads while there are listeners, and so the maximum delay of events from other processes. */
 const pollIntervalMs = 100;
-/** Collects the events of concurrent writes of this process in one read. */
+/** Delay of a read after a write, so that one read collects the events of concurrent writes in this process. */
 const collectMs = 5;
 const readBatch = 1_000;
 /** Number of reads between checks for a restored store. */
 const checkEvery = 10;
 
-/** `gap`: events after the delivered ones are missing, or the delivered ones no longer exist. */
+/** `gap`: events after the last delivered event are missing, or delivered events no longer exist. */
 export type EndOfListening = 'time' | 'closing' | 'gap';
 
 export interface Listener {
-  /** Deadline by the steady clock, in ms. */
+  /** Deadline in ms of steady time. */
   readonly until: number;
-  /** Whether the listener is part of the service. */
+  /** Whether the listener belongs to the service itself rather than a client or an operator. */
   readonly isOwn?: boolean;
-  /** Receives every event after its position, once and in order. */
+  /** Receives every event after the listener's position, in order and exactly once. */
   take(events: readonly StoreEvent[]): void;
   end(reason: EndOfListening): void;
 }
 
-/** The only reader of new events in a process: one read serves all waiting requests and streams. */
+/** The only reader of new events in a process: a single read serves all waiting requests and streams. */
 export class EventTail implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class EventTail implements Disposable {
     this.#clock = clock;
   }
 
-  /** Number of listeners of clients and operators. */
+  /** Number of listeners that belong to clients and operators. */
   get listeners(): number {
     return this.#listeners.keys().reduce((count, { isOwn }) => (isOwn ? count : count + 1), 0);
   }
@@ -52,7 +52,10 @@ export class EventTail implements Disposable {
     return this.#isClosed;
   }
 
-  /** False if events after `after` were already delivered, which must then be read from the store first. */
+  /**
+   * Adds a listener. Returns false if events after `after` were already delivered; the caller must read them from the
+   * store first.
+   */
   listen(after: bigint, listener: Listener): boolean {
     if (this.#isClosed) {
       listener.end('closing');
@@ -69,7 +72,7 @@ export class EventTail implements Disposable {
     if (this.#listeners.size === 0) this.#stop();
   }
 
-  /** Schedules a read, because this process has committed. */
+  /** Schedules a read, because this process has committed a change. */
   wake(): void {
     if (this.#listeners.size === 0) return;
     this.#soon ??= setTimeout(() => {
@@ -78,12 +81,12 @@ export class EventTail implements Disposable {
     }, collectMs);
   }
 
-  /** Runs the listener of the service even if there are no new events. */
+  /** Wakes the service's listener even if there are no new events. */
   nudge(): void {
     for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.take([]);
   }
 
-  /** Ends all listeners, including later ones. */
+  /** Ends all listeners, including any that are added later. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     this.#end('closing', () => true);
@@ -119,7 +122,7 @@ export class EventTail implements Disposable {
       let isMore = true;
       while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
     } catch {
-      // The store has logged its outage. The next check finds events committed since.
+      // The store has already logged the outage. The next read finds all events committed since.
     } finally {
       this.#isReading = false;
     }
@@ -128,14 +131,14 @@ export class EventTail implements Disposable {
   async #deliver(): Promise<boolean> {
     const from = this.#position;
     const found = await this.#store.list(from, readBatch);
-    // During the read, the last listener may have left, and another one started at another event.
+    // During the read, the last listener may have left, and another may have started at a different position.
     if (this.#position !== from) return true;
     const events = withoutGap(found, from);
     const last = events.at(-1);
     if (last !== undefined) {
       this.#position = last.id;
       for (const [listener, after] of this.#listeners) {
-        // A listener that read the store after the last poll is ahead of the tail.
+        // A listener that read the store after the last poll may be ahead of the tail.
         const unseen = after <= from ? events : behind(events, after);
         if (unseen.length > 0) listener.take(unseen);
       }
@@ -144,7 +147,7 @@ export class EventTail implements Disposable {
     return found.length === readBatch;
   }
 
-  /** Whether delivered events no longer exist, because the store was restored to an earlier state. */
+  /** Whether delivered events no longer exist because the store was restored to an earlier state. */
   async #isRestored(): Promise<boolean> {
     if (++this.#polls % checkEvery !== 0) return false;
     const position = this.#position;

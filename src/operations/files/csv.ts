@@ -1,4 +1,4 @@
-/** CSV by RFC 4180: comma, double quotes, a header row; UTF-8. */
+/** CSV according to RFC 4180: commas, double quotes, a header row, UTF-8. */
 import { NotInt64, parseInt64 } from '../../contract/json.ts';
 import type { Pet } from '../../contract/pets.ts';
 import { type Line, maxRowBytes } from './lines.ts';
@@ -43,13 +43,13 @@ function hasOddQuotes(bytes: Buffer): boolean {
   return odd;
 }
 
-/** Prefix of each row in a file of rejected rows. */
+/** The line number and reason at the beginning of each row in a file of rejected rows. */
 const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
 const rejectHeader = 'line,reason,';
 
 /**
- * A record continues over line feeds while a quote is open. If the quote is never closed, only the first line
- * is rejected.
+ * Reads CSV records. A record spans several lines while a quote is open. If the quote is never closed, only the first
+ * line is rejected.
  */
 export class CsvReader implements RecordReader {
   #header: string | undefined;
@@ -146,7 +146,7 @@ export class CsvReader implements RecordReader {
     const record = lines.length === 1 && first !== undefined ? recordOf(first) : joined(lines);
     if (record.bytes.length === 0) return [];
     if (!this.#hasReasons) return [record];
-    // Latin-1 maps every byte to one character, so lengths in characters and bytes are equal.
+    // Latin-1 maps every byte to one character, so the length in characters equals the length in bytes.
     const prefix = rejectPrefix.exec(record.bytes.toString('latin1'))?.[0] ?? '';
     return [{ ...record, bytes: record.bytes.subarray(prefix.length) }];
   }
@@ -185,10 +185,10 @@ export function csvRow({ name, categoryId, status }: Pet): string {
   return `${fieldText(name)},${categoryId},${status}\n`;
 }
 
-/** Characters that start a formula in spreadsheets (OWASP, CSV injection). */
+/** Characters that make a spreadsheet treat a cell as a formula (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r]/;
 
-/** An animal as a row for a spreadsheet. An apostrophe prevents a name from being run as a formula. */
+/** An animal as a CSV row for a spreadsheet. An apostrophe prevents the name from being evaluated as a formula. */
 export function spreadsheetRow(pet: Pet): string {
   return csvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
 }

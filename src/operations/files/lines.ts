@@ -1,6 +1,6 @@
 import { maxBodyBytes } from '../../contract/bounds.ts';
 
-/** Maximum length of a row in bytes. The API has the same limit for an animal. */
+/** Maximum length of a row in bytes. The API has the same limit for a request that creates an animal. */
 export const maxRowBytes = maxBodyBytes;
 
 const lineFeed = 10;
@@ -8,11 +8,11 @@ const none = Buffer.alloc(0);
 
 export interface Line {
   readonly number: number;
-  /** Without its line feed. A line longer than `maxRowBytes` is cut one byte after that length. */
+  /** The line without its line feed. A line longer than `maxRowBytes` is cut one byte after that length. */
   readonly bytes: Buffer;
 }
 
-/** Cuts a stream of bytes into lines. It keeps at most one line in memory. */
+/** Splits a stream of bytes into lines. Keeps at most one line in memory. */
 export class LineSplitter {
   #number = 0;
   #rest: Buffer = none;

@@ -1,4 +1,4 @@
-/** NDJSON: one JSON object per line; UTF-8. */
+/** NDJSON: one JSON object per line, in UTF-8. */
 import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
 import type { Pet } from '../../contract/pets.ts';
 import type { Line } from './lines.ts';
@@ -12,7 +12,10 @@ import {
   textOf,
 } from './records.ts';
 
-/** Prefix of each row in a file of rejected rows, even after a tool has reformatted it. */
+/**
+ * The line number and reason at the beginning of each row in a file of rejected rows. Matches even if a tool has
+ * reformatted the row.
+ */
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
 
 export class NdjsonReader implements RecordReader {
@@ -50,7 +53,7 @@ export class NdjsonReader implements RecordReader {
   }
 
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {
-    // Bytes are kept unchanged, valid or not: as Latin-1, every byte is one character.
+    // Latin-1 maps every byte to one character, so all bytes are kept unchanged, even if invalid.
     const row = Buffer.from(bytes).toString('latin1').replace(rejectPrefix, '{');
     const members = row.replace(/^\s*\{/, '');
     const comma = /^\s*\}/.test(members) ? '' : ',';
@@ -67,7 +70,7 @@ function withoutId(value: unknown): unknown {
   return others;
 }
 
-/** An animal as a line, without the id, which the importing store assigns. */
+/** An animal as a line, without its id, because the importing store assigns a new one. */
 export function ndjsonRow({ name, categoryId, status }: Pet): string {
   return `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}\n`;
 }

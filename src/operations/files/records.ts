@@ -7,25 +7,25 @@ import { type Line, maxRowBytes } from './lines.ts';
 export interface InputRecord {
   readonly line: number;
   readonly endLine: number;
-  /** Without the line feed of its last line. */
+  /** The bytes of the record, without the final line feed. */
   readonly bytes: Buffer;
 }
 
 export type Checked = { readonly pet: NewPet } | { readonly reason: string };
 
 export interface ReaderOptions {
-  /** Whether rows may have an id, which is ignored. */
+  /** Whether rows may contain an id, which is ignored. */
   readonly newIds: boolean;
 }
 
 export interface RecordReader {
-  /** Adds a line and returns the completed records. Throws `import_invalid` for an invalid header. */
+  /** Adds a line and returns the records that it completes. Throws `import_invalid` if the header is invalid. */
   take(line: Line): InputRecord[];
-  /** The remaining records at the end of the input. Throws `import_invalid` for an incomplete input. */
+  /** Returns the remaining records at the end of the input. Throws `import_invalid` if the input is incomplete. */
   end(): InputRecord[];
   check(record: InputRecord): Checked;
   readonly columns: readonly string[];
-  /** The first line of a file of rejected rows, if the format has one. */
+  /** The header of a file of rejected rows, if the format has one. */
   rejectsHeader(): string;
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
 }
@@ -38,7 +38,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const lineFeed = Buffer.from('\n');
 
-/** The text of a record, or the reason it has none. */
+/** The text of a record, or the reason why it has none. */
 export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
   if (bytes.length > maxRowBytes) return { reason: `is longer than ${maxRowBytes} bytes` };
   try {
@@ -60,7 +60,7 @@ function worded({ name, message }: ErrorDetail): string {
 
 export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
-/** The record in a line. A carriage return before the line feed belongs to the end of the line. */
+/** The record in a line. A carriage return before the line feed is part of the line ending. */
 export function recordOf({ number, bytes }: Line): InputRecord {
   const end = bytes.at(-1) === 13 ? -1 : undefined;
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };

@@ -4,12 +4,12 @@ import type { ImportRow, RejectedRow } from '../imports/imports.ts';
 import { type Line, LineSplitter } from './lines.ts';
 import { type InputRecord, invalidFile, type RecordReader } from './records.ts';
 
-/** Maximum length of a reason in characters. It may quote the input. */
+/** Maximum length of a reason, in characters. A reason may quote the input. */
 const maxReasonLength = 500;
 
 interface RowsInput {
   readonly name: string;
-  /** Ends early, without an error, when the signal is aborted. */
+  /** Stops early, without an error, when the signal is aborted. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
@@ -19,13 +19,13 @@ interface RowsOptions {
   /** Rows up to this line are skipped. */
   readonly afterLine?: number;
   readonly fits?: (pet: NewPet) => boolean;
-  /** Whether it is an error if the input has no row after `afterLine`. */
+  /** Whether it is an error if the input has no rows after `afterLine`. */
   readonly mustHaveRow?: boolean;
   readonly onPassedOver?: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The validated rows of an input. Keeps at most the rows of one chunk in memory. */
+/** The validated rows of an input. Keeps the rows of at most one chunk in memory. */
 export class Rows {
   readonly #options: RowsOptions;
   #lastLine = 0;
@@ -43,7 +43,7 @@ export class Rows {
     for await (const chunk of input.read(signal)) {
       this.bytesRead += chunk.length;
       yield this.#rowsOf(splitter.push(chunk));
-      // After an interruption, an incomplete line is not a row.
+      // If the input was interrupted, an incomplete last line is not a row.
       if (signal.aborted) return;
     }
     if (signal.aborted) return;

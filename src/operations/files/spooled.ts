@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../../contract/refusal.ts';
 
-/**
- * An uploaded file, stored until it is disposed of, because it is read twice: for its hash and for the
- * import.
- */
+/** An uploaded file, stored until disposal because it is read twice: for its hash and for the import. */
 export interface Spooled extends AsyncDisposable {
   readonly sha256: string;
   readonly bytes: number;
   read(): AsyncIterable<Buffer>;
 }
 
-/** Rejects with the stream's error, or with `service_unavailable` if the temporary folder cannot be written. */
+/**
+ * Stores an upload. Rejects with the stream's error, or with `service_unavailable` if the temporary folder cannot be
+ * written.
+ */
 export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spooled> {
   await using kept = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'animal-store-')).catch(refuse);
@@ -40,6 +40,6 @@ export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spool
 }
 
 function refuse(cause: NodeJS.ErrnoException): never {
-  const message = `The temporary folder ${tmpdir()} cannot be written (${cause.code}). Free or mount it, or set TMPDIR to another folder, and restart the service.`;
+  const message = `The temporary folder ${tmpdir()} cannot be written (${cause.code}). Free up space or mount it, or set TMPDIR to another folder, and restart the service.`;
   throw new Refusal('service_unavailable', { message, cause });
 }

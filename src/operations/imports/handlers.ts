@@ -55,7 +55,9 @@ async function* received(
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of upload) {
     if (listed.stopped.aborted) {
-      throw new Refusal('import_invalid', { message: 'The import was stopped before the file had arrived.' });
+      throw new Refusal('import_invalid', {
+        message: 'The import was stopped before the whole file was received.',
+      });
     }
     listed.bytesReceived += chunk.length;
     yield chunk;

@@ -7,12 +7,15 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
 import type { Store } from '../units.ts';
 
-/** Small enough to delay other writes only briefly. Larger groups write fewer pages per row. */
+/**
+ * Number of rows per commit: small enough to delay other writes only briefly. Larger groups would write fewer pages per
+ * row.
+ */
 const rowsPerGroup = 2_500;
-/** Pause between groups, so that a serving process can write. */
+/** Pause between groups, so that a serving process gets to write. */
 const restMs = 1;
 
-/** Number of the row's first line in the input, from 1. */
+/** First line of the row in the input, counted from 1. */
 interface Placed {
   readonly line: number;
   readonly endLine: number;
@@ -32,7 +35,7 @@ export type ImportRow = AcceptedRow | RejectedRow;
 export interface ImportGroup {
   readonly progress: ImportProgress;
   readonly rejected: readonly RejectedRow[];
-  /** The ids of the group's first and last animal; undefined if it has none, or for a dry run. */
+  /** Ids of the first and last animal in the group; undefined if the group has none, or for a dry run. */
   readonly firstId: bigint | undefined;
   readonly lastId: bigint | undefined;
 }
@@ -41,13 +44,13 @@ export type ImportProgress = Omit<ImportRun, 'source'>;
 
 interface ImportTask {
   /**
-   * SHA-256 of the whole input, or the name of a part of it; undefined for an input that cannot be read
-   * twice, and so cannot be resumed.
+   * SHA-256 of the whole input, or the name of a part of it; undefined for an input that cannot be read twice, and
+   * therefore cannot be resumed.
    */
   readonly source: string | undefined;
-  /** The file's name, for the audit log; undefined when it is unknown. */
+  /** The file name for the audit log; undefined if unknown. */
   readonly file?: string | undefined;
-  /** Result of `find` for the source. An unfinished import resumes; a finished one starts again. */
+  /** The result of `find` for this source. An unfinished import resumes; a finished import starts again. */
   readonly stored: ImportProgress | undefined;
   readonly rows: AsyncIterable<readonly ImportRow[]>;
   readonly signal: AbortSignal;
@@ -78,7 +81,7 @@ function partOf(source: string, content: string): ImportPart {
   };
 }
 
-/** Whether a row can belong to both parts: each extends from its first line to the end of the input. */
+/** Whether a row can belong to both parts. Each part extends from its first line to the end of the input. */
 export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
   const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
@@ -96,16 +99,16 @@ interface Commit {
 
 const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
 
-/** Adds many animals from one input, every row exactly once, with any number of interruptions. */
+/** Adds the animals of an input, every row exactly once, even if interrupted repeatedly. */
 export class ImportOperations {
   readonly #context: ImportContext | undefined;
 
-  /** Without a store it is a dry run, which reads and validates without writing. */
+  /** Without a context, all imports are dry runs, which read and validate rows without storing them. */
   constructor(context: ImportContext | undefined) {
     this.#context = context;
   }
 
-  /** The progress of an input; undefined if its import never began. */
+  /** The progress of an import; undefined if it never started. */
   async find(source: string): Promise<ImportProgress | undefined> {
     return this.#context?.store.imports.find(source);
   }
@@ -118,10 +121,9 @@ export class ImportOperations {
   }
 
   /**
-   * Adds the rows, in groups, and yields after the commit of each. The last group shows whether the import is
-   * complete. The audit log records the first animals, in their transaction, and how the import ended.
-   * Throws `import_invalid` if another import of the same input is in progress, and `service_unavailable`;
-   * the yielded groups remain imported.
+   * Adds the rows in groups, and yields after each commit. The last group shows whether the import is complete. The
+   * audit log records the first animals, in the same transaction, and how the import ended. Throws `import_invalid` if
+   * another import of the same input is in progress, and `service_unavailable`. Groups already yielded remain imported.
    */
   async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
     let progress = stored === undefined || stored.finished ? nothing : stored;
@@ -194,7 +196,7 @@ function advanced(
   };
 }
 
-/** Regroups batches of any size into groups of `rowsPerGroup`; only the last one may be smaller. */
+/** Regroups batches of any size into groups of `rowsPerGroup`. Only the last group may be smaller. */
 async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
   let group: ImportRow[] = [];
   for await (const batch of batches) {

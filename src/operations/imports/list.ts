@@ -5,7 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { iso, isoOrNull } from '../shown.ts';
 
 const maxEnded = 20;
-/** Maximum total length of stored rejected lines in characters. Beyond it, the oldest reports are dropped. */
+/** Maximum total length of the stored rejected lines, in characters. If exceeded, the oldest reports are dropped. */
 const maxRejectCharacters = 16_777_216;
 
 export type ImportOrigin = Pick<Import, 'requestId' | 'actor' | 'fileName' | 'format'>;
@@ -81,7 +81,7 @@ export class ListedImport {
   }
 }
 
-/** The imports of this process by operators: those in progress, and the latest that have ended. */
+/** Operators' imports in this process: those in progress, and the most recent that have ended. */
 export class ImportList {
   readonly #clock: Clock;
   #listed: ListedImport[] = [];
@@ -92,7 +92,7 @@ export class ImportList {
   }
 
   begin(about: ImportOrigin): ListedImport {
-    // Ids are not reused, even after a restart.
+    // Based on the time, so that ids are not reused, even after a restart.
     this.#lastId = Math.max(this.#lastId + 1, this.#clock.now());
     const listed = new ListedImport(this.#lastId, about, this.#clock);
     this.#listed.unshift(listed);

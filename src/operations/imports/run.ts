@@ -4,7 +4,9 @@ import { Rows } from '../files/rows.ts';
 import type { Spooled } from '../files/spooled.ts';
 import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 
-/** Maximum total length of rejected lines in a response, in bytes. A single line may be as long as a request. */
+/**
+ * Maximum total length of the rejected lines in a response, in bytes. A single line may be as long as a request body.
+ */
 const maxRejectBytes = 8_388_608;
 
 const nothing = { added: 0, rejected: 0, finished: false };
@@ -16,7 +18,7 @@ interface ImportRunOptions {
   readonly signal: AbortSignal;
 }
 
-/** The import of a file that has arrived. It ends early when the signal is aborted. */
+/** The import of an uploaded file. Ends early if the signal is aborted. */
 export class ImportRun {
   readonly #imports: ImportOperations;
   readonly #options: ImportRunOptions;
@@ -33,13 +35,13 @@ export class ImportRun {
     return { bytes: this.#options.file.bytes, bytesRead: this.#rows?.bytesRead ?? 0, added, rejected };
   }
 
-  /** Adds the rows of the file that have not been imported yet. Throws `import_invalid`. */
+  /** Adds the rows of the file that have not yet been imported. Throws `import_invalid`. */
   async report(): Promise<ImportReport> {
     const { sha256: source, read } = this.#options.file;
     const stored = await this.#imports.find(source);
     if (stored === undefined && (await this.#imports.partsOf(source)).length > 0) {
       throw invalidFile(
-        'A part of this file was imported with the command line. Import the rest of it, or all of it again, there.',
+        'Part of this file was imported with the command line. Use the command line to import the rest, or all of it again.',
       );
     }
     const rejects = new Rejects(this.#options.reader);
@@ -52,7 +54,7 @@ export class ImportRun {
     });
     this.#rows = rows;
     this.#counts = stored ?? nothing;
-    // Skipped rows are reported when they are read.
+    // Reading the rows is enough to report the rejected ones.
     if (stored?.finished) for await (const _ of rows);
     else {
       const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
@@ -78,7 +80,7 @@ class Rejects {
 
   add(row: RejectedRow): void {
     this.#bytes += row.bytes.length;
-    // A copy, because the row is a slice of the chunk read from the file.
+    // A copy, because the row is a slice of the chunk that was read.
     if (this.#rows.length < maxRejects && this.#bytes <= maxRejectBytes)
       this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
   }
@@ -96,7 +98,7 @@ class Rejects {
   }
 }
 
-/** Invalid UTF-8 becomes replacement characters, because JSON cannot contain it. */
+/** Decodes UTF-8. Invalid bytes become replacement characters, because JSON cannot contain them. */
 export function replacedText(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
 }

@@ -9,20 +9,20 @@ import type { TrafficSecond } from './traffic.ts';
 
 export type { Concern, Instance };
 
-/** Minimum number and share of 5xx responses within a minute for a concern. */
+/** A concern is raised if at least this number and fraction of the requests in the last minute got a 5xx response. */
 const manyFailures = 5;
 const highShare = 0.01;
 const windowSeconds = 60;
 
-/** An instance not seen for this long has crashed or lost its connection. */
+/** An instance not seen for this long has either crashed or lost its connection. */
 const missingAfterMs = 60_000;
 
 const littleBytes = 2_147_483_648;
 
-/** After this time, a receiver has failed five times, or there were no attempts. */
+/** By this age, a delivery has either failed five times or never been attempted. */
 const oldDeliveryMs = 6 * hourMs;
 
-/** Time before a sunset in which callers of a deprecated operation are reported. */
+/** How long before a sunset the callers of a deprecated operation are reported. */
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
@@ -30,11 +30,11 @@ const remedies: Readonly<Record<Trouble, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.limitFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.postgres]:
-    'Check that PostgreSQL is running and reachable from this machine. The log has its error message.',
+    'Check that PostgreSQL is running and reachable from this machine. The log shows its error message.',
   [troubles.replica]:
-    'Check that the servers of DATABASE_REPLICA_URLS are running, reachable from this machine, and follow the primary. The log has the reason.',
+    'Check that the servers of DATABASE_REPLICA_URLS are running, are reachable from this machine, and follow the primary. The log shows the reason.',
   [troubles.redis]:
-    'Check that Redis is running and reachable from this machine. The log has its error message.',
+    'Check that Redis is running and reachable from this machine. The log shows its error message.',
   [troubles.redisPart]: 'Check the cluster node that the log names. If no replica takes over, restart it.',
 };
 
@@ -46,11 +46,11 @@ export interface Known {
   readonly oldestPendingAgeMs: number;
   /** Concern about webhook secrets that cannot be decrypted. */
   readonly secrets: Concern | undefined;
-  /** Concern about failing backups. Only a serving process has it. */
+  /** Concern about failing backups. Present only in a process that is serving. */
   readonly backups?: Concern | undefined;
 }
 
-/** Current failures, even if the store cannot be read. */
+/** Descriptions of the current failures. Available even if the store cannot be read. */
 export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   try {
     return store.health();
@@ -60,7 +60,7 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   }
 }
 
-/** Current concerns, most severe first. `instances` are the instances that were not stopped. */
+/** Current concerns, most severe first. `instances` are those that were not stopped. */
 export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
   const { store, clock, secrets, backups } = known;
   return [
@@ -77,7 +77,7 @@ export async function concernsOf(known: Known, instances: readonly Instance[]): 
 
 function troubleConcern(what: string): Concern {
   const remedy = Object.entries(remedies).find(([trouble]) => trouble === what)?.[1];
-  return { what, remedy: remedy ?? 'See the log for the reason. Recovery needs no restart.' };
+  return { what, remedy: remedy ?? 'See the log for the reason. Recovery does not require a restart.' };
 }
 
 function failures({ seconds, clock }: Known): Concern[] {
@@ -89,7 +89,7 @@ function failures({ seconds, clock }: Known): Concern[] {
   return [
     {
       what: `${failed} of ${all} requests in the last minute got 5xx responses.`,
-      remedy: 'See the log: it has one line per internal error, and two per outage of the store.',
+      remedy: 'See the log: it contains one line per internal error, and two per outage of the store.',
     },
   ];
 }
@@ -100,8 +100,8 @@ async function littleSpace(store: Known['store']): Promise<Concern[]> {
   const gib = (freeBytes / 1_073_741_824).toFixed(1);
   return [
     {
-      what: `The disk of the data file has ${gib} GiB left.`,
-      remedy: 'Free space or enlarge the disk. When it is full, changes return 503.',
+      what: `The disk that holds the data file has ${gib} GiB left.`,
+      remedy: 'Free up space or enlarge the disk. When it is full, changes return 503.',
     },
   ];
 }
@@ -113,7 +113,7 @@ function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
     {
       what: `The oldest pending delivery to an enabled webhook is ${hours} hours old.`,
       remedy:
-        'Find webhooks with failed attempts, and inform their accounts or disable them. If there are no attempts, check WEBHOOKS and SECRETS_KEY.',
+        'Find webhooks with failed attempts, then notify their accounts or disable the webhooks. If there are no attempts, check WEBHOOKS and SECRETS_KEY.',
     },
   ];
 }
@@ -122,7 +122,7 @@ function missing({ name, seenAt }: Instance): Concern {
   const at = new Date(seenAt).toISOString();
   return {
     what: `Instance ${name} was last seen at ${at}, and was not stopped cleanly.`,
-    remedy: 'Check its machine and its log. An instance that does not return is removed after a day.',
+    remedy: 'Check its machine and log. An instance that does not return is removed after a day.',
   };
 }
 
@@ -135,6 +135,6 @@ async function deprecatedStillCalled({ store, clock, sunsets }: Known): Promise<
   if (caller === undefined) return [];
   return soon.map(([operation, at]) => ({
     what: `Deprecated operations were called in the last 7 days, and ${operation} will be removed on ${new Date(at).toISOString().slice(0, 10)}.`,
-    remedy: 'Inform the callers listed under deprecated callers, or set a later date (GET_PET_SUNSET).',
+    remedy: 'Notify the callers listed under deprecated callers, or set a later date (GET_PET_SUNSET).',
   }));
 }

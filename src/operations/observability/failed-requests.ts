@@ -9,12 +9,12 @@ import { iso } from '../shown.ts';
 
 /**
  * Limits memory to about 2 MB. Each key has a separate list, so that a failing key does not displace the requests of
- * others.
+ * other keys.
  */
 const maxKeys = 400;
 const maxPerKey = 25;
 
-/** Key id of all requests without a valid key; no key has this id. */
+/** The key id for all requests without a valid key. No key has this id. */
 const noKey = 0;
 
 export interface FailedRequestFilter {
@@ -36,7 +36,7 @@ interface RecordedRequest {
   readonly caller: Pick<Caller, 'keyId' | 'accountId'> | undefined;
 }
 
-/** The latest failed requests of a process, in memory. */
+/** The most recent failed requests of a process, in memory. */
 export class FailedRequests implements FailedRequestSource {
   readonly #clock: Clock;
   readonly #byKey = new LRUCache<number, RecordedRequest[]>({ max: maxKeys });

@@ -2,14 +2,16 @@ import { hourMs } from '../../domain/clock.ts';
 import type { KeyHour, KeyOperation } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 
-/** Maximum number of unrecorded pairs of key and hour (about 13 MB). Requests beyond it are not recorded. */
+/**
+ * Maximum number of unrecorded pairs of key and hour (about 13 MB). Requests that would exceed it are not recorded.
+ */
 const maxRows = 40_000;
 const manyRows = 10_000;
 
 type Counted<Row> = { -readonly [Name in keyof Row]: Row[Name] };
 
 type KeyUsageRow = Counted<Omit<KeyHour, 'operations'>> & {
-  /** Has few entries, because a client uses few operations and counts are recorded often. */
+  /** A short array, because a client uses few operations and counts are recorded often. */
   readonly operations: Counted<Pick<KeyOperation, 'operation' | 'requests'>>[];
 };
 
@@ -21,13 +23,13 @@ interface CountedOperation {
 export class KeyUsageCounter {
   #hour = 0;
   #current = new Map<number, KeyUsageRow>();
-  /** Rows of earlier hours and of a partly taken batch, oldest first. */
+  /** Rows of earlier hours and the rest of a partly recorded batch, oldest first. */
   #closed: Map<number, KeyUsageRow>[] = [];
   #rows = 0;
   #lost = 0;
   whenMany: () => void = () => undefined;
 
-  /** Counts a request in this minute (Unix ms of its beginning), by the index of its outcome. */
+  /** Counts a request in the minute that begins at `minute` (Unix ms), by the index of its outcome. */
   count(
     { keyId, accountId }: Caller,
     outcome: 0 | 1 | 2 | 3,
@@ -51,7 +53,7 @@ export class KeyUsageCounter {
     row.operations.push({ operation, requests: 1 });
   }
 
-  /** Up to `limit` rows, oldest first. They remain until they are dropped and are no longer incremented. */
+  /** Up to `limit` rows, oldest first. The rows are no longer incremented, and remain until they are dropped. */
   peek(limit: number): KeyUsageRow[] {
     if (this.#closed.length === 0 && this.#current.size > 0) this.#close();
     return [...(this.#closed[0]?.values().take(limit) ?? [])];
@@ -69,7 +71,7 @@ export class KeyUsageCounter {
     return this.#closed.length > 0;
   }
 
-  /** Number of requests dropped since the last call because there were too many unrecorded rows. */
+  /** Number of requests not counted since the last call, because there were too many unrecorded rows. */
   takeLost(): number {
     const lost = this.#lost;
     this.#lost = 0;

@@ -1,4 +1,4 @@
-/** The parts of a metric. The list of all metrics is `metrics.ts`. */
+/** Building blocks for metrics. All metrics are listed in `metrics.ts`. */
 import type { StoreFacts } from '../../storage/admin.ts';
 
 type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';

@@ -20,11 +20,11 @@ export interface Measured {
   readonly processes: readonly Traffic[];
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
-  /** Banned keys; undefined while they cannot be read. */
+  /** Number of banned keys; undefined if bans cannot be read. */
   readonly bans: number | undefined;
-  /** Undefined if the service makes no backups. */
+  /** Undefined if the service does not make backups. */
   readonly backups: BackupFigures | undefined;
-  /** Undefined while the store cannot be read. */
+  /** Undefined if the store cannot be read. */
   readonly events: EventFigures | undefined;
   readonly deliveries: DeliveryFigures | undefined;
   readonly about: Labels;
@@ -38,15 +38,15 @@ export interface DeliveryFigures {
 }
 
 export interface EventFigures {
-  /** The highest id that was assigned. */
+  /** The highest id assigned so far. */
   readonly last: number;
-  /** Age of the oldest retained event, in ms; undefined without events. */
+  /** Age of the oldest retained event, in ms; undefined if there are no events. */
   readonly oldestAgeMs: number | undefined;
-  /** Retention of events in ms; undefined if none are recorded. */
+  /** How long events are retained, in ms; undefined if none are recorded. */
   readonly keepMs: number | undefined;
 }
 
-/** Series that exist for every operation from the start, because alerts need to see an increase from 0. */
+/** Outcomes that are exported for every operation from the start, because alerts must see an increase from 0. */
 const alwaysPresent = ['ok', 'internal_error', 'service_unavailable'];
 
 export function metricsOf(measured: Measured): Metric[] {
@@ -94,7 +94,7 @@ function ofRequests({ processes, bans }: Measured): Metric[] {
     metric(
       'histogram',
       'request_duration_seconds',
-      'Duration of requests under /v1, from their head to their response.',
+      'Duration of requests under /v1, from request head to response.',
       latencies.flatMap(histogramOf),
     ),
     gauge('requests_in_flight', 'Requests in flight.', inFlight),
@@ -124,8 +124,8 @@ function histogramOf({ operation, buckets, sumSeconds }: TrafficLatency): Sample
 }
 
 function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
-  // On servers, each worker commits separately; on an embedded store, one process commits for all, and each
-  // reports the same figures.
+  // With PostgreSQL, each worker commits separately. With an embedded store, one process commits for all, and every
+  // process reports the same figures.
   const isShared = processes.length > 1 && facts.engine !== 'SQLite';
   const committing = isShared ? [facts, ...processes.map(({ store }) => store)] : [facts];
   const total = (name: string) => sumOfFact(committing, name);
@@ -135,7 +135,7 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
     ...ofReplicas(facts, total),
     gauge(
       'store_bytes',
-      'Size of the files of the store, or of its tables on PostgreSQL.',
+      'Size of the store: its files, or its tables on PostgreSQL.',
       labelled({ part: 'data' }, facts.dataBytes),
       labelled({ part: 'wal' }, facts.walBytes),
       labelled({ part: 'limits' }, facts.limitBytes),
@@ -153,9 +153,14 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
 
 function ofCommits(total: Total): Metric[] {
   return [
-    counter('writes_total', 'Committed changes, alone or in groups.', total('units')),
-    summary('commit_seconds', 'Duration of commits of groups of changes.', total('seconds'), total('groups')),
-    gauge('writes_waiting', 'Changes waiting for the commit of their group.', total('waiting')),
+    counter('writes_total', 'Committed changes, individually or in groups.', total('units')),
+    summary(
+      'commit_seconds',
+      'Duration of commits, each of a group of changes.',
+      total('seconds'),
+      total('groups'),
+    ),
+    gauge('writes_waiting', 'Changes waiting for their group to be committed.', total('waiting')),
   ];
 }
 
@@ -189,7 +194,7 @@ function ofEvents({ processes, events }: Measured): Metric[] {
     ),
     gauge(
       'event_listeners',
-      'Waiting requests and streams that receive new events.',
+      'Waiting requests and open streams that receive new events.',
       sumOf(processes).eventListeners,
     ),
   ];

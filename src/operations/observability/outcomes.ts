@@ -1,10 +1,12 @@
-/** Outcomes of requests by error code, as counters and reports divide them. */
+/** The outcomes by which counters and reports group error codes. */
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
 export type OutcomeName = keyof OutcomeCounts;
 
-/** The outcome of requests with an error code, or `ok`. A code of another version of the service counts as refused. */
+/**
+ * The outcome for an error code or `ok`. An error code that only another version of the service has counts as refused.
+ */
 export function outcomeOf(code: string): OutcomeName {
   if (code === 'ok') return 'ok';
   const status = Object.hasOwn(errors, code) ? errors[code as ErrorCode].status : 400;

@@ -3,11 +3,11 @@ import type { StoreFacts } from '../../storage/admin.ts';
 import type { EventLoopTimes, Traffic, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
-/** Interval of the samples. Shorter pauses may be missed. */
+/** Sampling interval. Shorter pauses may be missed. */
 const sampleIntervalMs = 500;
 const retainedSamples = 120;
 
-/** Measures the event-loop delay with a timer, which costs two wake-ups a second. */
+/** Measures the event-loop delay with a timer, at the cost of two wake-ups per second. */
 export class EventLoopDelay implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #last = new Float64Array(retainedSamples);
@@ -38,7 +38,7 @@ export class EventLoopDelay implements Disposable {
   }
 }
 
-/** The store's facts may come from a server, so they are cached this long. */
+/** How long the store's facts are cached, because they may come from a server. */
 const factsCacheMs = 5_000;
 
 interface ProcessTrafficParts {

@@ -1,4 +1,4 @@
-/** Metrics of the servers of several instances. */
+/** Metrics of the database and Redis servers that several instances share. */
 import type { StoreFacts } from '../../storage/admin.ts';
 import { counter, gauge, labelled, type Metric, summary } from './metric.ts';
 
@@ -38,13 +38,13 @@ export function ofReplicas(facts: StoreFacts, total: Total): Metric[] {
   return [
     counter(
       'replicable_reads_total',
-      'Client reads that replicas may serve, by server; absent without DATABASE_REPLICA_URLS.',
+      'Client reads eligible for replicas, by server; absent without DATABASE_REPLICA_URLS.',
       labelled({ server: 'primary' }, total('primaryReads')),
       ...ofEach((name) => total(`${name}Reads`)),
     ),
     gauge(
       'replica_in_use',
-      'Whether a replica is current and serves reads: 1, or 0 if not.',
+      '1 if a replica is current and serves reads, otherwise 0.',
       ...ofEach((name) => Number(facts[`${name}InUse`])),
     ),
     gauge(

@@ -9,13 +9,13 @@ import { KeyUsageCounter } from './key-usage-counter.ts';
 import { outcomeOf } from './outcomes.ts';
 import { latencyBounds, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
 
-/** Maximum number of unrecorded rows of requests by minute, and of latencies. Others are not recorded. */
+/** Maximum number of unrecorded rows, both of requests per minute and of latencies. Additional rows are dropped. */
 const maxMinuteRows = 20_000;
 
 const codes: readonly (ErrorCode | 'ok')[] = ['ok', ...(Object.keys(errors) as ErrorCode[])];
 const okIndex = 0;
 
-/** The columns of a second: requests by outcome, in this order, then the buckets of latency. */
+/** The first columns of each second: requests by outcome, in this order. The latency buckets follow. */
 const outcomes = ['ok', 'refused', 'limited', 'failed'] as const;
 type OutcomeIndex = 0 | 1 | 2 | 3;
 const buckets = latencyBounds.length + 1;
@@ -39,7 +39,8 @@ function indexOfOutcome(code: ErrorCode): OutcomeIndex {
 type MinuteRows = Pick<UsageRows, 'minutes' | 'latencies'>;
 
 /**
- * Requests of an operation since the start. Stored as doubles, because a busy service exceeds 2³² requests within days.
+ * Requests to an operation since the process started. Stored as doubles, because a busy service exceeds 2³² requests
+ * within days.
  */
 class OperationCounts {
   readonly operation: string;
@@ -56,12 +57,12 @@ class OperationCounts {
 }
 
 /**
- * Counts the requests of a process in the main thread: a few additions in place, and one object per key and
- * hour. A minute's row is the difference to the previous rows.
+ * Counts the requests of a process on the main thread: a few additions in place, and one object per key and hour. The
+ * row of a minute contains only what was not in earlier rows.
  */
 export class TrafficCounter {
   readonly keys = new KeyUsageCounter();
-  /** Attempts to deliver events. */
+  /** Attempts to deliver events, by outcome. */
   readonly deliveries: Record<AttemptOutcome, number> = { succeeded: 0, repeated: 0, failed: 0, expired: 0 };
   readonly #clock: Clock;
   readonly #byOperation = new Map<OperationId, OperationCounts>(
@@ -72,17 +73,17 @@ export class TrafficCounter {
   );
   readonly #withoutOperation = new OperationCounts('none', false);
   readonly #seconds = new Uint32Array(retainedSeconds * columns);
-  /** The Unix second of each row. */
+  /** The Unix second that each row counts. */
   readonly #secondOf = new Float64Array(retainedSeconds);
   #second = 0;
   #nextClockCheckAt = 0;
-  /** Index of the row of the current second. */
+  /** Index of the first column of the current second. */
   #row = 0;
   /** Unix ms. */
   #minute = 0;
   readonly #minutes: MinuteUsage[] = [];
   readonly #latencies: LatencyUsage[] = [];
-  /** Requests by latency since the start, and the part that is already in rows of minutes. */
+  /** Requests by latency since the process started, and the part of them already contained in minute rows. */
   readonly #byLatency = new Float64Array(latencyBuckets);
   readonly #byLatencyInMinutes = new Float64Array(latencyBuckets);
 
@@ -91,8 +92,8 @@ export class TrafficCounter {
   }
 
   /**
-   * Counts an answered request; `operationId`, `code` and `caller` are undefined if there is none.
-   * `startedAt` is of `performance.now()`.
+   * Counts a completed request. `operationId`, `code` and `caller` are undefined if the request has none. `startedAt`
+   * is a `performance.now()` time.
    */
   count(
     operationId: OperationId | undefined,
@@ -119,7 +120,7 @@ export class TrafficCounter {
     if (caller !== undefined) this.keys.count(caller, outcome, counts, this.#minute);
   }
 
-  /** Up to `limit` rows of each kind by minute, oldest first. They remain until they are dropped. */
+  /** Up to `limit` minute rows of each kind, oldest first. The rows remain until they are dropped. */
   peekMinutes(limit: number): MinuteRows {
     if (!this.hasMinutes) this.#closeMinute();
     return { minutes: this.#minutes.slice(0, limit), latencies: this.#latencies.slice(0, limit) };
@@ -158,7 +159,7 @@ export class TrafficCounter {
   }
 
   /**
-   * The date is read once a second, because that costs as much as all the rest; a test clock is read each
+   * Reads the date only once a second, because that costs as much as all other work here. A test clock is read every
    * time.
    */
   #checkClock(now: number): void {

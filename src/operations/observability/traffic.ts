@@ -3,13 +3,13 @@ import type { AttemptOutcome } from '../../domain/delivery.ts';
 import { type LatencyCounts, latencyQuantiles } from '../../domain/latency.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
-/** Upper bounds of the latency buckets, in seconds. Another bucket counts requests above the last bound. */
+/** Upper bounds of the latency buckets, in seconds. An additional bucket counts requests above the last bound. */
 export const latencyBounds = [
   0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
   10,
 ] as const;
 
-/** Retention of seconds, in seconds. */
+/** How long per-second statistics are retained, in seconds. */
 export const retainedSeconds = 300;
 
 interface TrafficCount {
@@ -25,9 +25,9 @@ export interface TrafficLatency {
   readonly sumSeconds: number;
 }
 
-/** A second of the last five minutes in which there were requests. */
+/** Statistics of one second of the last five minutes. Seconds without requests are omitted. */
 export interface TrafficSecond extends OutcomeCounts {
-  /** Start of the second, Unix s. */
+  /** Start of the second, in Unix seconds. */
   readonly at: number;
   readonly latencies: LatencyCounts;
 }
@@ -39,11 +39,9 @@ export interface EventLoopTimes {
   readonly looks: number;
 }
 
-/**
- * The counters of a process since its start. Plain data, which workers send to the supervisor to be added up.
- */
+/** The counters of a process since it started. Plain data, which workers send to the supervisor to be added up. */
 export interface Traffic {
-  /** Unix ms. A process that replaces it starts counting from zero. */
+  /** Unix ms. A replacement process starts counting from zero. */
   readonly startedAt: number;
   readonly counts: readonly TrafficCount[];
   readonly latencies: readonly TrafficLatency[];
@@ -61,7 +59,7 @@ export interface Traffic {
 }
 
 export interface TrafficSource {
-  /** Counters of each process, including ended ones, so that sums never decrease. */
+  /** Counters of each process, including processes that have exited, so that sums never decrease. */
   traffic(): Promise<readonly Traffic[]>;
 }
 
@@ -120,7 +118,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
   };
 }
 
-/** Merges items with the same name, in the order of first occurrence. */
+/** Merges items with the same name, in order of first occurrence. */
 function summed<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string | number,
@@ -147,7 +145,10 @@ function addedCounts(one: LatencyCounts, other: LatencyCounts): LatencyCounts {
 
 const nothing: Omit<TrafficSecond, 'at'> = { ok: 0, refused: 0, limited: 0, failed: 0, latencies: [] };
 
-/** Every complete second of the last five minutes since the start, including those without requests. */
+/**
+ * Every complete second of the last five minutes, or since the start if that is later. Includes seconds without
+ * requests.
+ */
 export function liveSeconds(
   seconds: readonly TrafficSecond[],
   startedAt: number,

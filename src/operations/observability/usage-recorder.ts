@@ -8,20 +8,20 @@ import { type EventRemoval, removeEvents } from '../events/retention.ts';
 import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
-/** Interval of usage records. This much may be lost in a crash. */
+/** Interval between usage records. A crash may lose the usage of this period. */
 const recordEveryMs = 10_000;
-/** Delay of the first heartbeat, so that the first requests are not delayed. */
+/** Delay of the first record, so that the first requests are not slowed down. */
 const firstRecordMs = 1_000;
-/** Maximum wait for the last record at shutdown. */
+/** Maximum wait for the last record during shutdown. */
 const lastRecordMs = 400;
 const processBytes = 12;
-/** Maximum rows of each kind per write, so that a client's change does not wait long for it. */
+/** Maximum rows of each kind per write, so that a client's change does not wait long behind it. */
 const rowsPerWrite = 250;
 const pruneEveryMs = 600_000;
-/** Retention of finished deliveries. */
+/** How long finished deliveries are retained. */
 const deliveriesKeptForMs = 7 * dayMs;
 
-/** The last heartbeat of a cleanly stopped instance. */
+/** Marks a cleanly stopped instance, in place of the time of its last heartbeat. */
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
@@ -31,14 +31,11 @@ interface UsageRecorderOptions {
   /** Identifies this process in its reports. */
   readonly randomBytes: RandomBytes;
   readonly instance: Omit<Instance, 'seenAt'>;
-  /**
-   * Whether this process also deletes expired data, including stored responses. One of several processes is
-   * enough.
-   */
+  /** Whether this process also deletes expired data, including stored responses. One process is enough. */
   readonly prunes: boolean;
   /** Whether events are recorded, and how long they are retained, in ms. */
   readonly events: { readonly areRecorded: boolean; readonly keepMs: number };
-  /** Logs lost usage. The store logs failed writes. */
+  /** Logs lost usage. Failed writes are already logged by the store. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -54,8 +51,8 @@ function usageBounds(now: number): UsageBounds {
 }
 
 /**
- * Records usage every ten seconds, earlier under load, and at the end. Unwritten counts are kept. A report is
- * sent unchanged with the same number until it is written, because a commit without a response may have
+ * Records usage every ten seconds, more often under load, and at shutdown. Counts that could not be written are kept. A
+ * report is resent unchanged, with the same number, until it is written, because a commit without a response may have
  * succeeded.
  */
 export class UsageRecorder implements AsyncDisposable {
@@ -73,12 +70,12 @@ export class UsageRecorder implements AsyncDisposable {
     this.#options = options;
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
-    // Not at the start, because all instances of a cluster may start at the same time.
+    // Expired data is not deleted immediately, because all instances of a cluster may start at the same time.
     this.#nextPruneAt = options.clock.steady() + minuteMs;
     this.#timer = this.#after(firstRecordMs);
   }
 
-  /** Records the counts so far, or joins the recording that is running. Never rejects; failures are retried. */
+  /** Records the counts so far, or joins a recording already in progress. Never rejects; failures are retried. */
   record(): Promise<void> {
     this.#recording ??= this.#recordRows().finally(() => {
       this.#recording = undefined;
@@ -86,13 +83,12 @@ export class UsageRecorder implements AsyncDisposable {
     return this.#recording;
   }
 
-  /** Records all counts. */
   async recordAll(): Promise<void> {
     await this.#recording;
     await this.record();
   }
 
-  /** Records the last counts and the clean stop. Counts that cannot be written now are lost. */
+  /** Records the last counts and the clean shutdown. Counts that cannot be written now are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     clearTimeout(this.#timer);
@@ -112,11 +108,11 @@ export class UsageRecorder implements AsyncDisposable {
   async #recordRows(): Promise<void> {
     const { store, counter, notice } = this.#options;
     const lost = counter.keys.takeLost();
-    if (lost > 0) notice('requests are missing from the usage of keys', { requests: lost });
+    if (lost > 0) notice('requests are missing from key usage', { requests: lost });
     try {
-      // The store logs its outage. Nothing can be written during one.
+      // Throws during an outage, when nothing can be written. The store has already logged the outage.
       store.health();
-      // Unwritten reports first, then newer counts.
+      // Reports that have not been written yet go first, then newer counts.
       if (this.#hasMore()) await this.#recordGroups();
       await this.#recordGroups();
       this.#isFailing = false;
@@ -131,8 +127,8 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   /**
-   * Writes groups of rows, at least one for the heartbeat. Counts made during the write are recorded the next
-   * time.
+   * Writes groups of rows. At least one group is written, because it contains the heartbeat. Counts made during the
+   * write are recorded next time.
    */
   async #recordGroups(): Promise<void> {
     do await this.#recordGroup();
@@ -159,7 +155,7 @@ export class UsageRecorder implements AsyncDisposable {
     };
   }
 
-  /** Removes some expired rows, and continues the next time if there are more. */
+  /** Deletes some expired rows. If more remain, the next call continues. */
   async #prune(): Promise<void> {
     const { store, clock, events } = this.#options;
     if (clock.steady() < this.#nextPruneAt) return;
@@ -177,7 +173,7 @@ export class UsageRecorder implements AsyncDisposable {
       ];
       if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
     } catch {
-      // Expired rows can be deleted later. The store has logged its outage.
+      // Expired rows can be deleted later. The store has already logged the outage.
     }
   }
 }

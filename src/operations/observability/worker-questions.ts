@@ -5,7 +5,7 @@ import type { StoreFacts } from '../../storage/admin.ts';
 import { type FailedRequestFilter, type FailedRequestSource, newest } from './failed-requests.ts';
 import { sumOf, type Traffic, type TrafficSource } from './traffic.ts';
 
-/** Timeout of workers' responses. The previous response is used for a slower worker. */
+/** Timeout for a worker's response. If a worker is slower, its previous response is used. */
 export const answerWithinMs = 1_000;
 
 export type WorkerQuestion =
@@ -30,7 +30,7 @@ export type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<num
 
 export class WorkersTraffic implements TrafficSource {
   readonly #ask: QueryWorkers;
-  /** By worker number: its last counts, and the final counts of the workers it replaced. */
+  /** Per worker number: the latest counters, and the sum of the final counters of the workers it replaced. */
   readonly #known = new Map<number, { readonly last: Traffic; readonly ended: Traffic | undefined }>();
 
   constructor(ask: QueryWorkers) {
@@ -39,7 +39,7 @@ export class WorkersTraffic implements TrafficSource {
 
   async traffic(): Promise<readonly Traffic[]> {
     const answers = await this.#ask({ kind: 'traffic' });
-    // Workers run the same version, so responses have the type of `answerAsWorker`.
+    // All workers run the same version, so a response has the type that `answerAsWorker` returns.
     for (const [number, answer] of answers) this.#take(number, answer as Traffic);
     return [...this.#known.values()].map(({ last, ended }) =>
       ended === undefined ? last : together(last, ended),
@@ -54,7 +54,7 @@ export class WorkersTraffic implements TrafficSource {
   }
 }
 
-/** The counters of an ended process, without its gauges. */
+/** The counters of a process that has exited, without its gauges. */
 function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
   const { counts, latencies, seconds, deliveries, pageCache, eventLoop, startedAt } = last;
   const ended = {
@@ -69,7 +69,7 @@ function together(last: Traffic, ended: Traffic): Traffic {
   return { ...last, ...sumOf([last, ended]), store: { ...last.store, ...risingIn(last.store, ended.store) } };
 }
 
-/** Facts of a store that are counters since the start of the process. */
+/** Store facts that count up from the start of the process. */
 const risingFacts = [
   ...['groups', 'units', 'seconds'],
   ...['postgresStatements', 'postgresSeconds', 'redisRequests', 'redisSeconds', 'primaryReads'],
@@ -105,7 +105,7 @@ export class WorkersLogging implements LoggingControl {
   readonly #ask: QueryWorkers;
   readonly #later: (changed: Logging) => void;
 
-  /** `later` receives the settings for workers that start later. */
+  /** `later` receives the settings for workers that are started later. */
   constructor(own: LoggingControl, ask: QueryWorkers, later: (changed: Logging) => void) {
     this.#own = own;
     this.#ask = ask;
@@ -130,6 +130,6 @@ export type LoggingPatch = { readonly [Name in keyof Logging]?: Logging[Name] | 
 
 export interface LoggingControl {
   readonly current: Logging;
-  /** Changes the settings until the instance is restarted, in every process and in those that replace one. */
+  /** Changes the settings in every process, including replacements, until the instance is restarted. */
   update(patch: LoggingPatch): Awaitable<Logging>;
 }

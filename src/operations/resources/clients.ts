@@ -1,4 +1,4 @@
-/** All operations of clients: those shared with operators, and others. */
+/** All client operations: those shared with operators, and those only for clients. */
 import type { operations } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Authenticated } from '../admission/admission.ts';

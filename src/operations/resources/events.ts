@@ -33,7 +33,7 @@ export function eventReaders(
 
 type FeedQuery = InputOfRow<typeof eventOperations.listEvents>['query'];
 
-/** Throws the errors of `EventFeed.page`, and `invalid_parameter` for parameters that exclude each other. */
+/** Throws the errors of `EventFeed.page`, and `invalid_parameter` for mutually exclusive parameters. */
 export function pageOfFeed(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
@@ -45,7 +45,7 @@ export function pageOfFeed(
   return feed.newest(limit, wanted);
 }
 
-/** Throws `insufficient_scope` if selectors name events that the key may not read. */
+/** Throws `insufficient_scope` if a selector names events that the key may not read. */
 export function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
@@ -54,7 +54,7 @@ export function wantedEvents(
   const hidden = selected.filter((type) => !mayRead(scopes, type));
   if (selectors.length > 0 && hidden.length > 0) {
     const missing = [...new Set(hidden.map(scopeOf))];
-    const message = `This API key may not read events of the type ${hidden.join(', ')}: it needs the scope ${missing.join(' and ')}.`;
+    const message = `This API key may not read events of type ${hidden.join(', ')}: it needs the scope ${missing.join(' and ')}.`;
     throw new Refusal('insufficient_scope', { message, scope: missing.join(' ') });
   }
   return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };

@@ -41,7 +41,7 @@ const taking = (step: OrderStep) =>
       const petStatus = pet && petStatusAfter(step, pet.status);
       if (pet !== undefined && petStatus !== undefined)
         await changePet(transaction, pet, { ...pet, status: petStatus }, now);
-      // The clock of the requesting process may have been set back since.
+      // The clock may have been set back since the last change.
       const changed = { ...order, status, updatedAt: Math.max(now, order.updatedAt) };
       await orders.update(order.id, { status, updatedAt: changed.updatedAt });
       transaction.events.add(eventOf(changed, now));
@@ -55,7 +55,7 @@ export const orderUnits = {
     subject: subject.made,
     run: async (transaction, { body: { petId, reference }, now }) => {
       const pet = await transaction.pets.find(petId);
-      if (pet === undefined) throw invalidMember('petId', 'is the id of no animal');
+      if (pet === undefined) throw invalidMember('petId', 'is not the id of an animal');
       if (pet.status !== 'available') {
         throw new Refusal('pet_not_available', {
           message: `The animal is "${pet.status}". Only an available animal can be ordered.`,

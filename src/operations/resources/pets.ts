@@ -20,7 +20,7 @@ export const petReaders = {
         andThen(
           pets.list(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
           (page) =>
-            // Ids ascend, so no page follows a page that reaches the last id.
+            // Ids ascend, so a page that reaches `maxId` is the last one.
             page.filter(({ id }) => id <= maxId),
         ),
     });

@@ -1,4 +1,4 @@
-/** Implementation of a resource's rows: readers for reads, units of work for changes. */
+/** Types for implementing the rows of a resource: readers for reads, units of work for changes. */
 import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource, Unversioned } from '../../domain/resources.ts';
@@ -8,7 +8,7 @@ import type { BatchOfWork, UnitOfWork } from '../../storage/transaction.ts';
 import type { Audited } from '../changes/audited.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 
-/** Rows that are performed by readers. */
+/** Rows that are implemented by readers. */
 type Reading = { readonly method: 'GET' } | { readonly isEffect: true };
 
 type Rows = Readonly<Record<string, Operation>>;
@@ -16,12 +16,15 @@ type Rows = Readonly<Record<string, Operation>>;
 export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
 
 /**
- * The resources that a row's reader may access: those that it `reads`, because its response is cached until
- * one of them changes.
+ * The resources that a row's reader may access: only those in `reads`, because its response is cached until one of them
+ * changes.
  */
 type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & Row['reads'][number]>;
 
-/** Read-only rows as functions of the store, the input and further arguments. They may throw a `Refusal`. */
+/**
+ * Implementations of read-only rows, as functions of the store, the input and additional arguments. They may throw a
+ * `Refusal`.
+ */
 export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
   readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
     store: ResourcesReadBy<All[Id]>,
@@ -30,13 +33,13 @@ export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = 
   ) => Awaitable<OutcomeOfRow<All[Id]>>;
 };
 
-/** Inputs of a unit from the `needs` of its row. */
+/** Additional inputs of a unit of work, selected by the `needs` of its row. */
 export interface Needed {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
-  /** `mistake` is undefined if the body has no URL. */
+  /** `mistake` is undefined if the URL is valid or absent. */
   readonly endpoint: { readonly mistake: string | undefined };
   readonly events: EventBounds;
-  /** Sealed. */
+  /** The encrypted secret. */
   readonly secret: string;
 }
 
@@ -44,7 +47,7 @@ type NeededBy<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
   ? Pick<Needed, Name>
   : unknown;
 
-/** Arguments of a change: plain values, because it may run in another thread or process. */
+/** Arguments of a change. They are plain values, because the change may run in another thread or process. */
 type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 'params'> : unknown) &
   (Row extends { body: { optional: true } }
     ? unknown
@@ -57,7 +60,7 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
     readonly now: number;
   };
 
-/** `Also` are further members of each unit, such as a subject for changes by operators. */
+/** Implementations of changes. `Also` adds members to each unit of work, such as the subject for the audit log. */
 export type UnitsOf<All extends Rows, Also = Audited> = {
   readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
     (

@@ -1,4 +1,4 @@
-/** Operations that clients and operators share. A new resource is registered here. */
+/** Operations that clients and operators share. Register new resources here. */
 import type { sharedOperations } from '../../contract/operations.ts';
 import { categoryReaders, categoryUnits } from './categories.ts';
 import { orderReaders, orderUnits } from './orders.ts';

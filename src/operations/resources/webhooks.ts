@@ -23,12 +23,12 @@ import { wantedEvents } from './events.ts';
 import { pageOf } from './pages.ts';
 import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
 
-/** Time for which deliveries are also signed with the previous secret after a rotation. */
+/** How long deliveries are also signed with the previous secret after a rotation. */
 const formerSecretForMs = dayMs;
 
 type StoredWebhook = RowIn<typeof table>;
 
-/** Sends a test event to a webhook; its secrets are sealed. */
+/** Sends a test event to a webhook, whose secrets are encrypted. */
 export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
 
 export const webhookReaders = (sendTest: SendTest) =>
@@ -85,7 +85,7 @@ export const webhookUnits = {
       };
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
-      // A disabled webhook continues with the events from now on.
+      // When a disabled webhook is enabled, it continues with events that occur from now on.
       const isContinued = enabled && !before.enabled;
       await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
       return after;
@@ -114,11 +114,11 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
       const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
-      // A webhook continues with events that occur after it is enabled.
+      // When a disabled webhook is enabled, it skips earlier events, so redelivering them would have no effect.
       if (!webhook.enabled) throw new Refusal('webhook_disabled');
       expectRetained(after, events);
       if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
-      // These events become deliveries again.
+      // Withdrawn events are delivered again.
       await deliveries.withdraw(webhook.id, after);
       return webhook;
     },
@@ -133,14 +133,14 @@ export const webhookUnits = {
       const due = { status: 'pending', nextAttemptAt: now } as const;
       if (delivery.status !== 'pending')
         return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
-      // An attempt is in progress if the delivery is leased.
+      // If the delivery is leased, an attempt is in progress.
       if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
       return { ...delivery, ...due };
     },
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;
 
-/** Throws `webhook_not_found`, even if another account has the webhook. */
+/** Throws `webhook_not_found`, even if the webhook exists but belongs to another account. */
 function ownWebhook(
   webhooks: Pick<Storage['webhooks'] | Transaction['webhooks'], 'find'>,
   id: bigint,
@@ -151,7 +151,7 @@ function ownWebhook(
   );
 }
 
-/** Selectors of all events of the resources that the key may read, including event types added later. */
+/** Selectors that match all events the key may read, including event types added later. */
 function readableBy(scopes: readonly Scope[]): EventSelector[] {
   const mayReadAll = (selector: EventSelector) =>
     [...selectedTypes([selector])].every((type) => mayRead(new Set(scopes), type));

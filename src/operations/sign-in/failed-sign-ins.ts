@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, minuteMs } from '../../domain/clock.ts';
 
-/** Failures of a network within a window, after which the next one gets 429. */
+/** Number of failures per network and window after which further sign-ins get 429. */
 const maxFailures = 10;
-/** Maximum number of networks. Beyond it, those with the oldest failures are dropped. */
+/** Maximum number of networks. If exceeded, the networks with the oldest failures are dropped. */
 const maxNetworks = 10_000;
 
 interface Failures {
@@ -11,7 +11,7 @@ interface Failures {
   count: number;
 }
 
-/** Counts failed sign-ins by network, in windows of a minute that begin with the first failure. */
+/** Counts failed sign-ins per network, in one-minute windows that begin with the first failure. */
 export class FailedSignIns {
   readonly #clock: Clock;
   readonly #byNetwork = new LRUCache<string, Failures>({ max: maxNetworks });
@@ -20,7 +20,7 @@ export class FailedSignIns {
     this.#clock = clock;
   }
 
-  /** Seconds until the network may try again; 0 if it may now. */
+  /** Seconds until the network may try again; 0 if it may try now. */
   waitSeconds(network: string): number {
     const failures = this.#current(network);
     if (failures === undefined || failures.count < maxFailures) return 0;

@@ -6,7 +6,7 @@ const validForMs = 600_000;
 /** 192 bits. */
 const codeBytes = 24;
 
-/** The code of the console link: valid for ten minutes and one sign-in. Only its SHA-256 is stored. */
+/** The code of a console link, valid for ten minutes and one sign-in. Only its SHA-256 is kept. */
 export class OneTimeCode {
   readonly #clock: Clock;
   readonly #randomBytes: RandomBytes;
@@ -23,7 +23,7 @@ export class OneTimeCode {
     return code;
   }
 
-  /** Redeems the code if it is correct. Compares in constant time. */
+  /** Redeems the code and returns true if the text matches. Compares in constant time. */
   redeem(text: string): boolean {
     const made = this.#made;
     if (made === undefined || this.#clock.now() >= made.validUntil) return false;

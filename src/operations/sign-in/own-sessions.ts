@@ -1,4 +1,4 @@
-/** An operator's own sessions: listed and ended by that operator alone. */
+/** An operator's own sessions. Only that operator can list and end them. */
 import type { OwnSession, sessionOperations } from '../../contract/admin/sessions.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { actorText } from '../../domain/actor.ts';
@@ -14,7 +14,7 @@ interface Services {
   readonly clock: Clock;
 }
 
-/** Number of sessions read at once. There are few, because they end within hours. */
+/** Maximum number of sessions read. There are few, because sessions end within hours. */
 const atOnce = 1_000;
 
 async function ownSessions({ store, clock }: Services, { actor }: Pick<Asking, 'actor'>): Promise<Session[]> {
@@ -30,7 +30,7 @@ async function ownSessions({ store, clock }: Services, { actor }: Pick<Asking, '
   }
 }
 
-/** A number that identifies a session, and is useless without its secrets: the first 48 bits of its fingerprint. */
+/** A number that identifies a session but is useless without its secrets: the first 48 bits of its fingerprint. */
 const idOf = ({ fingerprint }: Pick<Session, 'fingerprint'>) =>
   Math.max(1, Number.parseInt(fingerprint.slice(0, 12), 16));
 

@@ -5,10 +5,10 @@ import { fingerprint } from '../../domain/key.ts';
 
 const maxTokens = 100;
 
-/** Tokens that were valid at their last lookup, for reading metrics and concerns while lookups fail. */
+/** Tokens that were valid when last looked up. With them, metrics and concerns can be read while lookups fail. */
 export class RecentTokens {
   readonly #clock: Clock;
-  /** Time of the last valid lookup in ms of steady time, by fingerprint. */
+  /** Time of the last successful lookup, in ms of steady time, by fingerprint. */
   readonly #validAt = new LRUCache<string, number>(atMost(maxTokens));
 
   constructor(clock: Clock) {
@@ -23,7 +23,7 @@ export class RecentTokens {
     this.#validAt.delete(fingerprint(token));
   }
 
-  /** Whether it was valid within the last hour, and has not been found invalid since. */
+  /** Whether the token was valid within the last hour and has not been found invalid since. */
   has(token: string): boolean {
     return (
       this.#clock.steady() < (this.#validAt.get(fingerprint(token)) ?? Number.NEGATIVE_INFINITY) + hourMs

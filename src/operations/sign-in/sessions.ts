@@ -16,17 +16,17 @@ import type { OneTimeCode } from './one-time-code.ts';
 export const sessionMs = 12 * hourMs;
 export const idleMs = hourMs;
 const recordUseIntervalMs = minuteMs;
-/** Maximum number of unstored sessions. Beyond it, the least recently used ones are dropped. */
+/** Maximum number of sessions kept only in memory. If exceeded, the least recently used sessions are dropped. */
 const maxUnstored = 1_000;
 
 interface UnstoredSession extends Session {
-  /** SHA-256 of its operator's token; undefined for a code. The session ends with the token. */
+  /** SHA-256 of the operator's token; undefined for a one-time code. The session ends when the token does. */
   readonly tokenFingerprint: string | undefined;
 }
 
-/** The two secrets of a session. Neither authenticates it alone. */
+/** The two secrets of a session. Neither is sufficient alone. */
 export interface SessionSecrets {
-  /** Sent by the browser, to every port of the host. */
+  /** The cookie's secret, which browsers send to every port of the host. */
   readonly inCookie: string;
   readonly inPage: string;
 }
@@ -34,7 +34,7 @@ export interface SessionSecrets {
 /** A new session with its secrets, which are not stored in clear text. */
 export interface NewSession {
   readonly secrets: SessionSecrets;
-  /** False while the store cannot be written: this process keeps the session in memory. */
+  /** False if the store could not be written; this process then keeps the session in memory. */
   readonly isStored: boolean;
   readonly signedIn: SignedIn;
 }
@@ -47,12 +47,12 @@ interface SessionsOptions {
   readonly codeActor: Actor;
 }
 
-/** Sign-ins and sessions. The store keeps one SHA-256 over both secrets of a session. */
+/** Sign-ins and sessions. The store contains a single SHA-256 of both secrets of a session. */
 export class SessionOperations {
   readonly #options: SessionsOptions;
-  /** Sessions that the store could not write, for example on a full disk. Kept until this process stops. */
+  /** Sessions that could not be stored, for example because the disk is full. Kept until this process stops. */
   readonly #unstored = new LRUCache<string, UnstoredSession>(atMost(maxUnstored));
-  /** Ended sessions that the store could not remove. */
+  /** Ended sessions that could not be removed from the store. */
   readonly #ended = new LRUCache<string, true>(atMost(maxUnstored));
 
   constructor(options: SessionsOptions) {
@@ -64,7 +64,7 @@ export class SessionOperations {
     return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
   }
 
-  /** The operator of the session with these secrets; undefined if there is none or it has ended. */
+  /** The operator signed in with these secrets; undefined if there is no such session or it has ended. */
   async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
     const id = idOf(secrets);
     if (id === undefined) return undefined;
@@ -86,7 +86,7 @@ export class SessionOperations {
     return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
   }
 
-  /** Begins a session with new secrets, even while the store cannot be written. Throws `sign_in_failed`. */
+  /** Starts a session with new secrets, even if the store cannot be written. Throws `sign_in_failed`. */
   async signIn({ token, code }: SignIn): Promise<NewSession> {
     const now = this.#options.clock.now();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
@@ -130,8 +130,8 @@ export class SessionOperations {
   }
 
   /**
-   * The transaction that revokes an operator removes the operator's sessions, except for one that is added
-   * concurrently.
+   * Whether the session has ended. Revoking an operator removes its sessions in the same transaction, but not a session
+   * that is being added concurrently.
    */
   async #hasEnded({ fingerprint, operatorId }: Session): Promise<boolean> {
     if (this.#ended.has(fingerprint)) return true;
@@ -140,7 +140,7 @@ export class SessionOperations {
     return operator?.revokedAt !== null;
   }
 
-  /** Whether the write succeeded. Operators can sign in even if the store is not writable. */
+  /** Returns whether the write succeeded. Operators can sign in even if the store is not writable. */
   async #written<Name extends keyof typeof sessionUnits>(
     name: Name,
     input: InputOf<(typeof sessionUnits)[Name]>,
@@ -159,7 +159,7 @@ export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
   return fingerprint(inCookie + inPage);
 }
 
-/** The id of the session; undefined for malformed secrets. */
+/** The session's id; undefined if the secrets are malformed. */
 function idOf(secrets: SessionSecrets): string | undefined {
   const { inCookie, inPage } = secrets;
   const isWellFormed = isWellFormedKey(inCookie, 'session') && isWellFormedKey(inPage, 'page');

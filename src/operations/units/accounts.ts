@@ -17,7 +17,8 @@ interface AccountChange {
   readonly name?: string | undefined;
   readonly limits?: Limits | undefined;
   /**
-   * The limits from which these were derived. If the account's limits have changed, `precondition_failed` is refused.
+   * The limits from which the new limits were derived. Throws `precondition_failed` if the account's limits have
+   * changed since.
    */
   readonly basis?: Limits | undefined;
   /** Unix ms. */
@@ -26,7 +27,9 @@ interface AccountChange {
   readonly preconditions?: Preconditions | undefined;
 }
 
-/** Changes the account; undefined if there is none. Closing it twice keeps the first instant. */
+/**
+ * Changes the account; returns undefined if it does not exist. Closing an account twice keeps the first closing time.
+ */
 async function change(
   { accounts }: Transaction,
   { id, name, limits, basis, closedAt, note, preconditions = {} }: AccountChange,

@@ -5,14 +5,16 @@ import { disabledEvent } from './webhooks.ts';
 interface Disabling {
   readonly webhookId: bigint;
   readonly reason: string;
-  /** Unix ms. A success after it keeps the webhook enabled; undefined if no success does. */
+  /**
+   * Unix ms. A successful delivery at or after this time keeps the webhook enabled; undefined to disable it regardless.
+   */
   readonly since: number | undefined;
   /** Unix ms. */
   readonly now: number;
 }
 
 export const deliveryUnits = {
-  /** Records the results of attempts, and takes the next deliveries. */
+  /** Records the results of attempts and leases the next deliveries. */
   dispatchDeliveries: {
     writes: [],
     run: async (
@@ -20,7 +22,7 @@ export const deliveryUnits = {
       { settled, take }: { readonly settled: readonly SettledDelivery[]; readonly take: TakeRequest },
     ): Promise<Taken> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : undefined;
-      // Awaited together, so that PostgreSQL receives the statements of both at once, in this order.
+      // Awaited together, so that PostgreSQL receives both statements at once. `take` goes first.
       const [taken] = await Promise.all([deliveries.take(take), settling]);
       return taken;
     },
@@ -39,12 +41,12 @@ export const deliveryUnits = {
       return true;
     },
   },
-  /** Ends all leases, because no other process sends. */
+  /** Ends all leases. Used when no other process is sending. */
   releaseDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
   },
-  /** Removes deliveries that finished before an instant (Unix ms). */
+  /** Deletes deliveries that finished before a time (Unix ms). */
   pruneDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, before: number) => deliveries.prune(before),

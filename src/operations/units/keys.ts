@@ -37,14 +37,14 @@ export const keyUnits = {
   revokeKey: { writes: ['callers'], subject: subject.byId, run: revoke },
 } as const satisfies AuditedUnits;
 
-/** The first key is not created by an operator, so it is not recorded. */
+/** The first key is not created by an operator, so its creation is not audited. */
 export const firstKeyUnits = {
   createFirstKey: { writes: ['callers'], run: createFirst },
 } as const satisfies Units;
 
 /**
- * Undefined if there is another account or a key. Version 1.0 could be interrupted after it created the account, which
- * is then used.
+ * Returns undefined if there is another account or a key. An account without a key is reused: version 1.0 could be
+ * interrupted after creating it.
  */
 async function createFirst(
   { accounts, keys }: Transaction,
@@ -57,7 +57,10 @@ async function createFirst(
   return keys.add({ ...key, accountId });
 }
 
-/** Ends the old key at `oldEndsAt` (Unix ms) or earlier if it expires. Undefined, with nothing changed, if it is not active. */
+/**
+ * Ends the old key at `oldEndsAt` (Unix ms), or when it expires if that is earlier. Returns undefined and changes
+ * nothing if the old key is not active.
+ */
 async function rotate(
   { keys }: Transaction,
   { oldId, oldEndsAt, successor }: Rotation,
@@ -72,7 +75,7 @@ async function rotate(
   return made;
 }
 
-/** Returns whether the key exists. Revoking twice keeps the first instant. */
+/** Returns whether the key exists. Revoking a key twice keeps the first revocation time. */
 async function revoke({ keys }: Transaction, { id, at }: { id: number; at: number }): Promise<boolean> {
   const key = await keys.find(id);
   if (key === undefined) return false;

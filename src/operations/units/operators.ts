@@ -13,7 +13,8 @@ const subject = subjectsOf(
 
 export const operatorUnits = {
   createOperator: { writes: [], subject: subject.made, run: createOperator },
-  // A new token may randomly end like the old one, and only its end is shown.
+  // Always recorded: only the last four characters of a token are shown, and those of the new token may happen to be
+  // the same.
   rotateOperator: { writes: [], subject: { ...subject.byId, always: true }, run: rotateOperator },
   revokeOperator: { writes: [], subject: subject.byId, run: revokeOperator },
 } as const satisfies AuditedUnits;
@@ -34,11 +35,11 @@ export const sessionUnits = {
 interface SessionToAdd {
   readonly session: Session;
   readonly idleMs: number;
-  /** Last four characters of the operator's token; undefined for a code. */
+  /** Last four characters of the operator's token; undefined for a one-time code. */
   readonly lastFour: string | undefined;
 }
 
-/** Begins a session, unless the operator was revoked or the token replaced since it was read. */
+/** Starts a session, unless the operator was revoked or the token was replaced since it was read. */
 async function addSession(
   { sessions, operators }: Transaction,
   { session, idleMs, lastFour }: SessionToAdd,
@@ -54,7 +55,7 @@ async function addSession(
 
 async function createOperator({ operators }: Transaction, operator: NewOperator): Promise<Operator> {
   const isTaken = (await operators.findBy('name', operator.name)) !== undefined;
-  // Another process may take the name in the meantime.
+  // Another process may have taken the name in the meantime.
   const made = isTaken ? undefined : await operators.addUnique(operator);
   if (made === undefined) throw new Refusal('name_taken');
   return made;

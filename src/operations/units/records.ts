@@ -23,7 +23,7 @@ export const recordUnits = {
     ): Promise<Pet[] | undefined> => {
       if (run !== undefined) {
         const stored = await imports.find(run.source);
-        // Two concurrent imports of the same input would add its animals twice.
+        // Prevents two concurrent imports of the same input from adding its animals twice.
         if (fromLine !== undefined && fromLine !== (stored?.lastLine ?? 0)) return undefined;
         await imports.put(run);
       }
@@ -45,12 +45,12 @@ export const recordUnits = {
     },
   },
   pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
-  /** Removes answers that were stored before an instant (Unix ms). */
+  /** Deletes responses that were stored before a time (Unix ms). */
   pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
-  /** Removes events from before an instant (Unix ms). */
+  /** Deletes events recorded before a time (Unix ms). */
   pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
-  /** Leaves a gap, because changes are not recorded as events from now on. */
+  /** Leaves a gap in the event ids, because changes from now on are not recorded as events. */
   skipEvents: { writes: [], run: ({ events }: Transaction, _: null) => events.skip() },
-  /** Records an operator's action outside the data, such as lifting a ban. */
+  /** Records an operator action that does not change stored data, such as lifting a ban. */
   recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },
 } as const satisfies Units;

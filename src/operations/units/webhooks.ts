@@ -7,7 +7,7 @@ import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { foundById } from '../refusals.ts';
 import { webhookUnits } from '../resources/webhooks.ts';
 
-/** The event `webhook.disabled`, at an instant (Unix ms). */
+/** The event `webhook.disabled`. `now` is Unix ms. */
 export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
   const data = `{"id":${id},"reason":${JSON.stringify(reason)}}`;
   return { type: 'webhook.disabled', data, accountId, createdAt: now };
@@ -30,7 +30,7 @@ interface Enabling {
   readonly lastEvent: bigint;
 }
 
-/** The stored secrets of a webhook, before and after they were sealed again. */
+/** The stored secrets of a webhook, before and after re-encryption. */
 export interface Renewal {
   readonly id: bigint;
   readonly before: SealedSecrets;
@@ -64,13 +64,13 @@ const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},
 
 const writes = ['webhooks'] as const;
 
-/** The owner of a webhook, for whom an operator acts. Throws `webhook_not_found`. */
+/** The account that owns a webhook, on whose behalf an operator acts. Throws `webhook_not_found`. */
 async function ownerOf(transaction: Transaction, id: bigint) {
   const { accountId } = foundById(await find(transaction, id), 'webhook_not_found', id);
   return { accountId, scopes: [] };
 }
 
-/** Changes of webhooks by operators. Some return true, because the stored result must not contain a secret. */
+/** Operators' changes to webhooks. Some return true, because the stored outcome must not contain a secret. */
 export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,
@@ -89,7 +89,7 @@ export const operatorWebhookUnits = {
     run: async ({ webhooks }: Transaction, { id, lastEvent }: Enabling): Promise<boolean> => {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
-      // It continues with the events from now on.
+      // The webhook continues with events that occur from now on.
       const continued = { enabled: true, disabledReason: undefined, position: lastEvent };
       if (!webhook.enabled) await webhooks.update(id, continued);
       return true;
@@ -115,7 +115,10 @@ export const operatorWebhookUnits = {
 } as const satisfies AuditedUnits;
 
 export const sealingUnits = {
-  /** Stores secrets that were sealed again, unless they were rotated in between. Returns the number of webhooks. */
+  /**
+   * Stores re-encrypted secrets, except those that were rotated in the meantime. Returns the number of webhooks
+   * updated.
+   */
   resealWebhooks: {
     writes,
     run: async ({ webhooks }: Transaction, renewals: readonly Renewal[]): Promise<number> => {

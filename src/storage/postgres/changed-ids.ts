@@ -5,15 +5,15 @@ import type { Runner } from './statements.ts';
 
 /** Number of ids per range in `changed_ranges`. The triggers use the same number. */
 const rangeIds = 16n;
-/** Maximum number of ranges in a span. A longer span counts as changed. */
+/** Maximum number of ranges in a span. A longer span is treated as changed. */
 const maxRanges = 1_024n;
-/** Maximum number of ranges kept in memory. Above this, every range counts as changed. */
+/** Maximum number of ranges kept in memory. Above this number, every range is treated as changed. */
 const maxRemembered = 100_000;
 
 /**
  * Tracks the id ranges that changed after a cached page was read, so that a change invalidates only the pages that may
  * contain it. Triggers store the version of each change with its range, in the same transaction. When a process sees a
- * new version, it reads the ranges that changed since its last read. It cannot miss a change, because the lock on the
+ * new version, it reads the ranges that changed since its last read. No change can be missed, because the lock on the
  * row in `counters` serializes the commits of a resource.
  */
 export class PostgresChangedIds implements ChangedIds {
@@ -60,7 +60,7 @@ class ChangedRanges {
   /** Number of the last read that found a change, by range. */
   readonly #found = new Map<bigint, number>();
   #highest = 0n;
-  /** Pages with a lower mark than this count as changed. */
+  /** Pages with a lower mark than this are treated as changed. */
   #since = 1;
   /** Highest version in the database as of the last read. */
   #last: bigint | undefined;
@@ -77,7 +77,7 @@ class ChangedRanges {
     this.#required = required;
   }
 
-  /** Concurrent callers share a read, unless it started before a caller's version was known. */
+  /** Reads changed ranges. Concurrent callers share a read, unless it started before a caller's version was known. */
   async readUpTo(version: number): Promise<void> {
     while (this.#current < version) {
       this.#reading ??= this.#read().finally(() => {
@@ -122,8 +122,8 @@ class ChangedRanges {
   }
 
   /**
-   * The first read needs only the newest change, because pages cached before it count as changed. Without changes, the
-   * query returns one row of NULLs.
+   * The first read needs only the newest change, because pages cached before it are treated as changed. Without
+   * changes, the query returns one row of NULLs.
    */
   #changed(): Promise<ChangedRow[]> {
     const maxCount = this.#last === undefined ? 1 : maxRemembered;

@@ -31,13 +31,16 @@ interface ConnectionOptions {
 export class Connection {
   readonly sql: SQL;
   readonly throughPooler: boolean;
-  /** True if the session has timeouts for statements and idle transactions. Otherwise, each transaction sets them. */
+  /**
+   * True if the session has timeouts for statements and idle transactions. Otherwise, each transaction sets its
+   * timeouts.
+   */
   hasTimeouts = true;
   /** Number of pending statements, which the server runs one after the other. */
   active = 0;
   /** True while a write or a transaction is running. No other statement is sent during this time. */
   exclusive = false;
-  /** True if the connection accepts no new statements and closes after the pending ones. */
+  /** True if the connection accepts no new statements, and closes once its pending statements are done. */
   retired = false;
   /** Time of the last reply, or of the first statement after an idle period (monotonic, ms). */
   movedAt = 0;
@@ -67,7 +70,7 @@ export class Connection {
     });
   }
 
-  /** Rejects with `BehindPooler` if a pooler is detected, which needs different connection options. */
+  /** Rejects with `BehindPooler` if it detects a pooler, because a pooler needs different connection options. */
   async open(): Promise<void> {
     const timeoutMs = this.#openTimeoutMs;
     const late = () => this.close(new NoAnswer(`no response within ${timeoutMs} ms`));
@@ -84,7 +87,7 @@ export class Connection {
     }
   }
 
-  /** Runs a transaction with timeouts for statements and idle time. */
+  /** Runs a transaction with timeouts for statements and for idle time. */
   begin<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.hasTimeouts) return this.sql.begin(work);
     const settings = Object.entries(timeouts(this.#settings.statementTimeoutMs));
@@ -95,7 +98,7 @@ export class Connection {
     });
   }
 
-  /** Returns the reason why the connection was closed, or else the error of the statement. */
+  /** Returns the reason why the connection was closed, or the error of the statement if the connection is open. */
   failureOf(error: unknown): unknown {
     return this.#failure ?? error;
   }
@@ -121,7 +124,7 @@ export class Connection {
 
 const timeouts = (statementTimeoutMs: number) => ({
   statement_timeout: statementTimeoutMs,
-  // Limits how long a process that freezes within a transaction can block other processes.
+  // Limits how long a process that hangs within a transaction can block other processes.
   idle_in_transaction_session_timeout: statementTimeoutMs,
 });
 

@@ -14,11 +14,11 @@ export interface ConnectionsOptions {
 /** Maximum number of pipelined statements per connection. Pipelining halves the cost of a statement. */
 const maxPipelineDepth = 16;
 /**
- * Time without a reply after which no further statements are sent on a connection: the current one may be waiting for a
- * lock.
+ * Time without a reply after which no more statements are sent on a connection, because the current statement may be
+ * waiting for a lock.
  */
 const stalledMs = 100;
-/** Time the server has to cancel a statement before it counts as frozen, as a multiple of the timeout. */
+/** Time the server has to cancel a statement before the server is considered hung, as a multiple of the timeout. */
 const silenceTimeouts = 1.5;
 /** Idle time after which a connection is closed, because other programs may need it. One connection stays open. */
 const idleMs = 10_000;
@@ -29,10 +29,15 @@ export class Connections {
   readonly #open = new Set<Connection>();
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
-  /** True if the last attempt to open an additional connection failed. While others are open, only `fill` retries. */
+  /**
+   * True if the last attempt to open an additional connection failed. While other connections are open, only `fill`
+   * retries.
+   */
   #isShort = false;
   #closed = false;
-  /** True if a pooler was detected. Later connections use the options for a pooler, which also work without one. */
+  /**
+   * True if a pooler was detected. Later connections use the options for a pooler, which also work without a pooler.
+   */
   #throughPooler = false;
 
   constructor(options: ConnectionsOptions) {
@@ -45,7 +50,8 @@ export class Connections {
   }
 
   /**
-   * Returns an idle connection, or the least busy one that accepts more statements. Opens another one if none is idle.
+   * Returns an idle connection, or the least busy connection that accepts more statements. Opens another connection if
+   * none is idle.
    */
   choose(exclusive: boolean): Connection | undefined {
     const stalledSince = performance.now() - stalledMs;
@@ -70,7 +76,7 @@ export class Connections {
     return { connections: this.#open.size, busy: busy.length };
   }
 
-  /** Opens connections up to the limit. Rejects with `NoConnection` if one cannot be opened. */
+  /** Opens connections up to the limit. Rejects with `NoConnection` if a connection cannot be opened. */
   async fill(): Promise<void> {
     try {
       while (!this.#isFull()) await this.#grow();
@@ -98,7 +104,7 @@ export class Connections {
     if (connection.retired) this.#retire(connection);
   }
 
-  /** Closes unresponsive connections. Their statements reject with `NoAnswer`. */
+  /** Closes unresponsive connections, whose statements then reject with `NoAnswer`. */
   endSilent(): void {
     const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     const silentSince = performance.now() - silentMs;
@@ -172,7 +178,7 @@ export class Connections {
     if (this.#open.delete(connection)) this.#options.onChange();
   }
 
-  /** Closes half of the connections if the server has run out of them, so that other programs can connect. */
+  /** Closes half of the connections if the server has no free connection slots, so that other programs can connect. */
   #releaseSlot(error: unknown): void {
     if (!isOutOfConnections(error)) return;
     const connections = [...this.#open].filter(({ retired }) => !retired);

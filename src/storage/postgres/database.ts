@@ -14,8 +14,8 @@ export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
   /**
-   * Timeout of a statement in milliseconds, including time in the queue. A connection is closed after 1.5 times this
-   * period without a reply.
+   * Timeout of a statement in milliseconds, including time in the queue. A connection is closed if there is no reply
+   * for 1.5 times this period.
    */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
@@ -26,7 +26,7 @@ const retryIntervalMs = 500;
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
-/** PostgreSQL database with outage detection. Statements are templates, which each connection prepares once. */
+/** A PostgreSQL database with outage detection. Statements are templates, which each connection prepares once. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
@@ -35,7 +35,8 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Tripped while the server refuses new connections. Existing connections remain in use. */
   readonly #connecting: Breaker;
   /**
-   * Tripped while the server rejects statements. They are still sent, because the rejection may affect only one table.
+   * Tripped while the server rejects statements. Statements are still sent, because the rejection may affect only one
+   * table.
    */
   readonly #working: Breaker;
   #wasReadOnly = false;
@@ -95,7 +96,7 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Migrates the database. Sets up an empty database only if `create` is true. Throws `StorageUnusable`, including if
+   * Migrates the database. Sets up an empty database only if `create` is true. Throws `StorageUnusable`, including when
    * the database cannot be reached.
    */
   async migrate(create = true): Promise<void> {
@@ -136,7 +137,7 @@ export class PostgresDatabase implements AsyncDisposable {
     await this.#pool.close(this.#reaching.trouble === undefined ? closeSeconds : 0);
   }
 
-  /** If the server does not reply after `onCommit` was called, the outcome of the change is unknown. */
+  /** Runs a change. If the server does not reply after `onCommit` was called, the outcome of the change is unknown. */
   #change<T>(change: (onCommit: () => void) => Promise<T>): Promise<T> {
     let isCommitting = false;
     const onCommit = () => {
@@ -192,7 +193,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Number of rows in the largest group of writes, so that a full disk is detected. */
+/** Number of rows in a trial write: as many as in the largest group of writes, so that a full disk is detected. */
 const trialRows = 1_000;
 
 /** Performs typical writes and rolls them back. The exception handler keeps the error out of the server's log. */

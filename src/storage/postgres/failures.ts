@@ -3,14 +3,14 @@ import type { RowConflict } from '../storage.ts';
 
 export class NoAnswer extends Error {}
 
-/** No connection could be opened. `cause` is the reason. */
+/** No connection could be opened, for the reason in `cause`. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(postgresReason(cause), { cause });
   }
 }
 
-/** A statement timed out. If it was a write, nothing was changed. */
+/** A statement timed out. If the statement was a write, nothing was changed. */
 export class TooLate extends Error {}
 
 /** A conflict with another transaction, such as a serialization failure. The transaction can be retried. */
@@ -50,8 +50,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Detects statements that were canceled before execution. They were queued behind another statement, or not yet parsed,
- * which also waits for locks. If a statement was sent, the driver's error has a `detail`.
+ * Detects statements that were canceled before execution. Such a statement was queued behind another statement, or
+ * waited for a lock while being parsed. If a statement was sent, the driver's error has a `detail`.
  */
 function isUnsent({ code, detail }: SQL.PostgresError): boolean {
   return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
@@ -82,7 +82,7 @@ export function isUndefinedTable(error: unknown): boolean {
   return stateOf(error) === '42P01';
 }
 
-/** The server, the database, the role or a pooler allows no further connections. */
+/** The server, the database, the role or a pooler allows no more connections. */
 export function isOutOfConnections(error: unknown): boolean {
   const cause = causeOf(error);
   // PgBouncer uses the same SQLSTATE for all errors.

@@ -18,13 +18,14 @@ interface IdentityRow extends Identity {
   readonly running: string | null;
 }
 
-/** An instance counts as running if it reported within this time, which is three report intervals. */
+/** An instance counts as running if it has reported within this time, which is three report intervals. */
 const runningWithinSeconds = 30;
 
 /**
  * Identifies the store and this process, and checks that all instances use the same Redis prefix. With different
- * prefixes, they would not see each other's changes. If the prefix differs, a command throws `StorageUnusable`, and so
- * does an instance while other instances are running. If no other instance is running, the store adopts the new prefix.
+ * prefixes, instances would not see each other's changes. If the prefix differs, a command throws `StorageUnusable`,
+ * and so does an instance while other instances are running. If no other instance is running, the store adopts the new
+ * prefix.
  */
 export async function identify(
   database: PostgresDatabase,
@@ -48,10 +49,10 @@ export async function identify(
   const { store, process, redisPrefix: known, running } = row;
   if (known === redisPrefix) return { store, process };
   if (known !== null) {
-    const differs = `The instances of this store use REDIS_PREFIX=${known}, but here it is ${redisPrefix}`;
+    const differs = `The instances of this store use REDIS_PREFIX=${known}, but this process uses ${redisPrefix}`;
     if (!serving) throw new StorageUnusable(`${differs}. Set REDIS_PREFIX=${known}.`);
     if (running !== null) throw new StorageUnusable(`${differs}. ${remedy(known, running)}`);
-    notice(`${differs}. The store moves to this prefix: start all instances with it.`);
+    notice(`${differs}. The store now uses the new prefix: start all instances with this prefix.`);
   }
   if (serving) await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
   return { store, process };

@@ -6,7 +6,7 @@ import { migrationSteps } from './migration-steps.ts';
 const lockId = 0x416e5374;
 
 /**
- * Maximum idle time between two steps of a migration, in milliseconds. After that, the lock of a frozen process is
+ * Maximum idle time between two steps of a migration, in milliseconds. After that, the lock of a hung process is
  * released.
  */
 const idleTimeoutMs = 60_000;
@@ -21,7 +21,7 @@ export async function migrate(
 ): Promise<number> {
   return begin(async (transaction) => {
     if ((await versionOf(transaction)) === migrationSteps.length) return 0;
-    // Migration steps, and waiting for another process to migrate, may exceed the statement timeout of requests.
+    // Migration steps, and waits for another process to migrate, may exceed the statement timeout of requests.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;

@@ -15,7 +15,7 @@ interface Job extends Pending {
 interface Sent<T> {
   readonly answer: PromiseLike<T>;
   /**
-   * Called at the deadline. Returns the reason if nothing was changed; undefined if that depends on the server's reply.
+   * Called at the deadline. Returns the reason if nothing was changed; undefined if this depends on the server's reply.
    */
   readonly stop: () => TooLate | undefined;
 }
@@ -28,17 +28,17 @@ export interface PoolFacts {
   readonly roundTrips: RoundTrips;
 }
 
-/** Maximum number of statements waiting for a connection. Further statements are rejected immediately. */
+/** Maximum number of statements waiting for a connection. Additional statements are rejected immediately. */
 const maxQueueLength = 10_000;
 const checksPerTimeout = 80;
 /**
- * Time the server has to confirm the cancellation of a write before the outcome counts as unknown, as a fraction of the
- * timeout.
+ * Time the server has to confirm the cancellation of a write before the outcome is considered unknown, as a fraction of
+ * the timeout.
  */
 const confirmationPart = 0.05;
 
 /**
- * Runs statements on a limited number of connections. The timeout of a statement includes time in the queue. A frozen
+ * Runs statements on a limited number of connections. The timeout of a statement includes time in the queue. A hung
  * server is detected by missing replies on a connection, not by queueing time: a working server cancels each statement
  * after `statement_timeout`.
  */
@@ -75,7 +75,7 @@ export class Pool {
     });
   }
 
-  /** Runs two statements in order in the same session. They may be pipelined. Rejects like `read`. */
+  /** Runs two statements in order in the same session, possibly pipelined. Rejects like `read`. */
   readInTurn<A, B>(first: Statement<A>, second: Statement<B>, dueAt = this.#dueAt()): Promise<[A, B]> {
     return this.#add(false, dueAt, (connection) => {
       if (connection.throughPooler) {

@@ -4,7 +4,10 @@
  */
 import { SQL } from 'bun';
 
-/** PostgreSQL accepts any parameter with a dot in its name and keeps it for the session. Poolers reject or drop it. */
+/**
+ * PostgreSQL accepts any parameter with a dot in its name and keeps it for the session. Poolers reject or drop such
+ * parameters.
+ */
 const mark = 'animal_store.session';
 
 /** Startup parameter that remains set only in a direct session. */
@@ -13,14 +16,14 @@ export const sessionMark = { [mark]: 'kept' } as const;
 /** Session parameters that a URL may set. */
 const sessionParameters = ['search_path', 'options'] as const;
 
-/** The connection goes through a pooler, and has to be opened with `throughPooler`. */
+/** The connection goes through a pooler, and must be opened with `throughPooler`. */
 export class BehindPooler extends Error {}
 
 /** Throws `BehindPooler` if the session lacks the startup parameter. */
 export async function expectSession(sql: SQL): Promise<void> {
   // A prepared statement would remain in a session that the pooler later assigns to other clients.
   const [row] = await sql.unsafe(`SELECT current_setting('${mark}', true) AS kept`).simple();
-  if (row?.kept !== sessionMark[mark]) throw new BehindPooler('The session is not kept.');
+  if (row?.kept !== sessionMark[mark]) throw new BehindPooler('The connection has no session of its client.');
 }
 
 export function isRefusedByPooler(error: unknown): boolean {
@@ -34,7 +37,9 @@ export function urlForPooler(url: string): string {
   return shorter.href;
 }
 
-/** Reads the settings of sessions behind a pooler, which may come from its `connect_query` or from the role. */
+/**
+ * Reads the settings of sessions behind a pooler, which may come from the pooler's `connect_query` or from the role.
+ */
 export async function settingsOf(sql: SQL): Promise<ReadonlyMap<string, string>> {
   const rows: { name: string; setting: string }[] = await sql
     .unsafe(`SELECT name, setting FROM pg_settings WHERE name = 'search_path' OR name LIKE '%timeout'`)

@@ -22,13 +22,13 @@ export type Execute = <T>(statement: Statement<T>) => Promise<T>;
 export interface Runner {
   readonly run: Execute;
   /**
-   * Runs a query on a replica that has every change the caller must see, or else on the primary. Undefined without
-   * replicas.
+   * Runs a query on a replica that has every change the caller must see, or on the primary if no replica does.
+   * Undefined without replicas.
    */
   readonly select?: (query: Select) => Promise<unknown[]>;
   /**
-   * Runs a statement that raises the version of a resource and returns the version in each row. If it returns no rows,
-   * nothing was changed.
+   * Runs a statement that raises the version of a resource and returns the version in each row. If the statement
+   * returns no rows, nothing was changed.
    */
   readonly change?: <Row extends Versioned>(
     resource: Resource,
@@ -37,7 +37,7 @@ export interface Runner {
 }
 
 /**
- * Runs the statements of a transaction. Each call is atomic even outside a transaction, because it is a single
+ * Runs the statements of a transaction. Outside a transaction, each call is also atomic, because it is a single
  * statement.
  */
 export type Statements = Required<Omit<Runner, 'select'>>;

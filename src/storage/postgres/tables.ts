@@ -6,7 +6,7 @@ import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
 import { risenVersionText } from './versions.ts';
 
-/** Opens a database to copy its rows. Throws `StorageUnusable`. */
+/** Opens a database for copying its rows. Throws `StorageUnusable`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
@@ -56,7 +56,7 @@ async function expectFinished(database: PostgresDatabase): Promise<void> {
   if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
 }
 
-/** Every counter has a row from the start. Unused counters are not copied. */
+/** Every counter has a row from the beginning. Unused counters are not copied. */
 function rowsOf(table: Table): string {
   return table.name === 'counters'
     ? '(SELECT name, last FROM counters WHERE last > 0) AS counters'
@@ -98,7 +98,7 @@ function insertText(table: Table): string {
     UPDATE counters SET ${risenVersionText} WHERE name = '${table.name}'`;
 }
 
-const counterIsTaken = new Error('A counter has counted already.');
+const counterIsTaken = new Error('A counter is already in use.');
 
 /** Sets the counters to the values of another store. Changes nothing if any of these counters is already in use. */
 async function addCounters(database: PostgresDatabase, values: string, count: number): Promise<void> {

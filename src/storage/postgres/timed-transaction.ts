@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { TooLate } from './failures.ts';
 import type { Execute, Statement } from './statements.ts';
 
-/** Transaction that `expire` rolls back unless the commit was already sent. */
+/** A transaction that `expire` rolls back, unless the commit was already sent. */
 export class TimedTransaction {
   readonly #connection: Connection;
   readonly #onCommit: () => void;
@@ -16,7 +16,7 @@ export class TimedTransaction {
   constructor(connection: Connection, onCommit: () => void) {
     this.#connection = connection;
     this.#onCommit = onCommit;
-    // Prevents an unhandled rejection if the deadline passes after the work has finished.
+    // Prevents an unhandled rejection if the deadline passes after the work has completed.
     this.#due.promise.catch(() => undefined);
   }
 
@@ -25,7 +25,7 @@ export class TimedTransaction {
    */
   run<T>(work: (execute: Execute) => Promise<T>): Promise<T> {
     return this.#connection.begin(async (sql) => {
-      // With a pooler, the transaction may begin after its deadline.
+      // Through a pooler, the transaction may begin after its deadline.
       if (this.#isExpired) return this.#due.promise;
       const execute: Execute = (statement) => this.#execute(sql, statement);
       const result = await Promise.race([work(execute), this.#due.promise]);

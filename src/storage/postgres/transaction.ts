@@ -17,7 +17,9 @@ export class PostgresTransaction implements Statements {
   readonly events: PostgresEventWrites;
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;
-  /** Error of the first failed statement. After it, the server rejects all other statements of the transaction. */
+  /**
+   * Error of the first failed statement. After this error, the server rejects all other statements of the transaction.
+   */
   failure: unknown;
 
   /** `moved` receives the new version of each changed resource, or 0 if the version is unknown. */

@@ -9,7 +9,7 @@ import { PostgresTransaction } from './transaction.ts';
 import { lock, restOn } from './versions.ts';
 
 /**
- * Fraction of the timeout after which a group starts no further unit, because a late rollback would block other
+ * Fraction of the timeout after which a group starts no more units, because a late rollback would block other
  * instances.
  */
 const maxShare = 1 / 8;
@@ -25,8 +25,8 @@ interface TransactionOptions {
 }
 
 /**
- * Runs units in one transaction. It first locks the resources they write, so that data read from these resources does
- * not change before the commit. May stop early, after at least one unit.
+ * Runs units in one transaction. Locks the resources that the units write first, so that data read from these resources
+ * does not change before the commit. May stop early, after at least one unit.
  */
 export function runInTransaction(
   runs: readonly Run[],
@@ -50,7 +50,7 @@ export function runInTransaction(
     /** Sends a statement together with the next one, without a separate round trip. */
     const sendAhead = (statement: Statement<unknown>) => {
       const done = execute(statement);
-      // If it fails, the next statement or the final `Promise.all` reports the error.
+      // If the statement fails, the next statement or the final `Promise.all` reports the error.
       done.catch(() => undefined);
       sent.push(done);
     };
@@ -88,7 +88,7 @@ async function settleSeparately(
   }
 }
 
-/** Runs a unit. Rejects with its error, or with a failure of the server, even if the unit caught it. */
+/** Runs a unit. Rejects with the unit's error, or with a failure of the server, even if the unit caught the failure. */
 export async function settle(run: Run, transaction: PostgresTransaction): Promise<Settled<never>[]> {
   try {
     const outcomes = await run.start(transaction.tables);

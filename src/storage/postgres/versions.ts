@@ -3,12 +3,14 @@ import { type Resource, type Versions, versionsFrom } from '../../domain/resourc
 import type { Runner } from './statements.ts';
 
 /**
- * Returns the name of the counter with the version of a resource. Changes lock its row. The counter `keys` also covers
- * accounts, plans and lifted bans.
+ * Returns the name of the counter with the version of a resource. Changes lock the counter's row. The counter `keys`
+ * also covers accounts, plans and lifted bans.
  */
 export const versionCounter = (resource: Resource): string => (resource === 'callers' ? 'keys' : resource);
 
-/** Raises a version to the server's time in microseconds, so that it is new even after a restore from a backup. */
+/**
+ * Raises a version to the server's time in microseconds, so that the version is new even after a restore from a backup.
+ */
 export const risenVersionText =
   'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
@@ -19,9 +21,9 @@ export const movedText = (resource: Resource): string =>
   `moved AS (UPDATE counters SET ${risenVersionText} WHERE name = '${versionCounter(resource)}' RETURNING version)`;
 
 /**
- * Locks resources until the commit, so that later reads return the same data. Every transaction locks them in the same
- * order, to avoid deadlocks. This is a separate statement, because only later statements see data committed while it
- * waited for the lock.
+ * Locks resources until the commit, so that later reads return the same data. Every transaction locks resources in the
+ * same order, to avoid deadlocks. The lock is a separate statement, because only later statements see data that was
+ * committed while it waited for the lock.
  */
 export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown> {
   const names = JSON.stringify([...wanted].map((resource) => versionCounter(resource)));
@@ -30,7 +32,7 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
-/** Placeholder for a version that still has to be read, because a unit without changes depends on it. */
+/** Placeholder for a version that must still be read, because a unit without changes depends on it. */
 export const unread = -1;
 
 /** Records that a unit depends on the current state of these resources. */
@@ -43,7 +45,7 @@ export interface ServerState {
   readonly versions: Versions;
   /** Id of the store. */
   readonly store: string | null;
-  /** Start time of the primary, as recorded in the store. A replica receives it by replication. */
+  /** Start time of the primary, as recorded in the store. Replicas receive this value by replication. */
   readonly primary: string | null;
   /** Start time of this server. */
   readonly started: string;

@@ -23,7 +23,7 @@ export type Moved = Map<Resource, number>;
  */
 const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
 
-/** Fraction of the timeout after which a change that conflicts again is retried with row locks. */
+/** Fraction of the timeout after which a change with repeated conflicts is retried with row locks. */
 const optimisticPart = 1 / 8;
 
 type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Settled<never> | undefined)[]>;
@@ -31,20 +31,20 @@ type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Se
 export interface PostgresWriterOptions {
   /** 48 random bits, encoded as 8 base64 characters. */
   readonly secret: string;
-  /** Records changes as events. Defaults to true. */
+  /** Whether to record changes as events; defaults to true. */
   readonly events?: boolean | undefined;
 }
 
 /**
- * Runs units of work. Units that arrive together form a group. Catalogue changes, transactions, and units that write no
- * resource, such as usage records, have separate queues, so that one kind never waits for another.
+ * Runs units of work. Units that arrive at about the same time form a group. Catalog changes, transactions, and units
+ * that write no resource, such as usage records, have separate queues, so that one kind never waits for another.
  */
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
   readonly #catalogue: GroupQueue<Call, never>;
-  /** Catalogue changes with repeated conflicts with other instances. */
+  /** Catalog changes that repeatedly conflict with changes by other instances. */
   readonly #contended: GroupQueue<Call, never>;
   readonly #transactions: GroupQueue<Call, never>;
   readonly #records: GroupQueue<Call, never>;
@@ -131,7 +131,7 @@ export class PostgresWriter implements Writer<Units> {
       await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
       return settled;
     } catch (error) {
-      // The change may be committed, so a client that checks must not receive cached data.
+      // The change may be committed, so a client that checks for it must not receive cached data.
       if (error instanceof WriteUncertain) {
         await Promise.all([...moved.keys()].map((resource) => this.#announce(resource, 0)));
       }
@@ -141,13 +141,13 @@ export class PostgresWriter implements Writer<Units> {
 
   /**
    * Reads the versions that units without changes depend on, such as replayed responses. Another instance may have
-   * committed this data without having announced it yet, so it is announced here as well.
+   * committed this data without having announced it yet, so this instance announces it as well.
    */
   async #readUnread(moved: Moved, dueAt: number): Promise<void> {
     const rested = [...moved].filter(([, version]) => version === unread);
     if (rested.length === 0) return;
     const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };
-    // Announces an unknown version if the versions cannot be read.
+    // If the versions cannot be read, announces an unknown version.
     const versions = (await readState(runner).catch(() => undefined))?.versions;
     for (const [resource] of rested) moved.set(resource, versions?.[resource] ?? 0);
   }

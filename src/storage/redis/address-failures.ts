@@ -11,7 +11,7 @@ export function countFailure(context: RedisContext, address: string): Promise<Fa
   );
 }
 
-/** Returns undefined and counts nothing if callers have changed. */
+/** Counts a failed authentication. If callers have changed, counts nothing and returns undefined. */
 export function countFailureUnder(
   context: RedisContext,
   address: string,
@@ -24,7 +24,7 @@ export function countFailureUnder(
       for (let tries = 0; tries < maxAttempts && callersVersion === versions.now.callers; tries++) {
         const counted = await ask(context, address, 1, shard.lastReported.callers);
         if (counted !== undefined) return counted;
-        // Another shard may have received the change.
+        // Another shard may already have received the change.
         await shard.exchangeVersions(versions);
       }
       return undefined;
@@ -34,8 +34,8 @@ export function countFailureUnder(
 }
 
 /**
- * Returns the remaining attempts. Counts nothing and never refuses, because the request was already refused for another
- * reason.
+ * Returns the remaining attempts. Counts nothing and never rejects, because the request was already rejected for
+ * another reason.
  */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {
   const { servers, localLimits } = context;

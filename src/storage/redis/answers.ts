@@ -2,7 +2,7 @@ import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/l
 import { type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { AccountBan } from '../limit-snapshots.ts';
 
-/** Reply of `take` and `standing`. It ends after the versions if there is no decision. */
+/** Reply of `take` and `standing`. If there is no decision, the reply ends after the versions. */
 export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
 interface CallerState {
@@ -10,7 +10,7 @@ interface CallerState {
   readonly usage: Usage;
   /** Penalty without the times of strikes, which stay in Redis. */
   readonly penalty: KeyPenalty;
-  /** Difference between Redis' clock and its steady time, in ms. */
+  /** Redis' clock minus Redis' steady time, in ms. */
   readonly aheadMs: number;
   /** The epoch of Redis' clock; undefined if it equals the epoch in the request. */
   readonly epoch: number | undefined;
@@ -30,7 +30,7 @@ export function versionsOf(numbers: readonly number[]): Versions {
   return versionsFrom((_resource, index) => numbers[index] ?? 0);
 }
 
-/** Parses the start and the count of the minute, then of the day. */
+/** Parses the start and count of the minute, followed by the start and count of the day. */
 export function usageOf(windows: readonly number[]): Usage {
   const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
   return {

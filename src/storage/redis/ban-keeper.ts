@@ -12,8 +12,9 @@ const groupSize = 500;
 
 /**
  * Saves bans in PostgreSQL, and restores bans that Redis lost before they were saved. Every instance that learns of a
- * ban saves it: the instance that decided it, instances that refuse a request because of it, and instances that find it
- * in Redis' list of unsaved bans, because an instance may stop before it has saved. Requests do not wait for this.
+ * ban saves it, because another instance may stop before it has saved the ban. An instance learns of a ban when it bans
+ * a key, when it rejects a request of a banned key, or from Redis' list of unsaved bans. Requests do not wait until
+ * bans are saved.
  */
 export class BanKeeper implements AsyncDisposable {
   readonly #context: RedisContext;
@@ -27,7 +28,7 @@ export class BanKeeper implements AsyncDisposable {
     this.#context = context;
   }
 
-  /** Starts to retry pending bans periodically. */
+  /** Starts periodic retries of pending bans. */
   start(): void {
     this.#task = new PeriodicTask(pollIntervalMs, () => this.keepAll());
   }
@@ -39,7 +40,7 @@ export class BanKeeper implements AsyncDisposable {
     void this.#save();
   }
 
-  /** Retries pending bans. Resolves when Redis has the bans or is unavailable. Saving may take longer. */
+  /** Retries pending bans. Resolves when Redis has the bans or is unavailable. Saving the bans may take longer. */
   async keepAll(): Promise<void> {
     void this.#save();
     if (this.#context.servers.anyAvailable() === undefined) return;
@@ -74,7 +75,10 @@ export class BanKeeper implements AsyncDisposable {
     }
   }
 
-  /** Restores bans that Redis lost while they were being saved. An account restored during that time lacks them. */
+  /**
+   * Restores bans that Redis lost while they were being saved. An account that was restored during that time lacks
+   * these bans.
+   */
   async #confirm(bans: readonly AccountBan[]): Promise<void> {
     const { servers } = this.#context;
     const groups = Map.groupBy(bans, ({ accountId }) => servers.of(accountId));
@@ -97,7 +101,7 @@ export class BanKeeper implements AsyncDisposable {
     await Promise.allSettled(unsaved.map((ban) => restoreBan(this.#context, ban, ban.callers)));
   }
 
-  /** Saves bans that another instance decided but has not saved. */
+  /** Saves bans that another instance imposed but has not saved. */
   async #takeOver(): Promise<void> {
     const { servers, snapshotStore } = this.#context;
     const take = async (shard: Shard) => {

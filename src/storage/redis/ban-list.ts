@@ -8,7 +8,7 @@ import type { RedisContext } from './context.ts';
 import { liftInRedis } from './lifted-bans.ts';
 import type { Shard } from './shard.ts';
 
-/** Maximum number of keys per script call, which blocks Redis while it runs. */
+/** Maximum number of keys per script call. Redis is blocked while a script runs. */
 const atOnce = 500;
 
 export async function listBans(context: RedisContext): Promise<Ban[]> {
@@ -17,9 +17,9 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
 }
 
 /**
- * Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. The ban is then lifted. If this
- * process cannot reach Redis, another process ends the ban there (`LiftedBans`), and this function waits for the
- * maximum time that takes.
+ * Lifts a ban. The snapshot is deleted first, so that it cannot restore the ban after Redis has deleted it. Once the
+ * snapshot is deleted, the ban is lifted. If this process cannot reach Redis, another process ends the ban there
+ * (`LiftedBans`), and this function waits for the maximum time that this takes.
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
   const { servers, snapshotStore } = context;
@@ -29,7 +29,7 @@ export async function liftBan(context: RedisContext, keyId: number): Promise<boo
   try {
     await liftInRedis(context, ban, version);
     const others = servers.shards.filter((shard) => shard !== servers.of(ban.accountId));
-    // After a failure, shards receive the version when instances read it from PostgreSQL.
+    // If an announcement fails, the shard receives the version from an instance that reads it from PostgreSQL.
     await Promise.allSettled(others.map((shard) => shard.announce('callers', version)));
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
@@ -63,7 +63,7 @@ async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Pr
   return [...bans.values()];
 }
 
-/** Returns the current bans in Redis, and for each saved ban 1 if Redis has the key's penalty, else 0. */
+/** Returns the current bans in Redis, and for each saved ban 1 if Redis has the key's penalty, otherwise 0. */
 async function bansInRedis(
   { link, keys, clock }: Shard,
   saved: readonly AccountBan[],

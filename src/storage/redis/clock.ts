@@ -4,14 +4,17 @@ import type { Clock } from '../../domain/clock.ts';
 const maxDrift = 0.000_2;
 
 /**
- * Tracks Redis' steady time (scripts/common.lua), which is the time of its clock without steps. Scripts compare their
- * time with the estimate of this class to detect steps.
+ * Tracks Redis' steady time (scripts/common.lua), which is the time of Redis' clock without clock steps. Scripts
+ * compare their time with the estimate of this class to detect steps.
  */
 export class RedisClock {
   readonly #clock: Clock;
   /** The last known epoch of Redis' clock; 0 before the first reply. */
   #epoch = 0;
-  /** Lower bound of the offset of Redis' steady time from this machine's, because replies arrive with a delay. */
+  /**
+   * Lower bound of the offset of Redis' steady time from this machine's steady time. The exact offset is unknown,
+   * because replies arrive with a delay.
+   */
   #aheadMs = 0;
   #repliedMs = 0;
   /** Offset of Redis' clock from this machine's steady time, as of the last reply. */
@@ -32,7 +35,7 @@ export class RedisClock {
     return this.#clock.rules === true ? [...expected, this.#clock.now()] : expected;
   }
 
-  /** Applies the time in a reply, its difference to steady time, and the epoch if it changed. */
+  /** Applies the time in a reply, the difference between this time and steady time, and the epoch if it has changed. */
   hear(dateMs: number, dateAheadMs: number, epoch = this.#epoch): void {
     const hereMs = this.#clock.steady();
     this.#datesAheadMs = dateMs - hereMs;

@@ -1,7 +1,7 @@
 import { DeadlineQueue, type Pending } from '../deadline-queue.ts';
 import { StorageUnavailable } from '../storage.ts';
 
-/** Too many requests to process in time. Nothing was done, and the server is up. */
+/** There are too many requests to process in time. Nothing was changed, and the server is up. */
 export class Overloaded extends StorageUnavailable {}
 
 interface ConcurrencyBounds {
@@ -15,7 +15,7 @@ interface Waiting extends Pending {
   readonly start: () => void;
 }
 
-/** Limits the requests in flight to a server. Other requests wait in this queue, where they can be refused. */
+/** Limits the number of requests in flight to a server. Other requests wait in a queue, and may be rejected there. */
 export class ConcurrencyLimit {
   readonly #bounds: ConcurrencyBounds;
   readonly #waiting: DeadlineQueue<Waiting>;

@@ -1,12 +1,12 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Maximum length of a reported reason, which is enough for Redis errors without their advice. */
+/** Maximum length of a reported reason, which is enough for Redis errors without the advice that follows them. */
 const maxReasonLength = 200;
 
 /**
  * Finds the reason for a failed connection, because the driver only reports that the connection was closed. Resolves
- * with undefined if a connection without the driver works.
+ * with undefined if connecting without the driver works.
  */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();

@@ -12,6 +12,9 @@ export interface RedisContext {
   readonly snapshotStore: SnapshotStore;
   /** Unique name of this process in Redis, 8 bytes. */
   readonly process: string;
-  /** Returns the number of the next counting command, so that a request that times out and arrives late counts once. */
+  /**
+   * Returns the number of the next counting command. The number keeps a command that times out and arrives late from
+   * being counted twice.
+   */
   readonly nextNumber: () => number;
 }

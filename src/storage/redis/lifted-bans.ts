@@ -22,13 +22,13 @@ export async function liftInRedis(
 
 /**
  * Ends bans in Redis that were lifted in PostgreSQL by a process that could not reach Redis. Lifting a ban raises the
- * version of callers, so every instance that reaches both servers detects it.
+ * version of callers, which every instance that can reach both servers detects.
  */
 export class LiftedBans {
   readonly #context: RedisContext;
   /** End times of lifted bans that have been applied, by key. */
   #applied = new Map<number, number>();
-  /** Version of callers in PostgreSQL for which all lifted bans have been applied. */
+  /** Version of callers in PostgreSQL up to which all lifted bans have been applied. */
   #version: number | undefined;
 
   constructor(context: RedisContext) {

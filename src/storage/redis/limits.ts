@@ -110,8 +110,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   /**
-   * Announces a change to every instance. `version` is its version in PostgreSQL, or 0 if unknown. If Redis is down and
-   * callers changed, resolves when every instance has had enough time to read the version from PostgreSQL.
+   * Announces a change to every instance. `version` is the change's version in PostgreSQL, or 0 if unknown. If Redis is
+   * down and callers changed, resolves when every instance has had enough time to read the version from PostgreSQL.
    */
   async announce(what: Resource, version: number): Promise<void> {
     this.#context.versions.required.raise(what, version);
@@ -122,7 +122,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   /**
    * Resolves when every instance has received the versions that this instance read from PostgreSQL, or has had enough
-   * time to read them there.
+   * time to read them from PostgreSQL.
    */
   async spread(): Promise<void> {
     if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
@@ -187,7 +187,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.servers[Symbol.asyncDispose]();
   }
 
-  /** Updates Redis after an outage. Bans come first, so that no request of a banned key is admitted. */
+  /** Updates Redis after an outage. Bans are restored first, so that no request of a banned key is admitted. */
   async #recovered(): Promise<void> {
     this.#liftedBans.forget();
     await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
@@ -240,7 +240,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     throw discarding();
   }
 
-  /** Restores the account in Redis and returns undefined, or decides locally if that fails. */
+  /** Restores the account in Redis and returns undefined. If that fails, decides locally. */
   async #reconciled(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
     try {
       await this.#reconciliation.reconcile(caller.accountId);
@@ -249,8 +249,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       if (!(error instanceof StorageUnavailable)) throw error;
       const { link } = this.servers.of(caller.accountId);
       if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
-      // The account could not be restored in Redis. If this instance does not have its state either, the client has to
-      // retry.
+      // The account could not be restored in Redis. If this instance has no state of the account either, the client
+      // must retry.
       const { localLimits, versions } = this.#context;
       if (!localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: versions.now };

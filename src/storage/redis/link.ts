@@ -15,12 +15,15 @@ export interface LinkOptions {
   readonly name: string;
   /** URLs to try in order until a connection works. */
   readonly urls: readonly string[];
-  /** Time without a reply to pending requests after which Redis counts as down. */
+  /** Time without a reply to pending requests after which Redis is considered down. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
   readonly notice: Notice;
   readonly roundTrips: RoundTrips;
-  /** Called on each new connection before it is used. Has to run a script that writes, to detect a read-only Redis. */
+  /**
+   * Called for each new connection before the connection is used. Must run a script that writes, to detect a read-only
+   * Redis.
+   */
   readonly onConnect: (connection: Connection) => Promise<unknown>;
   /** True for a node of a cluster, where a redirection is not a failure. */
   readonly isNode: boolean;
@@ -38,10 +41,9 @@ export type Run = (
 export class NoAnswer extends StorageUnavailable {}
 
 const probeEveryMs = 250;
-/** Connection timeout, in ms. */
 export const connectTimeoutMs = 1_000;
 
-/** Enough requests in flight to keep Redis busy during an event-loop tick. Further requests wait in the queue. */
+/** Enough requests in flight to keep Redis busy during an event-loop tick. Additional requests wait in the queue. */
 const requestBounds = { inFlight: 1_000, waiting: 10_000, waitMs: 1_000 };
 
 export interface Connection {
@@ -50,7 +52,7 @@ export interface Connection {
   readonly run: Run;
 }
 
-/** Pipelined connection to Redis. It is closed at the first failure and reopened until it works. */
+/** A pipelined connection to Redis. It is closed at the first failure, and reopened repeatedly until it works. */
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #timeouts: ReplyTimeouts;
@@ -72,7 +74,7 @@ export class RedisLink implements Disposable {
     this.#breaker = new Breaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
   }
 
-  /** Resolves when connected, or when the first attempt has failed. Further attempts follow. */
+  /** Resolves when connected, or when the first attempt has failed. Later attempts continue in the background. */
   open(): Promise<void> {
     this.#opening ??= this.#connect().catch((error) => this.#breaker.trip(error));
     return this.#opening;
@@ -96,21 +98,22 @@ export class RedisLink implements Disposable {
     return this.#timeouts.pending === 0;
   }
 
-  /** Runs work that calls Redis. Rejects with `Overloaded` before it starts the work if too much work is queued. */
+  /** Runs work that calls Redis. Rejects with `Overloaded` before starting the work if too much work is queued. */
   limited<T>(work: () => Promise<T>): Promise<T> {
     return this.#requests.run(work);
   }
 
   /**
-   * Runs a script. Rejects with `Overloaded` before sending anything if too many requests are queued, or like `run`.
+   * Runs a script. Rejects with `Overloaded` before sending anything if too many requests are queued, and otherwise
+   * like `run`.
    */
   ask(...command: Parameters<Run>): Promise<unknown> {
     return this.limited(() => this.run(...command));
   }
 
   /**
-   * Rejects with `NoAnswer` if it is unknown whether the script ran, with `Redirection` if another node has to run it,
-   * or else with another `StorageUnavailable`.
+   * Rejects with `NoAnswer` if it is unknown whether the script ran, with `Redirection` if another node must run the
+   * script, and otherwise with another `StorageUnavailable`.
    */
   async run(...command: Parameters<Run>): Promise<unknown> {
     if (this.#connection === undefined && this.trouble === undefined) await this.#opening;
@@ -131,7 +134,7 @@ export class RedisLink implements Disposable {
     }
   }
 
-  /** Closes the link permanently because the server is no longer needed. This ends a current outage. */
+  /** Closes the link permanently, because the server is no longer needed. This ends any current outage. */
   retire(reason: string): void {
     this.#breaker.retire(reason);
     this[Symbol.dispose]();
@@ -143,7 +146,7 @@ export class RedisLink implements Disposable {
     this.#connection = undefined;
   }
 
-  /** Reports the reason before closing the connection, which rejects pending requests with a different reason. */
+  /** Reports the reason first, because closing the connection rejects pending requests with a different reason. */
   #giveUp(reason: unknown): void {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -168,7 +171,7 @@ export class RedisLink implements Disposable {
     try {
       await client.connect();
       const connection = { url, client, run: await loaded(client, scripts) };
-      // Uses the request timeout, so that a server that is too slow for requests does not count as recovered.
+      // Uses the request timeout, so that a server that is too slow for requests is not considered recovered.
       await this.#timeouts.within(onConnect(connection));
       client.onclose = () =>
         connection === this.#connection && this.#giveUp('connection closed by the server');
@@ -191,7 +194,7 @@ async function explained(error: unknown, isLate: boolean, url: string): Promise<
   return new Error(reason ?? (error as Error).message, { cause: error });
 }
 
-/** Returns true if the error is a reply from Redis, which then changed nothing. */
+/** Whether the error is a reply from Redis, in which case nothing was changed. */
 function wasDeclined(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ERR_REDIS_SERVER_ERROR' || code === 'ERR_REDIS_INVALID_COMMAND';
@@ -212,7 +215,7 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
     try {
       return recognized(script, await send('EVALSHA', hashes.get(script)));
     } catch (error) {
-      // The script cache was flushed; EVAL fills it again.
+      // The script cache was flushed. EVAL adds the script again.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return recognized(script, await send('EVAL', scripts.get(script)));
     }

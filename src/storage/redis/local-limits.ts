@@ -20,7 +20,9 @@ import type { Ban, Caller, CountedCaller, FailureVerdict, Standing } from '../st
 
 /** Maximum number of entries in each cache: accounts, keys and addresses. */
 const maxStates = 100_000;
-/** Maximum number of remembered requests without a reply per account. Requests above this limit may count twice. */
+/**
+ * Maximum number of remembered requests without a reply per account. Requests above this limit may be counted twice.
+ */
 const maxUnanswered = 1_000;
 
 interface InDoubtCount {
@@ -44,7 +46,7 @@ const none: Unreported = { count: 0, doubts: [] };
 const one: Unreported = { count: 1, doubts: [] };
 
 /**
- * Applies the same rules to the last known state while Redis is down. Local counts are kept until they are reported.
+ * Applies the limit rules to the last known state while Redis is down. Local counts are kept until they are reported.
  */
 export class LocalLimits {
   readonly #rules: LimitRules;
@@ -59,7 +61,7 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
-  /** Numbers of requests without a reply from Redis, by account, until they are decided locally. */
+  /** Numbers of requests without a reply from Redis, by account, until the requests are decided locally. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
@@ -80,8 +82,8 @@ export class LocalLimits {
   }
 
   /**
-   * Merges a snapshot. For the same window, the higher count applies, otherwise the later window. A ban without a
-   * snapshot was lifted.
+   * Merges a snapshot. The later window wins, and within the same window, the higher count. A ban that the snapshot
+   * does not contain was lifted.
    */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
@@ -129,7 +131,7 @@ export class LocalLimits {
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
   }
 
-  /** Returns the standing, without strikes known only to Redis. */
+  /** Returns the standing, without strikes that only Redis knows. */
   standing({ accountId, keyId, quota }: CountedCaller, nowMs: number): Standing {
     const { ban } = this.#rules;
     const penalty = this.penalty(keyId);
@@ -219,7 +221,9 @@ export class LocalLimits {
   }
 }
 
-/** Returns the more recent of two states of a window, and true if it is a different window from the first. */
+/**
+ * Returns the more recent of two states of a window, and whether it belongs to a different window than the first state.
+ */
 function later(one: Window, other: Window): [Window, boolean] {
   if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];

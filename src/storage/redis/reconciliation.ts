@@ -16,7 +16,7 @@ const reportGroup = 500;
 /** Maximum number of attempts to run a script for an account that is unknown to Redis. */
 export const maxAttempts = 4;
 
-/** Error for an account that Redis still lacks after it was restored several times. */
+/** Error for an account that Redis still lacks after several restores. */
 export function discarding(): StorageUnavailable {
   return new StorageUnavailable('Redis discards account data as soon as it is written');
 }
@@ -40,8 +40,8 @@ export class Reconciliation {
 
   /**
    * Reads the snapshot of a caller into the local limits, because another instance may have banned the key or lifted
-   * its ban. Does nothing if it was read recently. If reading fails, the local state applies. Rejects with
-   * `StorageUnavailable` if there is no local state.
+   * its ban. Does nothing if the snapshot was read recently. If reading fails, the local state applies; if there is no
+   * local state, rejects with `StorageUnavailable`.
    */
   async recall(caller: CountedCaller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
@@ -54,12 +54,15 @@ export class Reconciliation {
     }
   }
 
-  /** Reports local counts of an account before its next command. A connection runs commands in order. */
+  /** Reports the local counts of an account before its next command. The commands of a connection run in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }
 
-  /** Reports local counts to Redis. Resolves with false if Redis has no state of the account to add them to. */
+  /**
+   * Reports local counts to Redis. Resolves with false if Redis has no state of the account to which the counts can be
+   * added.
+   */
   async reportAccount(accountId: number): Promise<boolean> {
     const { localLimits, nextNumber } = this.#context;
     const held = localLimits.takeUnreported(accountId);
@@ -88,7 +91,7 @@ export class Reconciliation {
 
   async #reconcile(accountId: number): Promise<void> {
     const { localLimits } = this.#context;
-    // Bans come first, so that no request of a banned key is admitted.
+    // Bans are restored first, so that no request of a banned key is admitted.
     const { usage } = await restoreBans(this.#context, accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
     await Promise.all([
@@ -121,7 +124,7 @@ export class Reconciliation {
   }
 }
 
-/** Runs only one task per id at a time. Concurrent calls share its outcome. */
+/** Runs only one task per id at a time. Concurrent calls share the outcome. */
 function once(running: Map<number, Promise<void>>, id: number, work: () => Promise<void>): Promise<void> {
   const already = running.get(id);
   if (already !== undefined) return already;

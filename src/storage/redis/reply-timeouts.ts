@@ -4,14 +4,15 @@ import { DeadlineQueue } from '../deadline-queue.ts';
 const checkFraction = 0.2;
 /** Maximum time for one reply while other replies arrive, as a multiple of the permitted silence. */
 const maxTimeoutFactor = 10;
-/** Additional silence permitted per pending reply, in ms, because some replies are expensive. */
+/** Additional silence permitted per pending reply, because some replies are expensive. */
 const perReplyMs = 0.5;
 
 /**
- * Distinguishes a frozen server, which neither replies nor closes its connections, from a busy one. A server counts as
- * down after a period of silence with replies pending, or when one reply takes ten times as long. The permitted time
- * grows with the number of pending replies. It is measured by an attentive clock, which stops while the event loop is
- * blocked by this process or a busy machine, because that time does not indicate a failure of the server.
+ * Distinguishes a hung server, which neither replies nor closes its connections, from a busy server. A server is
+ * considered down if replies are pending and none arrives for a certain time, or if a single reply takes ten times as
+ * long. The permitted time grows with the number of pending replies. Time is measured by an "attentive" clock, which
+ * stops while this process or a busy machine blocks the event loop, because such a delay does not indicate a failure of
+ * the server.
  */
 export class ReplyTimeouts {
   readonly #silenceMs: number;
@@ -19,7 +20,8 @@ export class ReplyTimeouts {
   readonly #makeError: () => unknown;
   readonly #onTimeout: () => void;
   /**
-   * Pending replies. Each is due, by the attentive clock, at the earliest time at which the server may count as down.
+   * Pending replies. The due time of a reply, by the attentive clock, is the earliest time at which the server may be
+   * considered down.
    */
   readonly #pending;
   #attentiveMs = 0;
@@ -82,7 +84,7 @@ export class ReplyTimeouts {
     return silentMs >= allowedMs || this.#attentiveMs - askedAt >= allowedMs * maxTimeoutFactor;
   }
 
-  /** Rejects the replies of a closed connection, which the client does not reject itself. */
+  /** Rejects the pending replies of a closed connection, because the client does not reject them. */
   abandon(): void {
     this.#pending.expire(this.#makeError());
   }

@@ -8,7 +8,8 @@ import type { AccountSnapshot } from './snapshot-store.ts';
 const maxReads = 4;
 
 /**
- * Restores the bans of an account. Resolves with the snapshot that contains them. Rejects with `StorageUnavailable`.
+ * Restores the bans of an account. Resolves with the snapshot that contains these bans. Rejects with
+ * `StorageUnavailable`.
  */
 export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
   const { snapshotStore, servers } = context;

@@ -25,8 +25,8 @@ interface ServersOptions extends Pick<LinkOptions, 'timeoutMs' | 'scripts' | 'no
 const maxParallelShards = 6;
 
 /**
- * Connections to Redis, which is a single server with one shard or a cluster with many. The kind is detected on
- * connecting.
+ * Connections to Redis, which is either a single server with one shard or a cluster with many shards. The kind is
+ * detected when connecting.
  */
 export class RedisServers implements AsyncDisposable {
   readonly #options: ServersOptions;
@@ -48,7 +48,7 @@ export class RedisServers implements AsyncDisposable {
     this.#shards = [new Shard(this.#first, new RedisKeys(prefix), clock)];
   }
 
-  /** Connects. Also resolves if the first attempt fails. Further attempts follow. */
+  /** Connects. Resolves even if the first attempt fails. Later attempts continue in the background. */
   async open(): Promise<void> {
     await this.#first.open();
     await this.#openNodes();
@@ -58,7 +58,7 @@ export class RedisServers implements AsyncDisposable {
     return this.#shards;
   }
 
-  /** Returns one of the available shards in rotation. Every shard has all versions. */
+  /** Returns the next available shard, in rotation. Every shard has all versions. */
   anyAvailable(): Shard | undefined {
     const from = ++this.#turns % this.#shards.length;
     const inTurn = [...this.#shards.slice(from), ...this.#shards.slice(0, from)];
@@ -78,7 +78,7 @@ export class RedisServers implements AsyncDisposable {
     return Math.floor(Math.min(...this.#shards.map(({ clock }) => clock.now())) / 1_000);
   }
 
-  /** Reason for the failure of any shard; undefined if all shards work. */
+  /** Reason why a shard does not work; undefined if all shards work. */
   get trouble(): string | undefined {
     return this.#shards.map(({ link }) => link.trouble).find((trouble) => trouble !== undefined);
   }

@@ -14,21 +14,23 @@ export interface ShardLink {
   /** Reason for the outage; undefined if the link works. */
   readonly trouble: string | undefined;
   readonly isBusy: boolean;
-  /** Rejects with `NoAnswer` if it is unknown whether the script ran, or else with another `StorageUnavailable`. */
+  /**
+   * Rejects with `NoAnswer` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
+   */
   readonly run: Run;
   /** Same as `run`, but rejects with `Overloaded` before sending anything if too many requests are queued. */
   readonly ask: Run;
 }
 
 /**
- * A subset of the accounts and addresses, with all the keys that scripts need for them. One Redis server has one shard.
- * On Redis Cluster, the keys of a shard are in one slot.
+ * A subset of the accounts and addresses, with all the keys that scripts need for them. A single Redis server has one
+ * shard. On Redis Cluster, all keys of a shard are in one slot.
  */
 export class Shard {
   readonly link: ShardLink;
   readonly keys: RedisKeys;
   readonly clock: RedisClock;
-  /** Versions that the shard last reported. Scripts compare them with its current versions. */
+  /** Versions that the shard last reported. Scripts compare these versions with the shard's current versions. */
   lastReported: Versions = versionsFrom(() => -1);
 
   constructor(link: ShardLink, keys: RedisKeys, clock: Clock) {
@@ -48,7 +50,7 @@ export class Shard {
     }
   }
 
-  /** Exchanges versions with Redis. Each side adopts newer versions from the other. */
+  /** Exchanges versions with Redis. Each side adopts newer versions from the other side. */
   async exchangeVersions(
     versions: SharedVersions,
     run: Run = (...command) => this.link.run(...command),
@@ -59,12 +61,14 @@ export class Shard {
     return versions.applyRedis(this, versionsOf(reply as number[]));
   }
 
-  /** Announces a change. `version` is its version in PostgreSQL, or 0 if unknown. */
+  /** Announces a change. `version` is the change's version in PostgreSQL, or 0 if unknown. */
   async announce(what: Resource, version: number): Promise<void> {
     await this.link.run('announce', [this.keys.version(what)], [version]);
   }
 
-  /** Rejects while scripts cannot access all keys, including the list of unsaved bans, which rarely exists. */
+  /**
+   * Rejects if scripts cannot access all keys of the shard, including the list of unsaved bans, which rarely exists.
+   */
   async probe(versions: SharedVersions): Promise<void> {
     await this.exchangeVersions(versions);
     await this.unsavedBans();

@@ -24,15 +24,18 @@ interface Question {
 }
 
 interface UnsavedBan extends AccountBan {
-  /** The version of callers in Redis when the ban was known to be in force. */
+  /** The version of callers in Redis when the ban was known to be in effect. */
   readonly callers: number;
 }
 
-/** Saves local limits every few seconds. Looks up limits and bans of many accounts with one statement each. */
+/**
+ * Saves local limits every few seconds. Looks up the limits of many accounts with one statement, and their bans with
+ * another.
+ */
 export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
-  /** Bans that PostgreSQL may lack, by key. They are treated like saved bans. */
+  /** Bans that PostgreSQL may lack, by key. Unsaved bans are treated like saved bans. */
   readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(maxUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;
@@ -51,11 +54,11 @@ export class SnapshotStore implements AsyncDisposable {
     this.#timer.unref();
   }
 
-  /** Finds the snapshot of an account. Rejects with `StorageUnavailable` if it cannot be read. */
+  /** Finds the snapshot of an account. Rejects with `StorageUnavailable` if the snapshot cannot be read. */
   find(accountId: number): Promise<AccountSnapshot> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ accountId, resolve, reject });
-      // Further lookups in this event-loop tick share the statement.
+      // Other lookups in this event-loop tick share the statement.
       if (this.#questions.length === 1) setImmediate(() => this.#lookUp());
     });
   }
@@ -74,7 +77,7 @@ export class SnapshotStore implements AsyncDisposable {
     for (const ban of bans) if (this.unsavedBans.get(ban.keyId) === ban) this.unsavedBans.delete(ban.keyId);
   }
 
-  /** Deletes a ban. A pending save does not restore it. */
+  /** Deletes a ban. A pending save does not restore the ban. */
   async deleteBan(ban: AccountBan): Promise<number> {
     const version = await this.#snapshots.deleteBan(ban);
     this.unsavedBans.delete(ban.keyId);

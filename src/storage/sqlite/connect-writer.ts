@@ -12,17 +12,17 @@ export type WriterPlace =
   | { readonly kind: 'here' }
   /** Writes in a separate thread, whose `module` calls `runWriterThread`. */
   | { readonly kind: 'thread'; readonly module: URL }
-  /** Writes in the process that supervises this worker. */
+  /** Sends writes to the supervisor of this worker. */
   | { readonly kind: 'supervisor'; readonly worker: ServingWorker };
 
 interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
-  /** Error of the last write; undefined if it succeeded. */
+  /** Error of the last write; undefined if the write succeeded. */
   readonly trouble: string | undefined;
-  /** Statistics of the process or thread that writes, as last reported. */
+  /** Last reported statistics of the process or thread that writes. */
   readonly facts: QueueFacts;
   /** Resolves with the reason when writes have stopped permanently; undefined if that cannot happen. */
   readonly lost?: Promise<Error>;
-  /** Performs the writes of another process until disposed of; undefined if this process does not write itself. */
+  /** Executes the writes of another process until disposed of; undefined if this process does not write to the file. */
   readonly serve?: (port: Port) => Disposable;
 }
 
@@ -34,7 +34,7 @@ interface ConnectOptions {
   readonly events: boolean | undefined;
   readonly timeoutMs: number;
   readonly notice: Notice;
-  /** Called when something may have been committed, before the write resolves. */
+  /** Called when a write may have been committed, before its promise settles. */
   readonly onOutcome: () => void;
 }
 
@@ -62,8 +62,8 @@ function writerHere({ onOutcome, ...options }: ConnectOptions): ConnectedWriter 
 }
 
 /**
- * The thread starts with the first write, or after this time. Loading all units earlier would double the duration of a
- * start.
+ * The thread starts with the first write, or after this delay. Loading all units immediately would double the startup
+ * time.
  */
 const startThreadAfterMs = 500;
 
@@ -80,7 +80,7 @@ function writerInThread(
     if (isClosing) return;
     isClosing = true;
     const error = new Error(`The thread that writes to ${path} ${how}`);
-    // Pending writes may be committed or not. Clients find out after the next start.
+    // Pending writes may or may not be committed. Clients find out after the service is restarted.
     writer.end(error.message);
     lost.resolve(error);
   };
@@ -111,8 +111,8 @@ function writerInThread(
       if (isClosing || thread === undefined) return;
       isClosing = true;
       if (writer.isSilent) {
-        // The thread is blocked in a disk operation, and `terminate` would delay the end of the process until it
-        // completes.
+        // The thread is blocked in a disk operation. `terminate` would delay the exit of this process until the
+        // operation completes.
         thread.unref();
         return;
       }

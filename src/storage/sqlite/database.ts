@@ -13,36 +13,38 @@ import {
 
 type Migration = string | ((database: Database) => void);
 
-/** Ordered steps that update a file of any older version. The file's `user_version` counts them. */
+/**
+ * Ordered steps that upgrade a file from any older version. `user_version` is the number of steps applied to the file.
+ */
 export type Migrations = readonly Migration[];
 
-/** A table that only data files have, because former versions kept limits in a second database. */
+/** A table that identifies data files: former versions kept limits in a second database, without this table. */
 export const dataTable = 'pets';
 
-/** Size of the page cache. Reading a page that is not cached costs a system call. */
+/** Page cache size of a connection that reads. Reading an uncached page costs a system call. */
 const readingCacheKib = 8_192;
 /**
- * Size of the page cache of a connection that only writes. It uses the last pages of each tree, and of each category
- * and status in an index.
+ * Page cache size of a connection that only writes. Writes use the last page of each table and, in an index, the last
+ * page of each category and status.
  */
 export const writingCacheKib = 4_096;
 
 interface DatabaseOptions {
   readonly path: string;
   readonly migrations: Migrations;
-  /** Whether an empty file becomes a store; otherwise it is rejected. */
+  /** Whether to turn an empty file into a store. Otherwise, an empty file is rejected. */
   readonly create: boolean;
-  /** Whether it may be the target of an unfinished copy. */
+  /** Whether the file may be the target of an unfinished copy. */
   readonly allowsUnfinished?: boolean;
   readonly cacheKib?: number;
-  /** Time to wait for the lock of another process. Blocks the thread. */
+  /** Time to wait for another process's lock. The wait blocks the thread. */
   readonly busyTimeoutMs: number;
-  /** Acquires the lock for a migration; undefined if another process has it. May throw `StorageUnusable`. */
+  /** Acquires the lock for a migration; undefined if another process holds the lock. May throw `StorageUnusable`. */
   readonly lock: () => Disposable | undefined;
   readonly notice?: Notice;
 }
 
-/** Opens and migrates a data file. Throws `StorageUnusable`, having changed nothing. */
+/** Opens and migrates a data file. If this throws `StorageUnusable`, nothing was changed. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { path, migrations, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
@@ -55,11 +57,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (isOutdated(database, migrations) && _held === undefined) throw inUse(database, path, migrations);
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
-    // A commit survives power loss.
+    // Commits must survive a power failure.
     database.run('PRAGMA synchronous = FULL');
     const former = migrate(database, migrations);
     if (former > 0) notice?.(`migrated ${path} from format ${former} to ${migrations.length}`);
-    // Set after the migration, which may rebuild a table that others refer to.
+    // Enabled after the migration, which may rebuild a table that other tables reference.
     database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
@@ -70,7 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Returns the former format of the file; 0 if it was empty or up to date. */
+/** Returns the previous format of the file; 0 if the file was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
   if (pragma(database, 'user_version') === migrations.length) return 0;
   // The transaction is IMMEDIATE and reads the version again, so that processes that start at the same time migrate one
@@ -86,12 +88,12 @@ function migrate(database: Database, migrations: Migrations): number {
     return current === migrations.length ? 0 : current;
   });
   const former = all.immediate();
-  // Otherwise, the log of a migration keeps its size until every process has closed the file.
+  // Without this, the WAL would keep the size of the migration until every process has closed the file.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   return former;
 }
 
-/** Throws `StorageUnusable` unless the file is a data file, or an empty one to be filled. */
+/** Throws `StorageUnusable` unless the file is a data file, or is empty and may become a data file. */
 function check(
   database: Database,
   { path, migrations, create, allowsUnfinished = false }: DatabaseOptions,
@@ -124,7 +126,7 @@ function isOutdated(database: Database, migrations: Migrations): boolean {
 function inUse(database: Database, path: string, migrations: Migrations): StorageUnusable {
   return new StorageUnusable(
     `${path} is in use by a service with format ${pragma(database, 'user_version')}; this version is newer and needs ` +
-      `format ${migrations.length}. Upgrade or stop the service first, or run this command in the version of the ` +
+      `format ${migrations.length}. Upgrade or stop the service first, or run this command with the version of the ` +
       'service. Nothing was changed.',
   );
 }
@@ -135,7 +137,7 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
   if (id === copyApplicationId) throw unfinishedCopy(path, 'delete the file');
   if (id === backupApplicationId) {
     throw new StorageUnusable(
-      `${path} is a backup. To serve what is in it, restore it: animal-store restore ${path} --to PATH`,
+      `${path} is a backup. To serve its data, restore the backup: animal-store restore ${path} --to PATH`,
     );
   }
   throw new StorageUnusable(
@@ -143,7 +145,7 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
   );
 }
 
-/** Error codes of temporary failures of the disk or a lock. */
+/** Error codes of temporary disk or lock failures. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
 const brokenOff = /^SQLITE_IOERR/;
@@ -153,7 +155,7 @@ export function isBusy(error: unknown): boolean {
   return hasCode(error, busy);
 }
 
-/** Whether the disk or a lock failed, which concerns the whole group. */
+/** Whether the disk or a lock failed temporarily, which affects the whole group of units. */
 export function isPassing(error: unknown): error is SQLiteError {
   return hasCode(error, passing);
 }
@@ -162,7 +164,7 @@ function translated(error: unknown): unknown {
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
-/** After a failure in the middle of a commit, the log may have the whole transaction, which a recovery would apply. */
+/** After an I/O error during a commit, the WAL may contain the whole transaction, which a recovery would apply. */
 export function commitFailure(error: unknown): unknown {
   if (!hasCode(error, brokenOff)) return translated(error);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
@@ -174,8 +176,8 @@ interface Watched {
 }
 
 /**
- * Converts errors. With `format`, a statement that fails because the file was migrated is reported as such, not as a
- * defect.
+ * Converts SQLite's errors. With `format`, if a statement fails because the file was migrated, the error reports the
+ * migration instead of a defect.
  */
 export function attempt<T>(work: () => T, format?: Watched): T {
   try {

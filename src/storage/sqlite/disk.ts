@@ -5,7 +5,7 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Free bytes of the disk with a file's folder, without those reserved for root. */
+/** Free bytes on the disk that holds the folder of a file, without the bytes reserved for root. */
 export function freeBytesOf(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path));
   return bavail * bsize;
@@ -21,7 +21,7 @@ export function syncFile(path: string): void {
   sync(path, 'r+');
 }
 
-/** Makes created and renamed files in the folder of a file durable. */
+/** Syncs the folder of a file, so that created and renamed files in it are durable. */
 export function syncFolderOf(path: string): void {
   sync(dirname(path), 'r');
 }

@@ -19,7 +19,7 @@ import { fileMagic } from './limits/layout.ts';
 export interface StoreFiles {
   readonly data: string;
   readonly limits: string;
-  /** Locked by the process that serves the store; empty. */
+  /** An empty file, locked by the process that serves the store. */
   readonly lock: string;
   readonly created: boolean;
 }
@@ -28,7 +28,10 @@ export interface StoreFiles {
 const fileMode = 0o600;
 const folderMode = 0o700;
 
-/** The files of the store at a path; creates an empty data file if `create`. Throws `StorageUnusable`. */
+/**
+ * Returns the files of the store at a path, and creates an empty data file if `create` is set. Throws
+ * `StorageUnusable`.
+ */
 export function storeFiles(path: string, create: boolean): StoreFiles {
   if (!create && !existsSync(path)) throw noStore(path);
   const created = create && makeFile(path);
@@ -36,7 +39,7 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
   const found = statSync(data);
   if (found.isDirectory())
     throw new StorageUnusable(`${data} is a folder. Set DATABASE_URL to a file in it.`);
-  // SQLite names its log after the file, so two names of a file would have two logs, which would corrupt it.
+  // SQLite names the WAL after the data file. A file with two names would have two WALs, which would corrupt the data.
   const { nlink: names } = found;
   if (names > 1) {
     throw new StorageUnusable(
@@ -47,7 +50,7 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
   return { ...namesOf(data), created };
 }
 
-/** The file names of a store that may not exist. Throws `StorageUnusable`. */
+/** Returns the file names of a store that may not exist. Throws `StorageUnusable`. */
 export function storeFileNames(path: string): StoreFiles {
   const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   return { ...namesOf(exists ? ownName(path) : resolve(path)), created: false };
@@ -60,12 +63,12 @@ function namesOf(data: string): Omit<StoreFiles, 'created'> {
 
 export function noStore(path: string): StorageUnusable {
   return new StorageUnusable(
-    `No store found at ${resolve(path)}. Check DATABASE_URL (a relative path starts at the working directory), or ` +
+    `No store found at ${resolve(path)}. Check DATABASE_URL (relative paths are resolved against the working directory), or ` +
       'create a store with "animal-store serve" or "animal-store import".',
   );
 }
 
-/** Creates an empty file, and its folder; false if it exists. Throws `StorageUnusable`. */
+/** Creates an empty file, and its folder if necessary. Returns false if the file exists. Throws `StorageUnusable`. */
 export function makeFile(path: string): boolean {
   if (existsSync(path)) return false;
   try {
@@ -91,10 +94,10 @@ function ownName(path: string): string {
   }
 }
 
-/** With less space, SQLite fails to open a file with "disk I/O error". */
+/** With less free space than this, SQLite cannot open a file and reports only "disk I/O error". */
 const fullDiskBytes = 131_072;
 
-/** Adds the cause that SQLite does not report: a full disk, or missing permissions. */
+/** Adds causes that SQLite does not report: a full disk, or missing permissions. */
 export function fileReason({ message }: Error, path: string): string {
   const folder = dirname(path);
   try {
@@ -110,7 +113,7 @@ export function fileReason({ message }: Error, path: string): string {
     (name) => existsSync(name) && !mayWrite(name),
   );
   if (denied === undefined) return message;
-  return `${message}; this user may not read and write ${denied}: run the command as its owner, or change its owner`;
+  return `${message}; this user has no permission to read and write ${denied}: run the command as its owner, or change its owner`;
 }
 
 function mayWrite(path: string): boolean {
@@ -124,7 +127,7 @@ function mayWrite(path: string): boolean {
 
 /** The files of a store that other users can access, each with its mode. */
 export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
-  // Windows has no such modes.
+  // Windows has no Unix file modes.
   if (process.platform === 'win32') return [];
   return [data, `${data}-wal`, `${data}-shm`, limits, lock].flatMap((name) => {
     const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
@@ -136,7 +139,8 @@ export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
 const magics = ['SQLite format 3\0', fileMagic];
 
 /**
- * Whether a path or the target of a link is an SQLite database or a file of a store, which must never be overwritten.
+ * Whether a path, or the target of a link, is an SQLite database or a file of a store. Such files must never be
+ * overwritten.
  */
 export function isStoreFile(path: string): boolean {
   const name = existsSync(path) ? realpathSync(path) : resolve(path);

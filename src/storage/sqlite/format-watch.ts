@@ -4,15 +4,15 @@ import { StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
 
 /**
- * Notices that another process migrated the file. This version then neither reads nor writes it, because results may be
- * wrong.
+ * Detects that another process has migrated the file. This version then neither reads nor writes the file, because
+ * results could be wrong.
  */
 export class FormatWatch {
   readonly #query;
   readonly #known: bigint;
   readonly #path: string;
   readonly #notice: Notice;
-  /** The event and its remedy; undefined while the format is unchanged. */
+  /** Describes the change and its remedy; undefined while the format is unchanged. */
   trouble: string | undefined;
 
   constructor(database: Database, notice: Notice) {
@@ -22,7 +22,10 @@ export class FormatWatch {
     this.#known = this.#version();
   }
 
-  /** Reads the format and notifies operators of a change. Throws `StorageUnavailable` if it cannot be read. */
+  /**
+   * Reads the format, and notifies operators if it has changed. Throws `StorageUnavailable` if the format cannot be
+   * read.
+   */
   refresh(): void {
     const version = this.#version();
     const isKnown = version === this.#known;
@@ -32,12 +35,12 @@ export class FormatWatch {
     this.#notice(text, { part: `format of ${this.#path}`, works: isKnown });
   }
 
-  /** Throws `StorageUnavailable` if the format had changed at the last `refresh`. */
+  /** Throws `StorageUnavailable` if the last `refresh` found a changed format. */
   check(): void {
     if (this.trouble !== undefined) throw new StorageUnavailable(this.trouble);
   }
 
-  /** Reads the format. Throws `StorageUnavailable` if it has changed, or cannot be read. */
+  /** Reads the format. Throws `StorageUnavailable` if the format has changed or cannot be read. */
   verify(): void {
     this.refresh();
     this.check();
@@ -50,7 +53,7 @@ export class FormatWatch {
   #changedTo(version: bigint): string {
     return (
       `unavailable: another process changed the format of ${this.#path} from ${this.#known} to ${version}, which ` +
-      'this version does not support. Stop this process and start the version that changed it'
+      'this version does not support. Stop this process and start the version that changed the format'
     );
   }
 }

@@ -72,8 +72,8 @@ const audit = `
 `;
 
 /**
- * Current rows are adjacent. One index serves accounts and keys, because a second index would add a written page per
- * key and hour.
+ * Rows of the current period are adjacent. Accounts and keys share one index, because a second index would cost an
+ * additional page write per key and hour.
  */
 const usageOfKeys = (table: string, period: 'hour' | 'day') => `
   CREATE TABLE ${table} (

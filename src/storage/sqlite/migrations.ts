@@ -2,7 +2,7 @@ import { schemaChanges } from '../schema-changes.ts';
 import type { Migrations } from './database.ts';
 import { addFrontDesk } from './front-desk-migration.ts';
 
-/** The steps of the data file. New ones go into `schema-changes.ts`. */
+/** Migration steps of the data file. Add new steps to `schema-changes.ts`. */
 export const dataMigrations: Migrations = [
   `
   CREATE TABLE pets (

@@ -1,4 +1,4 @@
-/** Changes to the store of a sandbox that bypass its rules. No service loads this. */
+/** Changes to a sandbox's store that bypass the service's rules. Services never load this module. */
 import { Database } from 'bun:sqlite';
 import { noPenalty, type Usage, unused } from '../../domain/limit.ts';
 import { maxWorkers } from '../../domain/workers.ts';
@@ -10,7 +10,10 @@ import { LimitFile } from './limits/limit-file.ts';
 import { RecordLocks } from './limits/record-locks.ts';
 import { tryLock } from './serving-lock.ts';
 
-/** Locks a file until disposed of, or until the process ends in any way; undefined if another process has the lock. */
+/**
+ * Locks a file until the lock is disposed of or the process ends in any way; undefined if another process holds the
+ * lock.
+ */
 export function lockFile(path: string): Disposable | undefined {
   return tryLock({ lock: path }, 0);
 }
@@ -26,7 +29,7 @@ export class SandboxStore implements Disposable {
   constructor(path: string, start: string) {
     this.#data = new Database(path, { readwrite: true, strict: true });
     this.#data.run('PRAGMA busy_timeout = 5000');
-    // The content is temporary.
+    // The data is temporary, so it need not survive a power failure.
     this.#data.run('PRAGMA synchronous = OFF');
     this.#data.run('PRAGMA foreign_keys = OFF');
     this.#data.query('ATTACH DATABASE ? AS start').run(start);
@@ -50,7 +53,7 @@ export class SandboxStore implements Disposable {
         this.#data.run(`DELETE FROM main.${table}`);
         this.#data.run(`INSERT INTO main.${table} SELECT * FROM start.${table}`);
       }
-      // Versions increase, so that cached data is read again.
+      // Raises the versions, so that caches are refreshed.
       this.#data.run('UPDATE main.versions SET version = version + 1');
     });
     all.immediate();
@@ -67,7 +70,7 @@ export class SandboxStore implements Disposable {
     this.#accounts.write(this.#accounts.table.make(accountId, this.#locks), accountId, usage);
   }
 
-  /** Bans a key until a second of steady time. */
+  /** Bans a key. `bannedUntil` is steady time, in seconds. */
   ban(keyId: number, bannedUntil: number, banLevel: number): void {
     const record = this.#keys.table.make(keyId, this.#locks);
     const before = this.#keys.read(record, keyId) ?? noPenalty;
@@ -79,7 +82,7 @@ export class SandboxStore implements Disposable {
     this.#limits[Symbol.dispose]();
   }
 
-  /** Clears all records of an extent. Requests are counted in this thread, so none of them is locked. */
+  /** Clears all records of an extent. Requests are counted in this thread, so no record is locked. */
   #clear(extent: number): void {
     if (extent === 0) return;
     this.#limits.reach(extent);

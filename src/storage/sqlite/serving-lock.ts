@@ -5,8 +5,8 @@ import { fileReason, makeFile, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
 /**
- * SQLite's lock on a file that is never written. The system releases it however the process ends. Throws
- * `StorageUnusable`.
+ * Locks the store for serving, with an SQLite lock on an empty file. The operating system releases the lock however the
+ * process ends. Throws `StorageUnusable`.
  */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);
@@ -16,7 +16,9 @@ function lockForServing(files: StoreFiles): Disposable {
   );
 }
 
-/** The serving lock, acquired with the first call and held until `opened` is disposed of. */
+/**
+ * Returns a function that acquires the serving lock on its first call. The lock is held until `opened` is disposed of.
+ */
 export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disposable {
   let held: Disposable | undefined;
   opened.defer(() => held?.[Symbol.dispose]());
@@ -26,7 +28,7 @@ export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disp
   };
 }
 
-/** The lock; undefined if another process holds it for longer than `waitMs`. Throws `StorageUnusable`. */
+/** Acquires the lock; undefined if another process still holds it after `waitMs`. Throws `StorageUnusable`. */
 export function tryLock({ lock: path }: Pick<StoreFiles, 'lock'>, waitMs: number): Disposable | undefined {
   let database: Database | undefined;
   try {

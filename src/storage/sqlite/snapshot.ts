@@ -5,10 +5,10 @@ import type { FormatWatch } from './format-watch.ts';
 import type { WalIndex } from './wal-index.ts';
 
 /**
- * A snapshot of the data file for one event-loop tick. All reads of a tick share it, including the check for changes
- * and the lock, which cost more than most reads. It ends with the tick, because a log that is being read cannot be
- * restarted, and earlier if something was committed: the runtime accepts connections until there are no more, so that
- * one tick may answer requests that were sent during it, by clients that know of the commit from another process.
+ * A snapshot of the data file for one event-loop tick. All reads in a tick share the snapshot, because opening it costs
+ * more than most reads. The snapshot is released at the end of the tick, because an open reader keeps the WAL from
+ * being reset. A commit releases the snapshot earlier: a tick may serve requests that arrived after the tick began,
+ * from clients that have already seen the commit through another process.
  */
 export class Snapshot implements Disposable {
   readonly #database: Database;
@@ -20,11 +20,11 @@ export class Snapshot implements Disposable {
   readonly #select;
   #isOpen = false;
   #endsWithTick = false;
-  /** Changes when another connection, of any process, has committed. */
+  /** SQLite's data version, which changes when another connection commits, in any process. */
   #seen: bigint | undefined;
   #versions: Versions = versionsFrom(() => 0);
 
-  /** `database` is a connection for this snapshot only. With `index`, commits of other processes end the snapshot. */
+  /** `database` must be used for this snapshot only. With `index`, commits by other processes release the snapshot. */
   constructor(database: Database, format: FormatWatch, index?: WalIndex) {
     this.#database = database;
     this.#format = format;
@@ -44,8 +44,8 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * Throws `StorageUnavailable` if the versions cannot be read, because cached data may be outdated, or if the file was
-   * migrated.
+   * Throws `StorageUnavailable` if the file was migrated, or if the versions cannot be read and cached data may
+   * therefore be outdated.
    */
   versions(): Versions {
     this.#open();
@@ -53,7 +53,7 @@ export class Snapshot implements Disposable {
     return this.#versions;
   }
 
-  /** Ends the snapshot, so that later reads of this tick see later commits. */
+  /** Releases the snapshot, so that later reads in this tick see later commits. */
   renew(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -70,7 +70,8 @@ export class Snapshot implements Disposable {
       if (this.#index?.hasChanged !== true) return;
       this.renew();
     }
-    // Called before the transaction, so that a commit between the two ends the snapshot, which may contain it.
+    // Called before the transaction begins. A commit between the two calls then releases the snapshot, even if the
+    // snapshot includes the commit.
     this.#index?.remember();
     attempt(() => {
       this.#begin.run();

@@ -1,6 +1,6 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 
-/** Marks a data file as this service's, so that another program's database is never migrated ("AnSt"). */
+/** Identifies data files of this service, so that another program's database is never migrated ("AnSt"). */
 export const storeApplicationId = 0x416e5374;
 export const backupApplicationId = 0x416e5342;
 /** The target of a copy that has not been verified yet ("AnSC"). */

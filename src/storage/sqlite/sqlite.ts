@@ -44,23 +44,26 @@ interface SqliteOptions extends StoreSettings {
   readonly migrations?: Migrations;
 }
 
-/** Timeout of a write of the service, for other groups and for the lock of another process. */
+/** Timeout of a write by the service, including waits for other groups and for another process's lock. */
 const servingTimeoutMs = 5_000;
-/** Timeout of a command's write, for the lock of another process. */
+/** Timeout of a write by a command, including the wait for another process's lock. */
 const managingTimeoutMs = 10_000;
-/** Time a command waits for another process that migrates the store. */
+/** Time a command waits for another process to finish migrating the store. */
 const managingLockWaitMs = 500;
 
 interface Opened extends Disposable {
   readonly data: Database;
-  /** The WAL-index of a worker. A process without other serving processes only needs `onOutcome`. */
+  /**
+   * Detects commits by other processes within an event-loop tick. Only workers need this: a process that serves alone
+   * learns of all commits from `onOutcome`.
+   */
   readonly index: WalIndex | undefined;
   readonly limits: Limits;
   readonly limitFile: string;
   readonly created: boolean;
 }
 
-/** Opens the embedded store: a data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
+/** Opens the embedded store: a data file, and a file next to it with the limit state. Throws `StorageUnusable`. */
 export function openSqlite(options: SqliteOptions): Storage {
   const { units, notice } = options;
   using opened = new DisposableStack();
@@ -120,7 +123,7 @@ export function openSqlite(options: SqliteOptions): Storage {
 function openFiles(options: SqliteOptions): Opened {
   const { path, clock, rules, serving, create, writer, notice, migrations = dataMigrations } = options;
   using opened = new DisposableStack();
-  // A worker needs no lock, because its supervisor has it.
+  // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);
@@ -139,7 +142,6 @@ function openFiles(options: SqliteOptions): Opened {
     using held = lock();
     if (held !== undefined) finishRestore(files);
   }
-  // This connection only reads.
   data.run('PRAGMA query_only = ON');
   if (role === 'serving') lock();
 
@@ -198,7 +200,7 @@ function lastAccount(data: Database): number {
   return Number(row?.id ?? 0);
 }
 
-/** The limits, which count a caller only if it is still current in the data file. */
+/** Counts a request only if its caller is still current in the data file. */
 function limitStore(limits: Limits, snapshot: Snapshot, banRules: BanRules): LimitStore {
   return {
     banRules,

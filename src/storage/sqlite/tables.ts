@@ -13,7 +13,7 @@ import { copyApplicationId, storeApplicationId } from './sqlite-file.ts';
 
 const busyTimeoutMs = 10_000;
 
-/** Opens the data file as rows; no process may serve it at the same time. Throws `StorageUnusable`. */
+/** Opens the data file for copying rows. No process may serve the file at the same time. Throws `StorageUnusable`. */
 export function openSqliteTables(path: string, mustExist: boolean): Tables {
   using opened = new DisposableStack();
   const files = storeFiles(path, !mustExist);
@@ -22,7 +22,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     path: files.data,
     migrations: dataMigrations,
     create: !mustExist,
-    // Only the target may be unfinished.
+    // Only the target of a copy may be unfinished.
     allowsUnfinished: !mustExist,
     busyTimeoutMs,
     lock,

@@ -18,9 +18,9 @@ export class SqliteTransaction {
   readonly tables: Transaction;
   readonly #raise;
   readonly #inventory;
-  /** Changes of the running unit. */
+  /** Changes made by the running unit. */
   readonly #ofUnit = new Changes();
-  /** Changes of earlier units of the group that were not undone. */
+  /** Changes made by earlier units of the group, without those that were rolled back. */
   readonly #ofGroup = new Changes();
 
   constructor(database: Database, recordsEvents = true) {
@@ -41,7 +41,7 @@ export class SqliteTransaction {
     );
   }
 
-  /** Keeps the changes of the unit, which declares these resources, until the group is committed. */
+  /** Keeps the unit's changes until the group is committed. `writes` are the resources that the unit declares. */
   keepUnit(writes: readonly Resource[]): void {
     for (const resource of this.#ofUnit.touched) checkDeclared(writes, resource);
     this.#ofGroup.include(this.#ofUnit);
@@ -53,7 +53,8 @@ export class SqliteTransaction {
   }
 
   /**
-   * Raises the versions of the resources that the group has changed, and counts its animals. Call it directly before the commit.
+   * Raises the versions of the resources that the group has changed, and updates the animal counts. Must be called
+   * directly before the commit.
    */
   finishGroup(): void {
     this.#inventory.write(this.#ofGroup.inventory);

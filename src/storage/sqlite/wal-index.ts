@@ -2,22 +2,23 @@
 const headerWords = 12;
 
 /**
- * Notices commits of other processes in the header of the file's WAL-index, which SQLite changes before a reader can
- * see the commit. Comparing it takes a fiftieth of the time of SQLite's own check, `PRAGMA data_version`.
+ * Detects commits by other processes from the header of the WAL-index, which SQLite changes before a commit becomes
+ * visible to readers. Comparing the header takes a fiftieth of the time of `PRAGMA data_version`.
  */
 export class WalIndex {
   readonly #header: Int32Array;
   readonly #seen = new Int32Array(headerWords);
 
   /**
-   * `dataFile` is open in another process, and not yet in this one: closing any descriptor of the index would release
-   * the locks that SQLite has on it (sqlite.org/howtocorrupt.html section 2.2). Throws if the index does not exist.
+   * `dataFile` must be open in another process, but not yet in this process: closing any descriptor of the index would
+   * release the locks that SQLite holds on it (sqlite.org/howtocorrupt.html section 2.2). Throws if the index does not
+   * exist.
    */
   constructor(dataFile: string) {
     this.#header = new Int32Array(Bun.mmap(`${dataFile}-shm`, { shared: true }).buffer, 0, headerWords);
   }
 
-  /** Records the current state, with which `hasChanged` compares. */
+  /** Records the current state for `hasChanged`. */
   remember(): void {
     this.#seen.set(this.#header);
   }

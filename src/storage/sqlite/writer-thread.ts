@@ -1,4 +1,4 @@
-/** The thread that writes to the data file, so that no request waits for the sync of another request's write. */
+/** A thread that writes to the data file, so that the disk sync of a write does not delay other requests. */
 
 import type { Port } from '../storage.ts';
 import type { Units } from '../transaction.ts';
@@ -10,7 +10,7 @@ import { SqliteWriter } from './writer.ts';
 export interface ThreadTask {
   readonly path: string;
   readonly events: boolean | undefined;
-  /** Time limit of a write until its commit, in milliseconds. */
+  /** Time limit for a write to be committed, in milliseconds. */
   readonly timeoutMs: number;
 }
 

@@ -20,13 +20,13 @@ interface SqliteWriterOptions {
   readonly path: string;
   readonly migrations: Migrations;
   readonly units: Units;
-  /** Whether changes are recorded as events; defaults to true. */
+  /** Whether to record changes as events; defaults to true. */
   readonly events?: boolean | undefined;
-  /** Time limit of a write until its commit, in milliseconds. */
+  /** Time limit for a write to be committed, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Runs units of work. Units that arrive together share a transaction, and thus one sync of the disk. */
+/** Runs units of work. Units that arrive at about the same time share a transaction, and thus a single disk sync. */
 export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #database: Database;
   readonly #watch: FormatWatch;
@@ -42,13 +42,13 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       migrations,
       create: false,
       cacheKib: writingCacheKib,
-      // SQLite must not wait for locks, because `#begin` does.
+      // SQLite must not wait for locks: `#begin` waits without blocking the thread.
       busyTimeoutMs: 0,
       lock: () => undefined,
     });
-    // Savepoints copy pages before a change; above 64 KiB, SQLite would write them to a file.
+    // Savepoints copy pages before a change. SQLite would write more than 64 KiB of copies to a file.
     this.#database.run('PRAGMA temp_store = MEMORY');
-    // The process that reads the file notifies operators of a changed format.
+    // Sends no notices, because the process that reads the file notifies operators of a changed format.
     this.#watch = new FormatWatch(this.#database, () => undefined);
     this.#units = units;
     this.#transaction = new SqliteTransaction(this.#database, events);
@@ -85,7 +85,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     }
   }
 
-  /** Acquires the lock. Does not wait within SQLite, which would block the thread. */
+  /** Acquires the write lock. Does not wait in SQLite, which would block the thread. */
   async #begin(dueAt: number): Promise<void> {
     for (;;) {
       try {
@@ -99,8 +99,8 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   }
 
   /**
-   * Runs units without savepoints, for which SQLite copies each page before a change. Undefined if a unit failed in the
-   * middle of its changes; the changes of all units are then undone.
+   * Runs units without savepoints, which would copy each page before a change. If a unit fails after changing rows,
+   * rolls back all units and returns undefined.
    */
   async #runTogether(runs: readonly Run[]): Promise<Settled<never>[] | undefined> {
     const settled: Settled<never>[] = [];
@@ -132,7 +132,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return settled;
   }
 
-  /** Runs a unit. A failure of the disk affects the whole group, and is thrown. */
+  /** Runs a unit. Throws disk failures, because they affect the whole group. */
   async #settle(run: Run): Promise<SettledRun> {
     try {
       const outcomes = await run.start(this.#transaction.tables);
@@ -145,9 +145,9 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     }
   }
 
-  /** Number of rows that the connection has changed so far, including those that were undone. */
+  /** Number of rows that the connection has changed so far, including changes that were rolled back. */
   #rowsChanged(): bigint | undefined {
-    // Not `get`, which would leave the statement unfinished.
+    // `get` would leave the statement unfinished.
     return this.#changed.all()[0]?.rows;
   }
 

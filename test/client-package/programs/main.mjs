@@ -1,4 +1,4 @@
-/** Runs the program where there are processes, and prints what it saw. */
+/** Runs the program in Node.js or Bun, and prints its results. */
 import { run } from './program.js';
 
 const [, , given = '{}'] = process.argv;

@@ -1,4 +1,4 @@
-/** Mistakes that the compiler must report, one per marked line. Never run. */
+/** Errors that the compiler must report, one per marked line. This program is never run. */
 import {
   AnimalStore,
   AnimalStoreError,
@@ -19,8 +19,8 @@ export const unknownFilter = store.pets.list({ name: 'Ozzy' }); // mistake: ther
 export const unknownType = store.events.follow({ types: ['pet.sold'] }); // mistake: there is no such type of event
 export const text = store.pets.delete('1'); // mistake: ids are integers
 export const rounded: number = pet.id; // mistake: ids are bigint
-export const otherKind = notFound.retryAfterSeconds; // mistake: there is nothing to wait for
-pet.name = 'Mia'; // mistake: an answer is not changed in place
+export const otherKind = notFound.retryAfterSeconds; // mistake: this error has no such member
+pet.name = 'Mia'; // mistake: members of a response are read-only
 
 export function handle(error: unknown): boolean {
   return error instanceof AnimalStoreError && error.code === 'pet_not_fuond'; // mistake: there is no such code

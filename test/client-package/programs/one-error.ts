@@ -1,2 +1,2 @@
-/** One class of the package. */
+/** Exports one error class of the package. */
 export { NotFoundError } from '@animal-store/client';

@@ -1,4 +1,4 @@
-/** A program for the installed package, run unchanged in Node.js, Bun and a browser. Returns its observations. */
+/** A program that uses the installed package, and runs unchanged in Node.js, Bun and a browser. Returns its results. */
 import {
   AnimalStore,
   AnimalStoreError,
@@ -10,7 +10,7 @@ import {
   verifyWebhook,
 } from '@animal-store/client';
 
-/** The service's address and keys of two accounts: one with ample limits and one limited to two requests per minute. */
+/** URL of the service, and keys of two accounts: one with ample limits, and one limited to two requests per minute. */
 export interface Given {
   readonly url: string;
   readonly key: string;
@@ -116,7 +116,7 @@ async function errors({ pets, orders }: AnimalStore): Promise<string[]> {
   return seen;
 }
 
-/** Uses the `Retry-After` of an answer, which a page of another origin can read only if the service exposes it. */
+/** Uses the `Retry-After` header, which a page from another origin can read only if the service exposes the header. */
 async function limits({ pets, rateLimit }: AnimalStore): Promise<string[]> {
   await pets.list().toArray();
   await pets.list().toArray();

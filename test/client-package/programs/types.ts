@@ -1,4 +1,4 @@
-/** Types that the package must declare. Compiled, never run. */
+/** Types that the package must declare. This program is only compiled, and never run. */
 import {
   type AnimalStore,
   AnimalStoreError,

@@ -1,4 +1,4 @@
-/** Prints what a client gets that reads integers exactly: `exact-integers.js URL KEY CATEGORY_ID`. */
+/** Prints the responses that a client with exact integers receives. Usage: `exact-integers.js URL KEY CATEGORY_ID`. */
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { clientOf } from './openapi-fetch.ts';

@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts';
 
-/** A request before serialization. `target` is relative to /v1. Headers are in the order of sending. */
+/** A request before serialization. `target` is relative to /v1. Headers are sent in this order. */
 export interface HttpRequest {
   readonly method: string;
   readonly target: string;
@@ -10,7 +10,7 @@ export interface HttpRequest {
   readonly chunks?: readonly number[];
 }
 
-/** The bytes of the request (RFC 9112). */
+/** Serializes the request (RFC 9112). */
 export function bytesOf({ method, target, headers, body, chunks }: HttpRequest): Uint8Array {
   const lines = [`${method} /v1${target} HTTP/1.1`, 'Host: animals.example'];
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
@@ -31,7 +31,10 @@ function chunked(body: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   return [...pieces, Buffer.from('0\r\n\r\n')];
 }
 
-/** The credential in one of the ways it may be written (RFC 9110 section 11.1, RFC 6750 section 2.1). */
+/**
+ * An Authorization header with the key, in one of the spellings that HTTP allows (RFC 9110 section 11.1, RFC 6750
+ * section 2.1).
+ */
 export function authorization(key: string, chance: Chance): [string, string] {
   const name = chance.pick(['Authorization', 'authorization', 'AUTHORIZATION']);
   return [
@@ -40,7 +43,7 @@ export function authorization(key: string, chance: Chance): [string, string] {
   ];
 }
 
-/** Irrelevant headers that clients and proxies send. */
+/** Headers that clients and proxies often send and that the service ignores. */
 export function incidental(chance: Chance): [string, string][] {
   const all: [string, string][] = [
     ['Accept', '*/*'],
@@ -56,7 +59,7 @@ export function incidental(chance: Chance): [string, string][] {
   return chance.shuffled(all).slice(0, chance.int(0, 3));
 }
 
-/** Text as a query carries it, some of its characters encoded that need not be. */
+/** Text for a query. Some characters are percent-encoded unnecessarily. */
 export function encoded(text: string, chance: Chance): string {
   if (chance.often(0.7)) return text;
   return text.replace(/[A-Za-z0-9_-]/g, (character) => {

@@ -3,7 +3,7 @@ import type { Chance } from './chance.ts';
 export const int64Smallest = -(2n ** 63n);
 export const int64Largest = 2n ** 63n - 1n;
 
-/** A random int64. Bounds, powers of two and ten, and their neighbors are more frequent than other values. */
+/** A random int64. The bounds, powers of two and ten, and adjacent values are more frequent than other values. */
 export function anyInt64(chance: Chance): bigint {
   const kind = chance.int(0, 9);
   if (kind < 4) return chance.bits64();
@@ -15,7 +15,7 @@ export function anyInt64(chance: Chance): bigint {
   return chance.often(0.5) ? near : -near;
 }
 
-/** A JSON spelling of an integer: plain, with a fraction of zeros, or with an exponent. */
+/** Writes an integer as JSON in one of three forms: plain, with a fraction of zeros, or with an exponent. */
 export function spelled(value: bigint, chance: Chance): string {
   const plain = value === 0n && chance.often(0.3) ? '-0' : String(value);
   switch (chance.int(0, 5)) {
@@ -30,7 +30,7 @@ export function spelled(value: bigint, chance: Chance): string {
   }
 }
 
-/** The same value with a moved decimal point: 1200 as 12.00e2, as 0.12e4 or as 120000e-2. */
+/** The same value with the decimal point moved: 1200 becomes 12.00e2, 0.12e4 or 120000e-2. */
 function shifted(plain: string, chance: Chance): string {
   const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(plain) ?? [];
   const places = chance.int(1, 24);

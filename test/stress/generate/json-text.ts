@@ -1,6 +1,9 @@
 import type { Chance } from './chance.ts';
 
-/** Characters that commonly cause bugs: quotes, separators, marks, neighbors of surrogates. */
+/**
+ * Characters that commonly cause bugs: quotes, separators, byte order marks, and code points next to the surrogate
+ * range.
+ */
 const notorious = [
   '"',
   '\\',
@@ -28,7 +31,7 @@ const notorious = [
   '\u202e',
 ];
 
-/** A valid name: 1 to 255 code points, at least one of them not whitespace, no control characters. */
+/** A valid name: 1 to 255 code points, no control characters, and at least one character that is not whitespace. */
 export function anyName(chance: Chance): string {
   const length = chance.often(0.05)
     ? chance.pick([1, 254, 255])
@@ -48,7 +51,7 @@ function anyCharacter(chance: Chance): string {
 
 const shortEscapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '/': '\\/' };
 
-/** A string as JSON, with some unnecessary escapes. */
+/** Writes a string as JSON, with some unnecessary escapes. */
 export function jsonString(text: string, chance: Chance): string {
   if (chance.often(0.7)) return JSON.stringify(text);
   let json = '';
@@ -57,7 +60,7 @@ export function jsonString(text: string, chance: Chance): string {
     const code = text.charCodeAt(index);
     const isHalf = code >= 0xd800 && code <= 0xdfff;
     if (isHalf) {
-      // Escape both halves of a surrogate pair or neither. Lone halves do not reach this line.
+      // Escapes both surrogates of a pair or neither. Lone surrogates do not reach this line.
       const pair = unit + (text[++index] as string);
       json += chance.often(0.5)
         ? pair
@@ -75,7 +78,7 @@ function unicodeEscape(unit: string, chance: Chance): string {
 
 const space = ['', '', '', ' ', '\n', '\t', '\r\n  '];
 
-/** An object as JSON, with members in any order and any whitespace between them. */
+/** Writes an object as JSON, with the members in random order and random whitespace between them. */
 export function objectText(chance: Chance, members: readonly (readonly [string, string])[]): string {
   const gap = () => chance.pick(space);
   const written = chance

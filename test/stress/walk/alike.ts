@@ -1,6 +1,6 @@
 /**
- * Sends the walk of a single client to the service on each kind of store, with synchronized clocks. Every answer is as
- * the model expects and identical on both stores, including ids and times.
+ * Runs the random walk of a single client on SQLite and PostgreSQL at once, with synchronized clocks. Every response
+ * must match the model and be identical on both stores, including ids and times.
  */
 import type { OperationId } from '../../../src/contract/operations.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
@@ -18,20 +18,23 @@ import { notMet } from './ways.ts';
 
 export interface AlikeOptions {
   readonly seed: number;
-  /** Minimum number of requests. More are sent until every operation had each of its outcomes. */
+  /** Minimum number of requests. The walk continues until every outcome of every operation has occurred. */
   readonly steps: number;
   readonly mostSteps: number;
   readonly progress: (line: string) => void;
 }
 
-/** Factor by which operations with outstanding outcomes are more frequent. */
+/** Additional entries in the schedule for each operation with missing outcomes. */
 const moreOfUnmet = 10;
-/** Requests between two counts of the outcomes that have not occurred yet. */
+/** Number of requests between checks for missing outcomes. */
 const stepsPerLook = 20;
-/** Frequency and maximum of clock advances before a request. */
+/** Before each request, the clocks advance with probability `often`, by up to `seconds`. */
 const clockStep = { often: 0.05, seconds: 10 } as const;
 
-/** Throws at the first wrong answer. Returns the number of requests. Without servers, only the embedded store is tested. */
+/**
+ * Throws on the first wrong response. Returns the number of requests. Without servers, only the embedded store is
+ * tested.
+ */
 export async function walkAlike(servers: TestServers | undefined, options: AlikeOptions): Promise<number> {
   const { steps, mostSteps, seed, progress } = options;
   await using started = new AsyncDisposableStack();
@@ -55,7 +58,7 @@ export async function walkAlike(servers: TestServers | undefined, options: Alike
   return done;
 }
 
-/** Operations with outstanding outcomes, repeated to be more frequent. */
+/** Operations with missing outcomes, each repeated `moreOfUnmet` times. */
 function unmetOperations({ answers }: Shared): OperationId[] {
   const unmet = new Set(notMet(answers).map((way) => way.split(' ')[0]));
   return operationIds.filter((id) => unmet.has(id)).flatMap((id) => Array<OperationId>(moreOfUnmet).fill(id));
@@ -70,7 +73,7 @@ async function startOn(
   return started.use(await startTestApp({ ...servers, ...patientSettings }));
 }
 
-/** Sends each request to all services, and returns their common answer. Throws if answers differ. */
+/** Sends each request to all services and returns their common response. Throws if the responses differ. */
 async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): Promise<Send> {
   const callers = await Promise.all(
     apps.map(async ({ url, operator }) => started.use(new Caller([url], await callerKeys(operator)))),
@@ -90,11 +93,11 @@ async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): 
   };
 }
 
-/** Headers that do not depend on the store. */
+/** Headers that differ between any two services. */
 const ownHeaders = new Set(['x-request-id', 'date']);
 
 function comparable({ status, headers, text }: Checkable): string {
-  // The duration of a test event differs between answers.
+  // The measured duration of a test event differs between services.
   if (status === 200 && /^\{("status":\d+,)?"milliseconds"/.test(text)) return '';
   const shown = text.replace(secretMember, '}');
   return JSON.stringify([status, [...headers].filter(([name]) => !ownHeaders.has(name)).sort(), shown]);

@@ -1,4 +1,4 @@
-/** Reads the whole store page by page, and compares it with the model byte by byte. */
+/** Reads the whole store page by page and compares it with the model byte by byte. */
 import type { Checkable } from '../../support/contract.ts';
 import { Mirror } from './mirror.ts';
 import { resources } from './places.ts';
@@ -6,7 +6,9 @@ import type { World } from './world.ts';
 
 export type Read = (target: string) => Promise<Checkable>;
 
-/** Throws unless the store equals the world, its counts are correct, and its events lead to the same state. */
+/**
+ * Throws unless the store equals the model, its counts are correct, and replaying its events produces the same state.
+ */
 export async function audit(read: Read, world: World, mirror = new Mirror()): Promise<void> {
   await mirror.follow(read);
   const copies = new Map(mirror.lists());
@@ -23,12 +25,12 @@ export async function audit(read: Read, world: World, mirror = new Mirror()): Pr
   }
 }
 
-/** The texts of all items of a list, from the first page to the last. */
+/** The text of every item in a list, from the first page to the last. */
 async function whole(read: Read, first: string): Promise<string[]> {
   const texts: string[] = [];
   for (let target: string | undefined = first; target !== undefined; ) {
     const answer: Checkable = await read(target);
-    if (answer.status !== 200) throw new Error(`${target} is answered ${answer.status}: ${answer.text}`);
+    if (answer.status !== 200) throw new Error(`${target} returned ${answer.status}: ${answer.text}`);
     if (answer.text !== '[]') texts.push(...answer.text.slice(1, -1).split(/(?<=\}),(?=\{"id":)/));
     target = /<\/v1([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
   }

@@ -1,4 +1,4 @@
-/** Bodies with one mistake. */
+/** Request bodies with exactly one error. */
 import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
 import type { Chance } from '../generate/chance.ts';
@@ -75,7 +75,7 @@ export function bodyMistakes(operation: Operation): Mistake[] {
   ];
 }
 
-/** A mistake in the members. The refusal must name them. */
+/** An error in the body's members. The error response must name the wrong member. */
 function ofMembers(
   what: string,
   nameOf: (chance: Chance) => string,
@@ -122,15 +122,15 @@ const behind = ['}', '{}', ',', 'x', '\0', '1', '"', '//'];
 const textMistakes: readonly Mistake[] = [
   ofBytes('body cut', cut, invalidJson),
   ofBytes(
-    'body with more behind',
+    'body followed by more data',
     (bytes, chance) => Buffer.concat([bytes, Buffer.from(chance.pick(behind))]),
     invalidJson,
   ),
   ofBytes('body with BOM', (bytes) => insertedAt(bytes, 0, [0xef, 0xbb, 0xbf]), invalidJson),
   ofBytes('body not UTF-8', withoutUtf8, invalidJson),
-  ofBytes('body no JSON', (_, chance) => Buffer.from(chance.pick(noJson)), invalidJson),
+  ofBytes('body not JSON', (_, chance) => Buffer.from(chance.pick(noJson)), invalidJson),
   ofBytes(
-    'body no object',
+    'body not an object',
     (_, chance) => Buffer.from(chance.pick(noObjects)),
     blaming('invalid_body', 'body:'),
   ),
@@ -147,7 +147,7 @@ function cut(bytes: Buffer, chance: Chance): Buffer {
 }
 
 function withoutUtf8(bytes: Buffer, chance: Chance): Buffer {
-  // Inserted after an ASCII byte, so that it completes no character.
+  // Inserted between two ASCII bytes, so that the inserted bytes do not complete a character.
   const places = [...bytes.keys()].filter((at) => (bytes[at] ?? 0) < 0x80 && (bytes[at + 1] ?? 0) < 0x80);
   return insertedAt(bytes, chance.pick(places) + 1, chance.pick(notUtf8));
 }

@@ -24,7 +24,7 @@ export async function callerKeys({ accounts, keys }: AdminServices): Promise<Cal
 /** A client with separate connections to each instance of a service. */
 export class Caller implements Disposable {
   readonly #keys: CallerKeys;
-  /** Two per instance, for requests that are sent twice at the same time. */
+  /** Two connections per instance, for requests that are sent twice concurrently. */
   readonly #connections: readonly (readonly [Wire, Wire])[];
   readonly #busy = new Set<Wire>();
 
@@ -33,7 +33,7 @@ export class Caller implements Disposable {
     this.#connections = urls.map((url) => [new Wire(url), new Wire(url)]);
   }
 
-  /** Sends the request in any spelling. */
+  /** Sends the request in a random spelling. */
   async send(request: Request, chance: Chance): Promise<WireResponse> {
     const { key, limitedKey } = this.#keys;
     const { bytes, ownId } = spelled(request, request.isLimited ? limitedKey : key, chance);

@@ -7,7 +7,7 @@ import { animals } from './resources/animals.ts';
 import type { Scene } from './scene.ts';
 import { World } from './world.ts';
 
-/** A few animals with their orders and category names, which all clients change concurrently. */
+/** A few animals that all clients change concurrently, including their orders and category names. */
 export class Contest {
   /** State before the first exchange. */
   readonly start: World;
@@ -24,12 +24,12 @@ export class Contest {
     this.#look(exchange.request, exchange.answer);
   }
 
-  /** Requests that return the complete state of the contest. */
+  /** Requests that read the complete state of the contest. */
   endReads(): Request[] {
     return resources.flatMap(({ endReads }) => [...(endReads?.(this.scene) ?? [])]);
   }
 
-  /** Records the state in an answer, so that later requests refer to objects that probably exist. */
+  /** Records the state that a response shows, so that later requests refer to objects that probably exist. */
   #look({ operationId, target, method }: Request, { status, text }: Checkable): void {
     const { world, gone } = this.scene;
     const { kind } = resourceOf(operationId);

@@ -1,4 +1,6 @@
-/** Requests with a wrong credential, path or method. Except for the last two kinds, they do not count against the account. */
+/**
+ * Requests with a wrong credential, path or method. Requests with a wrong credential do not count against the account.
+ */
 import { allOperations, methodsOf, type Operation } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { words } from '../words.ts';
@@ -39,7 +41,7 @@ export function headMistakes(operation: Operation): Mistake[] {
   ];
 }
 
-/** The model determines the expected refusal. */
+/** The model provides the expected error. */
 const withoutScope: Mistake = { what: 'scope missing', make: (request) => ({ ...request, isLimited: true }) };
 
 function credentials(

@@ -4,7 +4,7 @@ import { isRead, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
 import type { Outcome } from './world.ts';
 
-/** Headers that describe the resource or the refusal. They must be absent unless expected. */
+/** Headers that describe the resource or the error. These headers must be absent unless expected. */
 const meaningful = [
   'location',
   'idempotent-replayed',
@@ -16,7 +16,7 @@ const meaningful = [
   'sunset',
 ] as const;
 
-/** The difference between an answer and the model's expectation. Undefined if there is none. */
+/** Describes how a response differs from the model's expectation. Undefined if there is no difference. */
 export function mistakeOf(
   request: Request,
   expected: Outcome,
@@ -76,13 +76,13 @@ function mistakeInBody(
   };
   if (code !== error.code) return `the code is ${code}, not ${error.code}: ${body}`;
   const missing = error.mentions?.find((word) => !message.includes(word));
-  if (missing !== undefined) return `the message does not say "${missing}": ${message}`;
+  if (missing !== undefined) return `the message does not contain "${missing}": ${message}`;
   const blamed = details.map((detail) => `${detail.in}:${detail.name}`).join();
   const due = error.blames?.join() ?? '';
   return blamed === due ? undefined : `it blames ${blamed || 'nothing'}, not ${due || 'nothing'}`;
 }
 
-/** Every representation of a resource has a tag. Errors and counts have none. */
+/** Every representation of a resource has an entity tag. Errors and counts do not. */
 function mistakeInTag(
   { method, operationId }: Request,
   { text, error }: Outcome,
@@ -105,12 +105,12 @@ function mistakeInLinks(request: Request, expected: Outcome, { headers }: Checka
     [...link.matchAll(/<([^>]*)>; rel="([^"]+)"/g)].map(([, target, rel]) => [rel, target ?? '']),
   );
   if (isDeprecated(request, expected) && links.get('successor-version') !== '/v1/pets')
-    return `there is no successor in ${link}`;
+    return `there is no successor-version link in ${link}`;
   if (status >= 400)
-    return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help in ${link}`;
+    return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help link in ${link}`;
   if (expected.isLink !== undefined) return expected.isLink(link) ? undefined : `the link is ${link}`;
   if (page === undefined)
-    return links.has('next') || links.has('first') ? `it is linked: ${link}` : undefined;
+    return links.has('next') || links.has('first') ? `there are links: ${link}` : undefined;
   const [path = ''] = request.target.split('?');
   const first = links.get('first');
   if (!isLinked(first, `/v1${path}`, page.query, false))
@@ -135,7 +135,7 @@ function isLinked(link: string | undefined, path: string, query: string, hasCurs
   return linked === path && found.toString() === due.toString() && (cursor !== null) === hasCursor;
 }
 
-/** The text of a successful answer with a resource, to compare tags. */
+/** The text and the entity tag of a successful response. */
 export function seenIn(request: Request, { status, headers, text }: Checkable): [string, string] | undefined {
   const tag = headers.get('etag');
   const shows = status === 200 || status === 201;

@@ -1,6 +1,7 @@
 /**
- * Checks linearizability (Herlihy and Wing, 1990): some sequential order of the requests explains all answers. Independent
- * objects can be checked one by one, because they are linearizable together exactly if each is.
+ * Checks linearizability (Herlihy and Wing, 1990): some sequential order of the requests explains all responses.
+ * Independent objects can be checked separately, because linearizability is local: a system is linearizable if and only
+ * if each object is.
  */
 import type { Checkable } from '../../support/contract.ts';
 import { mistakeOf } from './judge.ts';
@@ -8,7 +9,7 @@ import { headersOf, isRead, perform, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
 import { World } from './world.ts';
 
-/** A request with its answer, and the times of both on a logical clock that all clients share. */
+/** A request with its response, and the times of both on a logical clock that all clients share. */
 export interface Exchange {
   readonly request: Request;
   readonly answer: Checkable;
@@ -16,7 +17,9 @@ export interface Exchange {
   readonly answeredAt: number;
 }
 
-/** The world after these exchanges of all clients. Throws if no sequential order explains them. */
+/**
+ * The state of the model after these exchanges of all clients. Throws if no sequential order explains the exchanges.
+ */
 export function settled(start: World, exchanges: readonly Exchange[], tags: Tags): World {
   const search = new Search(exchanges, tags);
   const found = search.from(start);
@@ -26,16 +29,18 @@ export function settled(start: World, exchanges: readonly Exchange[], tags: Tags
     const sent = `${method} ${target} ${body} ${JSON.stringify(headersOf(request))}`;
     return `${sentAt}–${answeredAt} ${sent} → ${answer.status} ${answer.text}`;
   });
-  throw new Error(`No order explains these answers:\n${search.stuckAt()}\nAll of them:\n${story.join('\n')}`);
+  throw new Error(
+    `No order explains these responses:\n${search.stuckAt()}\nAll exchanges:\n${story.join('\n')}`,
+  );
 }
 
 class Search {
   readonly #exchanges: readonly Exchange[];
   readonly #tags: Tags;
-  /** The exchanges that must precede each exchange. */
+  /** For each exchange, the exchanges that must precede it. */
   readonly #before: readonly (readonly number[])[];
   readonly #failed = new Set<string>();
-  /** The longest sequence found, with the exchanges that cannot follow it and why. */
+  /** Length of the longest sequence found, and the reasons why no exchange can follow it. */
   #stuck: { readonly taken: number; readonly why: readonly string[] } = { taken: -1, why: [] };
 
   constructor(exchanges: readonly Exchange[], tags: Tags) {
@@ -79,8 +84,8 @@ class Search {
   }
 
   /**
-   * Takes exchanges that can come next and change nothing in any world. Taking them first loses no solution. Returns the other
-   * exchanges that can come next, with the resulting worlds.
+   * Takes every exchange that can come next and never changes the store. Taking these first excludes no valid order.
+   * Returns the other exchanges that can come next, with the resulting states.
    */
   #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {
     const changes = new Map<number, World>();
@@ -97,7 +102,7 @@ class Search {
     return changes;
   }
 
-  /** The world after an exchange. Undefined if its answer contradicts the model. */
+  /** The state of the model after an exchange. Undefined if the response contradicts the model. */
   #after(world: World, index: number): World | undefined {
     const { request, answer } = this.#exchanges[index] as Exchange;
     const next = new World(world);
@@ -106,14 +111,14 @@ class Search {
   }
 }
 
-/** True for reads, refusals and replays. */
+/** True for reads, errors and replayed responses. */
 function changesNothing({ request, answer: { status, headers } }: Exchange): boolean {
   return isRead(request) || status >= 400 || headers.has('idempotent-replayed');
 }
 
 /**
- * True if one exchange ended before the other began. A process may cache a page until a change is acknowledged, so two readers
- * may differ on an unacknowledged change.
+ * True if one exchange ended before the other began. Reads of pages are not ordered: a process may cache a page until a
+ * change is acknowledged, so two readers may see an unacknowledged change in either order.
  */
 function precedes(one: Exchange, other: Exchange): boolean {
   if (one.answeredAt >= other.sentAt) return false;

@@ -1,6 +1,6 @@
 /**
- * Requests for lists. The model predicts the whole page if it can only contain objects of the caller, otherwise only
- * the caller's objects.
+ * Requests for lists. The model predicts the whole page if the page can contain only the caller's objects. Otherwise it
+ * predicts only the caller's objects on the page.
  */
 
 import type * as z from 'zod';
@@ -15,7 +15,7 @@ import { ascending, blaming, type Outcome, type World } from './world.ts';
 
 const defaultLimit = 20;
 
-/** A filter of a list with its value, and its implementation in the model. */
+/** The value of a list filter, and the filter's implementation in the model. */
 export interface Filter<Thing> {
   readonly value: string;
   readonly admits: (thing: Thing) => boolean;
@@ -24,11 +24,11 @@ export interface Filter<Thing> {
 export interface ListOf<Thing extends { readonly id: bigint }> {
   readonly operationId: OperationId;
   readonly path: string;
-  /** All filters of the list, by the name of the parameter. */
+  /** All filters of the list, keyed by parameter name. */
   readonly filters: Filters<Thing>;
-  /** Filters that exclude objects of other clients. */
+  /** Names of filters that exclude other clients' objects. */
   readonly ownBy: readonly string[];
-  /** Selects the caller's objects if other clients also have objects in the list. */
+  /** Selects the caller's objects on a page that also contains other clients' objects. */
   readonly isMine: (id: bigint) => boolean;
   readonly things: (world: World) => Iterable<Thing>;
   readonly textOf: (thing: Thing) => string;
@@ -36,7 +36,7 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
 
 type Filters<Thing> = Readonly<Record<string, Filter<Thing>>>;
 
-/** Filters that compare a member with the value of a known object or any other value. */
+/** Filters that compare a member with the value it has in a known object, or with a random value. */
 export function memberFilters<Thing>(
   operationId: OperationId,
   known: Partial<Thing>,
@@ -56,7 +56,7 @@ function anyValue(schema: z.ZodType, chance: Chance): unknown {
   return words === undefined ? anyName(chance) : chance.pick(words);
 }
 
-/** The start of a page. If its cursor belongs to another list, `foreign` describes the mismatch. */
+/** The filters and the position of a page. If the cursor belongs to another list, `foreign` describes the mismatch. */
 interface Beginning {
   readonly names: readonly string[];
   readonly position?: Position;
@@ -64,7 +64,8 @@ interface Beginning {
 }
 
 /**
- * A page of the list: the first page, a page by the cursor of an answer, or an error because the cursor belongs to another list.
+ * Requests the first page of the list, a page at a cursor from an earlier response, or a page at another list's cursor,
+ * which is an error.
  */
 export function listRequest<Thing extends { readonly id: bigint }>(
   making: Making,
@@ -102,7 +103,7 @@ export function listRequest<Thing extends { readonly id: bigint }>(
 
 const has = ({ filters }: Position, name: string, value: string) => filters[name] === value;
 
-/** The first page of the list, or a later one. */
+/** The first page of the list, or a page at a cursor from an earlier response. */
 function ownBeginning<Thing extends { readonly id: bigint }>(
   { chance, scene, positions }: Making,
   { operationId, path, filters, ownBy }: ListOf<Thing>,
@@ -123,7 +124,9 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
   return { names: isOwn ? some : [...some, ...ownBy.slice(0, 1)] };
 }
 
-/** A cursor that differs from one of the list in one aspect: the operation, the parent in its path, or one filter. */
+/**
+ * A cursor that does not match the list in exactly one respect: the operation, the parent in the path, or one filter.
+ */
 function foreignBeginning<Thing extends { readonly id: bigint }>(
   making: Making,
   list: ListOf<Thing>,
@@ -152,7 +155,7 @@ function foreignBeginning<Thing extends { readonly id: bigint }>(
 }
 
 interface Asked {
-  /** Undefined for the first page. The first id may be negative. */
+  /** Id before the page. Undefined for the first page, because ids may be negative. */
   readonly after: bigint | undefined;
   readonly limit: number;
   readonly query: string;
@@ -160,7 +163,7 @@ interface Asked {
 
 const isBehind = (id: bigint, after: bigint | undefined) => after === undefined || id > after;
 
-/** Objects after the cursor that match the filters, except for an ignored filter. */
+/** Objects after the cursor that match all filters except the ignored one. */
 function left<Thing extends { readonly id: bigint }>(
   { things, filters }: ListOf<Thing>,
   world: World,
@@ -192,7 +195,7 @@ function exact<Thing extends { readonly id: bigint }>(
   };
 }
 
-/** Label of a page that would differ if a filter were ignored. */
+/** Label of a page that would differ if this filter were ignored. */
 export function excludes(name: string, filters: readonly string[]): string {
   return `with ${[...filters].sort().join(' and ')}: excludes by ${name}`;
 }
@@ -206,16 +209,16 @@ function partly<Thing extends { readonly id: bigint }>(
   const mine = left(list, world, after);
   const matches = (text: string, hasNext: boolean) => {
     const items = parseJson(text) as readonly Thing[];
-    if (`[${items.map(list.textOf).join()}]` !== text) return `the page is written otherwise: ${text}`;
+    if (`[${items.map(list.textOf).join()}]` !== text) return `the page is serialized differently: ${text}`;
     if (items.some(({ id }, at) => !isBehind(id, at === 0 ? after : items[at - 1]?.id)))
-      return `the page does not ascend from ${after} on: ${text}`;
+      return `the ids of the page do not ascend from ${after}: ${text}`;
     if (items.length > limit || (hasNext && items.length < limit))
-      return `it has ${items.length} of ${limit}`;
+      return `the page has ${items.length} items with limit=${limit}`;
     const last = hasNext ? items.at(-1)?.id : undefined;
     const due = mine.filter(({ id }) => last === undefined || id <= last);
     const shown = items.filter(({ id }) => list.isMine(id));
     const [is, should] = [shown, due].map((those) => those.map(list.textOf).join());
-    return is === should ? undefined : `the asker's part of the page is ${is}, not ${should}`;
+    return is === should ? undefined : `the caller's part of the page is ${is}, not ${should}`;
   };
   return { status: 200, matches, page: { query, hasNext: undefined } };
 }

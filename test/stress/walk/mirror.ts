@@ -1,4 +1,4 @@
-/** A copy of the store, built only from events. */
+/** A copy of the store that is built only from events. */
 import type { Read } from './audit.ts';
 
 const pathOf: Readonly<Record<string, string>> = { pet: '/pets', order: '/orders', category: '/categories' };
@@ -10,17 +10,18 @@ export class Mirror {
   readonly #copies = new Map(Object.values(pathOf).map((path) => [path, new Map<bigint, string>()]));
   #last = 0n;
 
-  /** Applies all further events. Throws if an event is out of order or changes nothing. */
+  /** Applies all new events. Throws if an event is out of order or changes nothing. */
   async follow(read: Read): Promise<void> {
     for (;;) {
       const { status, text } = await read(`/events?after=${this.#last}&limit=100`);
-      if (status !== 200) throw new Error(`Events behind ${this.#last} are answered ${status}: ${text}`);
+      if (status !== 200)
+        throw new Error(`The request for events after ${this.#last} returned ${status}: ${text}`);
       if (text === '[]') return;
       for (const event of text.slice(1, -1).split(/(?<=\}),(?=\{"id":\d+,"type":)/)) this.#apply(event);
     }
   }
 
-  /** The copies by the path of their list, each by ascending id. */
+  /** The copied resources, grouped by the path of their list and sorted by id. */
   *lists(): Iterable<readonly [path: string, texts: readonly string[]]> {
     for (const [path, copy] of this.#copies) {
       const ids = [...copy.keys()].sort((one, other) => (one < other ? -1 : 1));
@@ -32,7 +33,7 @@ export class Mirror {
     const { id, group = '', change, data = '', about = '' } = eventForm.exec(event)?.groups ?? {};
     const copy = this.#copies.get(pathOf[group] ?? '');
     if (copy === undefined || BigInt(id ?? 0) !== this.#last + 1n)
-      throw new Error(`The event behind ${this.#last} is ${event}.`);
+      throw new Error(`The event after ${this.#last} is ${event}.`);
     this.#last++;
     const before = copy.get(BigInt(about));
     const isFirst = change === 'created' || change === 'placed';

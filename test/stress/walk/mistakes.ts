@@ -1,6 +1,5 @@
 /**
- * Requests with one mistake, which are rejected before the store is read. They are derived from the row of the
- * operation.
+ * Requests with exactly one error, derived from the row of the operation. They are rejected before the store is read.
  */
 import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
@@ -13,7 +12,7 @@ import { wrongHeaders, wrongIds, wrongNames, wrongParameter } from './wrong-valu
 
 export interface Mistake {
   readonly what: string;
-  /** Returns the request with the mistake and its expected refusal. */
+  /** Adds the error to the request, and the expected error response. */
   readonly make: (request: Request, chance: Chance) => Request;
 }
 

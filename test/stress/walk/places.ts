@@ -1,4 +1,4 @@
-/** The place of every operation in the walk. */
+/** Assigns every operation to a resource of the walk. */
 import { mediaTypes } from '../../../src/contract/operation.ts';
 import { isRepeatable, type OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
@@ -24,7 +24,9 @@ export const resources: readonly Resource[] = [
   webhooks,
 ];
 
-/** The resource of an operation. If there is none, throws an error that explains what to add. */
+/**
+ * The resource of an operation. If the operation has no resource yet, throws an error that explains where to add it.
+ */
 export function resourceOf(operationId: OperationId): Resource {
   const resource = resources.find(({ places }) => places[operationId] !== undefined);
   if (resource === undefined)
@@ -32,7 +34,7 @@ export function resourceOf(operationId: OperationId): Resource {
   return resource;
 }
 
-/** A request of the operation for the scene, without optional parts. */
+/** A request for the operation without optional parts. */
 export function plainRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = resourceOf(operationId).places[operationId]?.(making) as Request;
@@ -54,7 +56,7 @@ const typeParameters = [
 const spelledType = (type: string, chance: Chance) =>
   chance.pick([type, type, type.replace('json', 'JSON')]) + chance.pick(typeParameters);
 
-/** A request of the operation with optional parts: conditions, an idempotency key, a mistake. */
+/** A request for the operation, at random with preconditions, an idempotency key or an error. */
 export function anyRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = plainRequest(making, operationId);
@@ -72,17 +74,17 @@ export function anyRequest(making: Making, operationId: OperationId): Request {
   return chance.pick(mistakesOf(operation)).make(request, chance);
 }
 
-/** The tag of the last response for the target, or an unknown tag. */
+/** The entity tag of the last response for the target, or an unknown tag. */
 function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMatch: readonly string[] } {
   const last = tags.lastOf(target);
   const whatever = [['"other"'], ['*']];
-  // The model cannot predict whether a page that other clients change is unchanged.
+  // The model cannot predict whether other clients have changed the page.
   if (isPartly) return { noneMatch: ['*'] };
   if (last === undefined) return { noneMatch: chance.pick(whatever) };
   return { noneMatch: chance.pick([[last], [last], ['"other"', `W/${last}`], ...whatever]) };
 }
 
-/** A repeated read, by a client that has cached the first answer. */
+/** Repeats a read as a client that may have cached the first response. */
 export function askedAgain(making: Making, { noneMatch: _before, ...request }: Request): Request {
   return { ...request, ...(rowOf(request).reads.length > 0 && held(making, request)) };
 }

@@ -5,16 +5,16 @@ import { objectText } from '../generate/json-text.ts';
 import { secretMember, type Tags } from './tags.ts';
 import { type Outcome, refusal, type Turn, type World } from './world.ts';
 
-/** The members of a body, with values as JSON. */
+/** The members of a body, with values in JSON. */
 export type Members = readonly (readonly [name: string, json: string])[];
 
-/** The list of a request: its path, and its filters by the name of their parameter. */
+/** The list that a request reads: its path, and its filters keyed by parameter name. */
 export interface ListIn {
   readonly path: string;
   readonly filters: Readonly<Record<string, string>>;
 }
 
-/** A request of the walk, and its effect in the model. */
+/** A request of the walk, and its effect on the model. */
 export interface Request {
   readonly operationId: OperationId;
   readonly method: string;
@@ -22,11 +22,14 @@ export interface Request {
   readonly target: string;
   readonly list?: ListIn;
   readonly members?: Members;
-  /** JSON members as sent, or a body that is not an object. */
+  /** The body as sent. Need not be valid JSON. */
   readonly body?: string | Uint8Array;
-  /** Media type of the body, or null for none. */
+  /** Media type of the body. Null if the header is omitted. */
   readonly type?: string | null;
-  /** Values of `Authorization`, derived from the client's key. Defaults to that key. */
+  /**
+   * Values of the `Authorization` header, derived from the client's key. Defaults to the client's key as a Bearer
+   * token.
+   */
   readonly credentials?: (key: string, chance: Chance) => readonly string[];
   /** Sent with a key that has no scopes. */
   readonly isLimited?: true;
@@ -38,13 +41,13 @@ export interface Request {
   readonly noneMatch?: readonly string[];
   readonly idempotencyKey?: string;
   readonly wrongHeaders?: Readonly<Record<string, string>>;
-  /** The changed resource in the state known to the client. */
+  /** Last representation of the changed resource that the client has received. */
   readonly current?: string;
-  /** Whether the answer also contains resources of other clients, which the model lacks. */
+  /** True if the response also contains other clients' resources, which are not in the model. */
   readonly isPartly?: true;
   /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
-  /** Name of a rare outcome, reached if the answer matches `refused`. */
+  /** Name of a rare outcome. It counts as reached if the response matches `refused`. */
   readonly way?: string;
   readonly act: (turn: Turn) => Outcome;
 }
@@ -57,7 +60,7 @@ export function isRead({ method }: Pick<Request, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** The body with these members, in any spelling. */
+/** A body with these members, in a random spelling. */
 export function bodyOf(chance: Chance, members: Members): { members: Members; body: string } {
   return { members, body: objectText(chance, members) };
 }
@@ -82,7 +85,7 @@ export function headersOf({
   };
 }
 
-/** Applies the request to the world and returns the answer that the model expects. */
+/** Applies the request to the model and returns the expected response. */
 export function perform(world: World, request: Request, answer: Checkable, tags: Tags): Outcome {
   const { scope } = rowOf(request);
   if (request.isLimited && scope !== undefined) {
@@ -113,14 +116,14 @@ function isMet({ ifMatch, isNew }: Request, text: string | undefined, tags: Tags
   return ifMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tags.of(text));
 }
 
-/** True if the client has the current representation. */
+/** True if the client has cached the current representation. */
 function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): boolean {
   if (noneMatch === undefined || status !== 200) return false;
   const tag = (text === undefined ? undefined : tags.of(text)) ?? 'never seen';
   return noneMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tag);
 }
 
-/** The parts of an answer that the service chooses. */
+/** The values in a response that the service chooses. */
 export function chosenBy({ status, text }: Checkable): Turn['chosen'] {
   const id = BigInt(/^\{"id":(\d+),/.exec(text)?.[1] ?? 0);
   const [, secret = ''] = secretMember.exec(text) ?? [];

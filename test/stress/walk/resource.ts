@@ -1,24 +1,24 @@
-/** Description of a resource for the walk. Each file of `resources/` has one. */
+/** Describes a resource for the walk. Each file in `resources/` describes one resource. */
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Request } from './request.ts';
 import type { Making, Scene } from './scene.ts';
 import { type Kind, refusal, type World } from './world.ts';
 
-/** A list of the service with its expected items. */
+/** The target of a list with the list's expected items. */
 export type Listed = readonly [target: string, texts: readonly string[]];
 
 export interface Resource {
-  /** Creates a request of each operation with the model's expectation. */
+  /** For each operation, creates a request and the model's expectation. */
   readonly places: { readonly [Id in OperationId]?: (making: Making) => Request };
-  /** Representation of an object. Undefined if it has no id. */
+  /** Undefined if the resource's objects have no ids. */
   readonly kind?: Kind<never>;
-  /** Whether each account has separate objects, so that clients do not contend for them. */
+  /** True if each account has separate objects, so that clients do not contend for them. */
   readonly isOwn?: true;
-  /** Lists that together show all objects, with their contents in a store that contains only this world. */
+  /** Lists that together show all objects, with their contents if the store equals the model. */
   readonly lists?: (world: World) => Iterable<Listed>;
-  /** Reads other than lists, such as counts, with their complete answers. */
+  /** Reads other than lists, such as counts, with their complete responses. */
   readonly answers?: (world: World) => Iterable<readonly [target: string, text: string]>;
-  /** Requests that return the complete state of a scene that several clients change. */
+  /** Requests that read the complete state of a scene that several clients change. */
   readonly endReads?: (scene: Scene) => Iterable<Request>;
 }
 
@@ -40,7 +40,7 @@ export function getRequest<Thing>(
   };
 }
 
-/** The object to change, in the state known to the client. */
+/** The last representation of the object that the client has received. */
 export function currentOf<Thing>({ world }: Scene, kind: Kind<Thing>, id: bigint): { current?: string } {
   const thing = world.all(kind).get(id);
   return thing === undefined ? {} : { current: kind.textOf(thing) };

@@ -4,9 +4,9 @@ import type { ListIn } from './request.ts';
 import type { Tags } from './tags.ts';
 import type { World } from './world.ts';
 
-/** The part of the store that requests concern. */
+/** The part of the store that a client's requests affect. */
 export interface Scene {
-  /** The exact state if only this client changes it, otherwise the last known state. */
+  /** The exact state if only this client changes the scene, otherwise the last known state. */
   readonly world: World;
   /** Ids of categories that no other client uses. */
   readonly categories: readonly bigint[];
@@ -18,14 +18,14 @@ export interface Scene {
   readonly isAlone: boolean;
 }
 
-/** A position in a list, from an answer. */
+/** A position in a list, taken from a response. */
 export interface Position extends ListIn {
   readonly operationId: OperationId;
   readonly cursor: string;
   readonly after: bigint;
 }
 
-/** Parts of a request. */
+/** Inputs for creating a request. */
 export interface Making {
   readonly chance: Chance;
   readonly scene: Scene;
@@ -33,7 +33,7 @@ export interface Making {
   readonly positions: readonly Position[];
 }
 
-/** Ids of categories from 0 up to this one belong to one client or one contest. */
+/** Category ids from 0 up to this id belong to a single client or a single contest. */
 export const endOfOwnCategories = 2_000_000n;
 
 /** Start of a range of ids that are never assigned. */

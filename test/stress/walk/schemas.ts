@@ -1,4 +1,4 @@
-/** Valid values according to the schemas of the rows. */
+/** Helpers that inspect the schemas of the operations' rows. */
 import * as z from 'zod';
 
 /** Unwraps an optional schema. */

@@ -5,10 +5,10 @@ import { chosenBy, type Request } from './request.ts';
 import { Tags } from './tags.ts';
 import type { Kind, Outcome } from './world.ts';
 
-/** Maximum difference between the service's clock and the walk's, on the same machine. */
+/** Maximum difference between the service's clock and the walk's clock, on the same machine. */
 const clockSlackMs = 1_000;
 
-/** The kind of object that an operation creates under an id chosen by the service. */
+/** The kind of object that an operation creates with an id chosen by the service. */
 function madeBy(operationId: OperationId): Kind<never> | undefined {
   const { method, success } = operations[operationId];
   return method === 'POST' && 201 in success.descriptions ? resourceOf(operationId).kind : undefined;
@@ -16,7 +16,7 @@ function madeBy(operationId: OperationId): Kind<never> | undefined {
 
 /** State known when a request was sent. */
 export interface Known {
-  /** The highest id of each kind in any answer. */
+  /** For each kind, the highest id in any response so far. */
   readonly highest: ReadonlyMap<Kind<never>, bigint>;
   readonly at: number;
 }
@@ -24,7 +24,7 @@ export interface Known {
 /** Shared state of all clients of a walk. */
 export class Shared {
   readonly tags = new Tags();
-  /** Number of answers by operation and by error code or status. */
+  /** Number of responses, keyed by operation and error code or status. */
   readonly answers = new Map<string, number>();
   readonly #now: () => number;
   readonly #ids = new Map<Kind<never>, Set<bigint>>();
@@ -44,7 +44,7 @@ export class Shared {
     return { highest: new Map(this.#highest), at: this.#now() };
   }
 
-  /** Records that a request was answered as expected. */
+  /** Records the rare outcomes of a request that got the expected response. */
   meet({ operationId, refused, way }: Request, expected: Outcome): void {
     const ways = expected.ways?.map((one) => `${operationId} ${one}`) ?? [];
     if (way !== undefined && expected === refused) ways.push(way);
@@ -58,7 +58,10 @@ export class Shared {
     this.answers.set(how, (this.answers.get(how) ?? 0) + 1);
   }
 
-  /** Checks that ids ascend and are never reused, and that an order's change has the time of its request. */
+  /**
+   * Checks that ids ascend and are never reused, and that the time of a change lies between its request and its
+   * response.
+   */
   checkChosen(
     { operationId, body, method, target }: Request,
     answer: Checkable,
@@ -71,13 +74,13 @@ export class Shared {
     if (kind !== undefined) this.#checkId(kind, chosen.id, highest.get(kind) ?? 0n);
     const time = Date.parse(chosen.at);
     if (time < sentAt - clockSlackMs || time > this.#now() + clockSlackMs)
-      throw new Error(`${method} ${target} ${body ?? ''} was done at ${chosen.at}`);
+      throw new Error(`${method} ${target} ${body ?? ''} has the time ${chosen.at}`);
   }
 
   #checkId(kind: Kind<never>, id: bigint, highestBefore: bigint): void {
     const ids = this.#ids.get(kind) ?? new Set();
-    if (ids.has(id)) throw new Error(`${id} of the ${kind.name} was given twice`);
-    if (id <= highestBefore) throw new Error(`${id} of the ${kind.name} comes after ${highestBefore}`);
+    if (ids.has(id)) throw new Error(`id ${id} of the ${kind.name} was assigned twice`);
+    if (id <= highestBefore) throw new Error(`id ${id} of the ${kind.name} comes after ${highestBefore}`);
     this.#ids.set(kind, ids.add(id));
     const highest = this.#highest.get(kind) ?? 0n;
     if (id > highest) this.#highest.set(kind, id);

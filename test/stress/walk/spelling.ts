@@ -1,4 +1,4 @@
-/** A request as bytes, in one of the many spellings that HTTP allows. */
+/** Serializes a request in one of the many forms that HTTP allows. */
 import type { Chance } from '../generate/chance.ts';
 import { authorization, bytesOf, encoded, incidental } from '../generate/http.ts';
 import { headersOf, isRead, type Request } from './request.ts';
@@ -37,7 +37,10 @@ function anyId(chance: Chance): string {
   return Array.from({ length: chance.pick([1, 8, 63, 64]) }, () => chance.pick([...idCharacters])).join('');
 }
 
-/** Parameters in any order. Some characters of parameters and ids are encoded unnecessarily. */
+/**
+ * The target with its parameters in random order. Some characters of parameters and ids are percent-encoded
+ * unnecessarily.
+ */
 function spelledTarget(target: string, chance: Chance): string {
   if (target.includes('%')) return target;
   const [path = '', query] = target.split('?');

@@ -1,7 +1,8 @@
 /**
- * A random walk of all operations by many concurrent clients, against a model in memory. Each client has private animals, orders
- * and categories, for which the model predicts every byte of the answers. All clients contend for a few more, and the answers
- * about these must be linearizable. At every pause, the whole store is compared.
+ * A random walk over all operations by many concurrent clients, checked against a model in memory. Each client has
+ * private animals, orders and categories, for which the model predicts every byte of the responses. All clients also
+ * contend for a few shared objects, and the responses about shared objects must be linearizable. At every pause, the
+ * whole store is compared with the model.
  */
 import type { Checkable } from '../../support/contract.ts';
 import { Failures } from '../failures.ts';
@@ -23,7 +24,7 @@ export interface WalkOptions {
   readonly seed: number;
   readonly steps: number;
   readonly clients: number;
-  /** Sends the requests of a client, on a separate account. */
+  /** Returns a function that sends requests for a client with a separate account. */
   readonly sendOf: (client: number) => Promise<Send>;
   readonly progress: (line: string) => void;
   readonly stepsBetweenPauses: number;
@@ -83,7 +84,7 @@ async function stepAll(
   failures.end();
 }
 
-/** The union of all walkers' worlds. */
+/** The combined model of all walkers. */
 function all(walkers: readonly Walker[]): World {
   const world = new World();
   for (const walker of walkers) world.absorb(walker.scene.world);
@@ -105,7 +106,7 @@ class Auditor {
   readonly read: Read = (target) =>
     this.#ask({ operationId: 'listPets', method: 'GET', target, act: () => ({ status: 200 }) });
 
-  /** New animals for each pause, so that every contest begins without orders. */
+  /** Creates new animals for each pause, so that every contest begins without orders. */
   async contests(pause: number): Promise<Contest[]> {
     const contests: Contest[] = [];
     for (let index = 0; index < contestCount; index++)
@@ -141,7 +142,7 @@ class Auditor {
     return new Contest(world, categories);
   }
 
-  /** The final world of a contest. Its complete state is read, so the result is unique. */
+  /** The final state of a contest. The auditor reads the complete state, so only one result is possible. */
   async settle(contest: Contest): Promise<World> {
     const ends: Exchange[] = [];
     for (const request of contest.endReads()) {

@@ -13,12 +13,12 @@ import type { Position, Scene } from './scene.ts';
 import type { Shared } from './shared.ts';
 import { World } from './world.ts';
 
-/** Sends a request, with the key without scopes if `isLimited`. */
+/** Sends a request. If `isLimited` is set, uses the key that has no scopes. */
 export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
 /** Maximum number of recent reads, writes and list positions that a client can repeat. */
 const remembered = 20;
-/** One in three requests concerns objects that other clients also change. */
+/** One in this many requests concerns objects that other clients also change. */
 const stepsPerContest = 3;
 
 export const operationIds = allOperations.map(({ operationId }) => operationId);
@@ -30,11 +30,13 @@ export interface WalkerOptions {
   readonly shared: Shared;
   /** True if no other client uses the store. */
   readonly isAlone?: boolean;
-  /** Operations of the next requests. Defaults to all, with equal frequency. */
+  /** Operations of the next requests. Defaults to all operations, equally often. */
   readonly inTurn?: () => readonly OperationId[];
 }
 
-/** A client with an account, private animals, orders and categories, and access to the contended ones. */
+/**
+ * A client with a separate account. It has private animals, orders and categories, and also changes contended objects.
+ */
 export class Walker {
   readonly scene: Scene & { readonly categories: bigint[] };
   readonly #chance: Chance;
@@ -45,7 +47,7 @@ export class Walker {
   readonly #due: OperationId[] = [];
   #steps = 0;
   #repeatable: { readonly request: Request; readonly contest: Contest | undefined }[] = [];
-  /** Number of requests counted against its account. */
+  /** Number of requests counted against the client's account. */
   #charged = 0;
 
   constructor({ index, seed, send, shared, isAlone = false, inTurn = () => operationIds }: WalkerOptions) {
@@ -72,7 +74,9 @@ export class Walker {
     else contest.add(await this.#exchange(request));
   }
 
-  /** Takes ownership of formerly contended objects. Other clients must no longer repeat requests about them. */
+  /**
+   * Takes ownership of formerly contended objects. Other clients must not repeat earlier requests about these objects.
+   */
   inherit({ world, categories }: { readonly world: World; readonly categories: readonly bigint[] }): void {
     this.scene.world.absorb(world);
     this.scene.categories.push(...categories);
@@ -83,7 +87,10 @@ export class Walker {
     this.#repeatable = this.#repeatable.filter(({ contest }) => contest === undefined);
   }
 
-  /** A new request or an earlier one, which is sometimes changed under the same idempotency key or made conditional. */
+  /**
+   * A new request or a repeated one. A repeated write may have another body under the same idempotency key, and a
+   * repeated read may be conditional.
+   */
   #requestFor(contest: Contest | undefined, again: Request | undefined): Request {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
@@ -110,7 +117,7 @@ export class Walker {
     this.#repeatable.push({ request, contest });
   }
 
-  /** Other clients are not involved, so the model predicts the answer. */
+  /** Sends a request that involves no other client, so the model predicts the response. */
   async #alone(request: Request): Promise<void> {
     const { answer } = await this.#exchange(request);
     const { world, gone } = this.scene;
@@ -125,7 +132,7 @@ export class Walker {
   async #twice(request: Request, contest: Contest): Promise<void> {
     const both = await Promise.all([this.#exchange(request, true), this.#exchange(request, true)]);
     for (const exchange of both) {
-      // The other request is in flight.
+      // 409 is correct while the other request is in flight.
       const { status, headers, text } = exchange.answer;
       const isInUse = status === 409 && text.includes('"idempotency_key_in_use"');
       if (!isInUse) contest.add(exchange);
@@ -156,18 +163,21 @@ export class Walker {
     return { request, answer, sentAt, answeredAt };
   }
 
-  /** Checks that each request, except free ones, costs one of the account's limit. No other client uses the account. */
+  /**
+   * Checks that every request except getRateLimit counts once against the account's limit. No other client uses the
+   * account.
+   */
   #checkCharged({ operationId }: Request, { headers, text, status }: Checkable, isTwice: boolean): void {
     if (operationId !== 'getRateLimit') this.#charged++;
     else if (status === 200 && text !== '' && !text.includes(`"remaining":${ample.perDay - this.#charged},`))
-      throw new Error(`${this.#charged} requests were sent, and the limits are ${text}`);
+      throw new Error(`${this.#charged} requests were sent, but the limits are ${text}`);
     const left = Number(/"day";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     if (!isTwice && left !== ample.perDay - this.#charged)
-      throw new Error(`${this.#charged} requests were sent, and ${left} of ${ample.perDay} are left`);
+      throw new Error(`${this.#charged} requests were sent, but ${left} of ${ample.perDay} remain`);
   }
 }
 
-/** The cursor of the next page, and its list. */
+/** The cursor of the next page, with the list to which it belongs. */
 function positionIn(
   { operationId, list }: Request,
   { headers, text, status }: Checkable,

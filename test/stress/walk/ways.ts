@@ -2,7 +2,7 @@ import type { Operation } from '../../../src/contract/operation.ts';
 import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 import { excludes } from './lists.ts';
 
-/** Required outcomes, derived from the rows of the operations, that a walk has not reached yet. */
+/** Outcomes that a walk has not reached yet. The required outcomes are derived from the operations' rows. */
 export function notMet(answers: ReadonlyMap<string, number>): string[] {
   return allOperations.flatMap((operation) =>
     waysOf(operation)
@@ -27,12 +27,12 @@ function waysOf(operation: Operation): string[] {
   ];
 }
 
-/** The walk sends no events, so there are no deliveries. */
+/** The walk delivers no events to webhooks, so operations on a delivery never succeed. */
 function isOfDelivery({ params = {} }: Operation): boolean {
   return 'deliveryId' in params;
 }
 
-/** Events create deliveries, not requests. test/api/webhooks.test.ts tests their lists. */
+/** The list of deliveries is always empty in the walk. test/api/webhooks.test.ts tests it. */
 function isEmpty({ operationId }: Pick<Operation, 'operationId'>): boolean {
   return operationId === 'listDeliveries';
 }
@@ -44,10 +44,10 @@ function filtersOf({ query }: Operation): string[] {
   return Object.keys(query?.shape ?? {}).filter((name) => !how.has(name));
 }
 
-/** Maximum number of combined filters. test/api combines all. */
+/** Maximum number of combined filters. The tests in test/api combine all filters. */
 const mostCombined = 2;
 
-/** Each filter, alone and in pairs, must exclude an object that the other one admits. */
+/** Each filter must exclude an object at least once, both alone and when combined with another filter. */
 function filtering(operation: Operation): string[] {
   const sets: string[][] = [[]];
   for (const name of filtersOf(operation)) {
@@ -57,7 +57,7 @@ function filtering(operation: Operation): string[] {
   return sets.flatMap((set) => set.map((name) => excludes(name, set)));
 }
 
-/** A cursor that differs from one of the list in one aspect. */
+/** Labels of cursors that do not match the list in exactly one respect. */
 function foreignCursors({ operationId, path, ...operation }: Operation): string[] {
   const lists = allOperations.filter((other) => other.paginated && other.operationId !== operationId);
   const others = lists.filter((other) => !isEmpty(other)).map((other) => `cursor of ${other.operationId}`);

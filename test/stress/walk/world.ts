@@ -1,35 +1,36 @@
-/** The walk's model of the store: plain maps, derived only from the contract. */
+/** The walk's model of the store. It consists of plain maps and is derived only from the contract. */
 
 /** A kind of object in the model. */
 export interface Kind<Thing> {
   readonly name: string;
   /** The representation of an object in responses. */
   readonly textOf: (thing: Thing) => string;
-  /** For resources that are removed together with another one. */
+  /** The object whose removal also removes this object. */
   readonly parent?: { readonly kind: Kind<never>; readonly idOf: (thing: Thing) => bigint };
 }
 
 /** The response that the model expects. */
 export interface Outcome {
   readonly status: number;
-  /** The exact body. Undefined if `matches` checks it or if it is an error. */
+  /** The exact body. Undefined for an error, and if `matches` checks the body. */
   readonly text?: string;
-  /** Returns the error in a body that the model cannot predict exactly. */
+  /** Checks a body that the model cannot predict exactly. Returns a description of the first error found. */
   readonly matches?: (text: string, hasNext: boolean) => string | undefined;
   readonly location?: string;
-  /** For a page: the query of its links, and whether a next page exists. Undefined allows both. */
+  /**
+   * For a page: the query of its links, and whether a next page exists. If `hasNext` is undefined, either is accepted.
+   */
   readonly page?: { readonly query: string; readonly hasNext: boolean | undefined };
-  /** Checks the `Link` header of an answer that is not a page. */
+  /** Checks the `Link` header of a response that is not a page. */
   readonly isLink?: (link: string) => boolean;
   readonly isReplayed?: true;
-  /** For a page: labels of the filters whose absence it would reveal. */
+  /** For a page: labels of the filters without which the page would differ. */
   readonly ways?: readonly string[];
-  /** For an error: its code, required words of its message, and the names in its details. */
+  /** For an error: its code, the words its message must contain, and the names in its details. */
   readonly error?: {
     readonly code: string;
     readonly mentions?: readonly string[];
     readonly blames?: readonly string[];
-    /** Headers of this error. */
     readonly headers?: Readonly<Record<string, string>>;
   };
 }
@@ -38,12 +39,12 @@ export function refusal(status: number, code: string, mentions: readonly string[
   return { status, error: { code, mentions } };
 }
 
-/** A 400 whose details name one part of the request. */
+/** A 400 response whose details name one part of the request. */
 export function blaming(code: string, part: string): Outcome {
   return { status: 400, error: { code, blames: [part] } };
 }
 
-/** The refusal of a change whose preconditions do not hold. */
+/** The error response to a change whose preconditions do not hold. */
 export const changed = refusal(412, 'precondition_failed');
 
 /** Inputs of the model in addition to the request. */
@@ -51,11 +52,13 @@ export interface Turn {
   readonly world: World;
   /** Values chosen by the service: the new id, the time of the last change and the secret. */
   readonly chosen: { readonly id: bigint; readonly at: string; readonly secret: string };
-  /** True if the request's preconditions hold for a representation. Undefined stands for a missing one. */
+  /**
+   * True if the request's preconditions hold for this representation. Undefined means that the resource does not exist.
+   */
   readonly meets: (text: string | undefined) => boolean;
 }
 
-/** A successful answer stored under an `Idempotency-Key`. */
+/** A successful response stored under an `Idempotency-Key`. */
 export interface Kept {
   readonly request: string;
   readonly outcome: Outcome;
@@ -68,7 +71,7 @@ export interface RecordedEvent {
   readonly text: string;
 }
 
-/** A part of the store that other clients do not change, or the whole store. */
+/** The model's state: a part of the store that other clients do not change, or the whole store. */
 export class World {
   readonly #things = new Map<Kind<never>, Map<bigint, never>>();
   readonly kept: Map<string, Kept>;
@@ -79,7 +82,7 @@ export class World {
     this.kept = new Map(from?.kept);
   }
 
-  /** The objects of a kind by id. */
+  /** The objects of a kind, keyed by id. */
   all<Thing>(kind: Kind<Thing>): Map<bigint, Thing> {
     const things = this.#things.get(kind) ?? new Map<bigint, never>();
     this.#things.set(kind, things);
@@ -99,7 +102,7 @@ export class World {
     }
   }
 
-  /** Takes over the contents of another world, except for its stored answers and its events. */
+  /** Adds the objects of another world, but not its stored responses and events. */
   absorb(other: World): void {
     for (const [kind, things] of other.#things) {
       const own = this.all(kind);
@@ -107,7 +110,7 @@ export class World {
     }
   }
 
-  /** A text that is equal for equal worlds. */
+  /** Text that is identical for worlds with the same contents. */
   fingerprint(): string {
     const parts = [...this.#things].map(
       ([{ name, textOf }, things]) => `${name}: ${[...things.values()].map(textOf).sort().join()}`,
@@ -116,7 +119,7 @@ export class World {
   }
 }
 
-/** Objects by ascending id. */
+/** Sorts objects by ascending id. */
 export function ascending<Thing extends { readonly id: bigint }>(things: Iterable<Thing>): Thing[] {
   return [...things].sort((one, other) => (one.id < other.id ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-/** Invalid values, by the schema of the member or parameter. */
+/** Invalid values for the schema of a member or parameter. */
 import type * as z from 'zod';
 import type { Chance } from '../generate/chance.ts';
 import { anyInt64, spelled } from '../generate/integers.ts';
@@ -17,7 +17,7 @@ const anyOf =
 
 const controls = [...Array(32).keys(), 0x7f].map((code) => String.fromCharCode(code));
 
-/** A name with this text inserted somewhere, as JSON. */
+/** A name as JSON, with this text inserted at a random position. */
 function withInserted(insert: Wrong): Wrong {
   return (chance) => {
     const characters = [...anyName(chance)].slice(0, 200);
@@ -31,7 +31,7 @@ const noName = anyOf(
   ...['" "', '"\\u00a0\\u2003"', '"\\u3000"', '"\\u2028 "', '"   "', '"\\u0000"', '"\\ud800"'],
   (chance) => JSON.stringify(chance.pick(['x', 'é', '犬', '\u{1f436}']).repeat(chance.int(256, 900))),
   withInserted((chance) => chance.pick(controls)),
-  // The letters prevent the half from pairing with a neighbor.
+  // The letters keep the lone surrogate from pairing with a neighbor.
   withInserted((chance) => `x${String.fromCharCode(chance.int(0xd800, 0xdfff))}x`),
 );
 
@@ -50,7 +50,7 @@ const noWord = anyOf(...words`"Available" "SOLD" "gone" "" null 1 true [] {} ["s
 const noBoolean = anyOf(...words`"true" "" 0 1 null [] [true] {}`);
 const noArray = anyOf(...words`"pet.*" "" 1 true null {} {"0":"pet.*"} []`);
 
-/** An invalid value of a member, as JSON. */
+/** An invalid value for a member, as JSON. */
 export function wrongMember(schema: z.ZodType): Wrong {
   if (schema.safeParse(null).success) return (chance) => butNull(wrongOf(schema), chance);
   return wrongOf(schema);
@@ -77,7 +77,7 @@ const noWordInQuery = anyOf(
 );
 const noTextInQuery = anyOf('', ...words`%20 %00 a%0Ab`, 'x'.repeat(256));
 
-/** Invalid values of special parameters, in their sent form. */
+/** Invalid values of special parameters, already percent-encoded. */
 const wrongParameters: Readonly<Record<string, Wrong>> = {
   limit: anyOf(
     '',
@@ -93,7 +93,7 @@ const wrongParameters: Readonly<Record<string, Wrong>> = {
   ),
 };
 
-/** An invalid value of a query parameter, in its sent form. */
+/** An invalid value for a query parameter, already percent-encoded. */
 export function wrongParameter(name: string, schema: z.ZodType): Wrong {
   const own = wrongParameters[name];
   if (own !== undefined) return own;
@@ -111,7 +111,7 @@ export const wrongIds = words`9223372036854775808 -9223372036854775809 01 +1 1.0
 
 export const wrongNames = words`stauts Limit LIMIT limit%20 status%5B%5D page offset __proto__ constructor %00 a api_key expand`;
 
-/** Invalid values of headers, by name. */
+/** Invalid values of headers, keyed by header name. */
 export const wrongHeaders: Readonly<Record<string, readonly string[]>> = {
   'If-Match': ['abc', '"a', '"a" "b"', '"a",b', "'a'", 'W/a', '*,"a"', '"a b"'],
   'If-None-Match': ['"a"', 'a', '""', '*, *'],

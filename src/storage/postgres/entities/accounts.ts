@@ -4,7 +4,7 @@ import type { AccountFilter, AccountPosition, AccountStore } from '../../storage
 import { PostgresEntity } from './entity.ts';
 
 export class PostgresAccounts extends PostgresEntity<typeof accounts> implements AccountStore {
-  /** Orders by every column of an index, as `list` does, so that the planner chooses no other index. */
+  /** Orders by every column of an index, as `list` does, so that the planner uses this index. */
   search(
     after: AccountPosition | undefined,
     limit: number,

@@ -9,7 +9,7 @@ import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
 import { Overtaken } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
-/** Passes keys and answers as JSON in one parameter, because their number varies from group to group. */
+/** Passes keys and responses as JSON in one parameter, because their number varies from group to group. */
 export class PostgresAnswerWrites implements AnswerWrites {
   readonly #statements: Statements;
 
@@ -56,7 +56,8 @@ export class PostgresAnswerWrites implements AnswerWrites {
           location = excluded.location, kept_at = excluded.kept_at
         WHERE idempotent_answers.kept_at < ${since} RETURNING 1`,
     );
-    if (stored.length < rows.length) throw new Overtaken('another transaction kept an answer under this key');
+    if (stored.length < rows.length)
+      throw new Overtaken('another transaction stored a response for this key');
   }
 
   /** Skips rows that are locked by another transaction. */

@@ -57,8 +57,8 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
 }
 
 /**
- * Every transaction locks webhooks before their deliveries, to avoid deadlocks. Independent statements are sent
- * together, because round trips limit the number of deliveries that a process can start per second.
+ * Every transaction locks webhooks before their deliveries, to avoid deadlocks. Independent statements are sent in one
+ * batch, because round trips limit the number of deliveries that a process can start per second.
  */
 export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> implements DeliveryWrites {
   readonly #statements: Statements;
@@ -134,7 +134,8 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /**
-   * Finds and locks webhooks that are ready. Skips webhooks locked by another process, which takes their deliveries.
+   * Finds and locks webhooks that are ready. Skips webhooks locked by another process, which takes the deliveries of
+   * these webhooks.
    */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
     const rooms = JSON.stringify(held);
@@ -200,7 +201,10 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return portions.reduce((sum, { webhook, after }) => sum + Number(after - webhook.position), 0);
   }
 
-  /** Runs separately after the lock, because only later statements see the leases of the previous lock holder. */
+  /**
+   * Runs as a separate statement after the lock, because only later statements see the leases of the previous lock
+   * holder.
+   */
   async #lease(found: readonly ReadyRow[], request: TakeRequest): Promise<LeasedRow[]> {
     const { now, leasedUntil, room, held } = request;
     const webhooks = JSON.stringify(

@@ -100,8 +100,8 @@ class ReadTexts {
 
   /**
    * Selects rows with equal values in the first columns of an index, ordered by key. ORDER BY names every column of the
-   * index, so that the planner does not scan an index on the key alone, which would read rows with other values. The
-   * inner query may return rows outside the range, up to the limit. They are discarded.
+   * index. Otherwise, the planner might scan an index on the key alone and read rows with other values. The inner query
+   * may return rows outside the range, up to the limit. These rows are discarded.
    */
   #range(
     equal: readonly string[],

@@ -9,9 +9,9 @@ import { PostgresEntity } from './entity.ts';
 export type Spread = () => Promise<void>;
 
 /**
- * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). It returns
- * events only after their changes are visible on every instance, so that a client that lists the resources next does
- * not receive outdated cached pages.
+ * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). The read
+ * returns events only after their changes are visible on every instance, so that a client that then lists the resources
+ * does not receive outdated cached pages.
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
   readonly #spread: Spread;
@@ -61,7 +61,7 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
   }
 }
 
-/** Assigns ids to a batch of events without ids. Returns true if there may be more. */
+/** Assigns ids to a batch of events without ids. Returns whether more events without ids may remain. */
 export async function numberEvents({ run }: Runner): Promise<boolean> {
   const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
   return row !== undefined && row.numbered > 0n;
@@ -95,7 +95,7 @@ export class PostgresEventWrites implements EventWrites {
     );
   }
 
-  /** Stops at the first event to retain, so that only the oldest events are removed even if a clock was set back. */
+  /** Stops at the first event to retain, so that only the oldest events are removed, even if the clock was set back. */
   async prune(before: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(
       (sql) => sql`

@@ -24,7 +24,7 @@ export class PostgresSearch implements SearchStore {
     );
   }
 
-  /** Orders by every column of the index, so that the planner chooses no other index. */
+  /** Orders by every column of the index, so that the planner uses this index. */
   ordersReferring(prefix: string, limit: number): Promise<bigint[]> {
     return this.#ids(
       `SELECT id FROM (

@@ -14,7 +14,7 @@ export class PostgresUsageWrites implements UsageWrites {
     this.#statements = statements;
   }
 
-  /** Uses a single statement, so that a retried report waits if its first attempt is still being committed. */
+  /** Uses a single statement, so that a retried report waits while its first attempt is still being committed. */
   async isNew({ process, number, reportedAt }: ReportNumber): Promise<boolean> {
     const recorded = await this.#statements.run(
       (sql): SQL.Query<object[]> => sql`
@@ -26,7 +26,7 @@ export class PostgresUsageWrites implements UsageWrites {
     return recorded.length > 0;
   }
 
-  /** Every process locks the tables in the same order, and rows in the order of their keys, to avoid deadlocks. */
+  /** Every process locks the tables in the same order, and rows in key order, to avoid deadlocks. */
   async add({ minutes, latencies, keys }: UsageRows): Promise<void> {
     if (keys.length > 0) {
       const rows = JSON.stringify(keys);
@@ -39,7 +39,7 @@ export class PostgresUsageWrites implements UsageWrites {
       );
       await this.#statements.run((sql) => addKeyOperations(sql, operations));
     }
-    // Every report updates the same few rows here, so they come last and are locked only briefly.
+    // Every report updates the same few rows here, so these rows come last and are locked only briefly.
     if (minutes.length > 0) {
       const rows = JSON.stringify(minutes);
       await this.#statements.run((sql) => addCodes(sql, sql`usage_operation_hours`, sql`hour`, hourMs, rows));

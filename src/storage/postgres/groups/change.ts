@@ -10,7 +10,7 @@ import { parts, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { SettledUnit } from './units.ts';
 
-/** Changes of a group, with the JSON parameter of its statement. */
+/** Changes of a group, and the JSON parameter of the group's statement. */
 export interface Change {
   readonly tables: readonly TablePart[];
   readonly resources: readonly Resource[];
@@ -74,7 +74,7 @@ class ChangeBuilder {
   }
 
   get change(): Change {
-    // Encodes text with provisional ids only after every row has its number.
+    // Encodes text with provisional ids only after every row has a number.
     for (const work of this.#late) work();
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
     const kept = this.#members.get(`${answersName}_changed`) ?? [];
@@ -102,7 +102,7 @@ class ChangeBuilder {
     const { table, stored, now } = touched;
     const isChanged = this.#rows.changed.has(touched);
     const isNumbered = table.isCounted && stored === undefined && isChanged;
-    // A new id cannot conflict with another transaction. It stays assigned even if the unit removes the row again.
+    // A new id cannot conflict with another transaction. The id stays assigned even if the unit removes the row again.
     if (!isNumbered) this.#addRead(component, touched);
     if (isNumbered || (isChanged && now !== stored)) this.#addChanged(component, touched);
   }
@@ -166,7 +166,10 @@ class ChangeBuilder {
     });
   }
 
-  /** Finds the provisional ids in text. A row may contain two, such as the first and last animal of an import. */
+  /**
+   * Finds the provisional ids in text. A row may contain two provisional ids, such as the first and last animal of an
+   * import.
+   */
   #hole(values: readonly unknown[]): Member {
     const found = new Set(values.flatMap((value) => (typeof value === 'string' ? this.#ids.in(value) : [])));
     if (found.size === 0) return {};

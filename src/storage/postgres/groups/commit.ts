@@ -25,8 +25,8 @@ export interface GroupOptions {
 export type Outcomes = (Settled<never> | undefined)[];
 
 /**
- * Runs a group of units with optimistic concurrency control. The units read rows together without locks, and change
- * them in memory. One statement stores the changes if the rows have not changed since they were read. No lock is held
+ * Runs a group of units with optimistic concurrency control. The units share reads, take no locks, and change rows in
+ * memory. A single statement stores the changes if the rows have not changed since they were read. No lock is held
  * across a round trip. Units without an outcome must run again: they conflicted with another transaction, or depend on
  * the outcome of another unit.
  */
@@ -45,10 +45,10 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
       }
     } catch (error) {
       const isRejected = !(error instanceof StorageUnavailable);
-      // The failure applies to all units, which may have been stored.
+      // The failure applies to all units, whose changes may have been stored.
       if (!isRejected && its === components) throw error;
       if (isRejected && its.length > 1) {
-        // The values of one unit, or a row added by another transaction, caused the error. Bisection finds the unit
+        // The values of one unit, or a row added by another transaction, caused the error. Bisection finds that unit
         // with few statements.
         const half = Math.ceil(its.length / 2);
         await store(its.slice(0, half));

@@ -4,15 +4,15 @@ interface Touching {
 }
 
 /**
- * Units that touched the same rows. Each unit saw the changes of the earlier units, so they are stored or discarded
- * together.
+ * Units that touched the same rows. Each unit saw the changes of earlier units, so the changes of all units are either
+ * stored or discarded.
  */
 export interface Component<Unit> {
   readonly number: number;
   readonly units: readonly Unit[];
 }
 
-/** Groups units into connected components by the rows they touched. */
+/** Groups units into connected components by the rows that they touched. */
 export function componentsOf<Unit extends Touching>(units: readonly Unit[]): Component<Unit>[] {
   const parents = units.map((_, index) => index);
   const rootOf = (index: number): number => {

@@ -61,5 +61,5 @@ export class GroupEntity<T> implements EntityWrites<T> {
 }
 
 export function unsupported({ name }: { readonly name: string }, what: string): Error {
-  return new Error(`A unit that changes the catalogue used ${what} of "${name}", which needs a transaction.`);
+  return new Error(`A unit that changes the catalog used ${what} of "${name}", which needs a transaction.`);
 }

@@ -5,7 +5,10 @@ import { audit } from '../../../tables/operators.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { TableChange, TablePart } from './statement.ts';
 
-/** Tables without triggers, where an empty part costs little. Rarely changed tables are added together. */
+/**
+ * Tables without triggers, for which an empty part costs little. The parts of rarely changed tables are added as a
+ * bundle.
+ */
 const bundles = [
   [answers],
   [audit, categories, imports],

@@ -5,7 +5,7 @@ import { answerRemovalBatch } from '../../answer-row.ts';
 import { casts } from '../entities/entity.ts';
 import { risenVersionText } from '../versions.ts';
 
-/** Changes of a group in one table. */
+/** A group's changes to one table. */
 export interface TableChange {
   readonly table: Table;
   readonly isAdded: boolean;
@@ -13,14 +13,16 @@ export interface TableChange {
   readonly isRemoved: boolean;
 }
 
-/** Part of a group's statement for one table. */
+/** The part of a group's statement for one table. */
 export interface TablePart extends TableChange {
   readonly isRead: boolean;
   /** Lookups that the statement repeats to detect conflicts. */
   readonly lookups: readonly string[];
 }
 
-/** Names of the relations in the statement, and of the members of its JSON parameter that contain their rows. */
+/**
+ * Names of the relations in the statement. The members of the JSON parameter that contain the rows have the same names.
+ */
 export const parts = {
   read: ({ name }: Table) => `${name}_read`,
   changed: ({ name }: Table) => `${name}_changed`,
@@ -29,7 +31,7 @@ export const parts = {
   searched: ({ name }: Table, lookup: string) => `${name}_${lookup}`,
 } as const;
 
-/** A result row: a counter with its last number before the group, or a component that was not stored. */
+/** A result row: a counter with its last number before the group, or a component whose changes were not stored. */
 export interface GroupRow {
   readonly name: string | null;
   readonly before: bigint | null;
@@ -59,9 +61,9 @@ const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${col
     new.last, (source.before + new.last_number)::text) END`;
 
 /**
- * Returns the statement of a group. It locks the rows that were read without waiting: a row locked by another
- * transaction counts as changed. Components with unchanged rows are stored, and all others are left out. The counters
- * are locked last, because they block every other transaction that changes the same resource.
+ * Returns the statement of a group. The statement locks the rows that were read, without waiting: a row locked by
+ * another transaction counts as changed. Components with unchanged rows are stored, and all other components are
+ * omitted. The counters are locked last, because they block every other transaction that changes the same resource.
  */
 export function groupText(tables: readonly TablePart[]): string {
   const read = tables.filter(({ isRead }) => isRead);
@@ -135,8 +137,8 @@ function searched(table: Table, lookup: string): string {
 }
 
 /**
- * Repeats the searches on all data committed before the statement. A row added later is detected through the row it
- * refers to. For example, a new order changes its animal, which is locked here.
+ * Repeats the searches on all data committed before the statement. A row added later is detected through the row that
+ * it refers to. For example, a new order changes its animal, which is locked here.
  */
 function searchConflicts(table: Table, lookup: string): string {
   const [key] = sqlKey(table);
@@ -197,7 +199,7 @@ const recordedEvents = `recorded AS (
   FROM ${relation('events', `number bigint, ${hole}, type text, data text, account_id bigint, created_at bigint`, 'new')}
   LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')} ORDER BY new.number)`;
 
-/** Does not delete rows that the group replaces, because a statement can change a row only once. */
+/** Omits rows that the group replaces, because a statement can change a row only once. */
 const expiredAnswers = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
     SELECT id FROM idempotent_answers, input

@@ -7,8 +7,8 @@ import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Key, Row, Search } from './rows.ts';
 
 /**
- * A unit read a row that another unit of the group adds. The id of the row is unknown before the commit, so the unit
- * runs with the next group.
+ * A unit read a row that another unit of the group adds. The id of the row is unknown before the commit, so the reading
+ * unit runs with the next group.
  */
 export class ReadsUncommitted extends Error {}
 
@@ -16,7 +16,7 @@ export class ReadsUncommitted extends Error {}
 export class UnitChanges {
   readonly touched = new Set<Cell | Search>();
   readonly events: NewEvent[] = [];
-  /** Answers older than this time (Unix ms) may be removed. */
+  /** Stored responses older than this time (Unix ms) may be removed. */
   answersSince: number | undefined;
   readonly #rows: GroupRows;
   readonly #ids: ProvisionalIds;
@@ -46,7 +46,7 @@ export class UnitChanges {
     return andThen(this.#rows.cell(table, key), (cell) => this.#read(cell));
   }
 
-  /** Finds the row that matches after the changes of the group. */
+  /** Finds the row that matches once the group's changes are applied. */
   findBy(table: Table, lookup: string, value: Key): Awaitable<Row | undefined> {
     return andThen(this.#rows.search(table, lookup, value), (search) => {
       this.touched.add(search);
@@ -84,7 +84,7 @@ export class UnitChanges {
     this.touched.add(cell);
     if (this.#own.has(cell)) return this.#own.get(cell);
     const isOfGroup = this.#rows.changed.has(cell);
-    // An answer stored by the group may contain an id that is not known yet.
+    // A response stored by the group may contain an id that is not known yet.
     if (isOfGroup && (cell.stored === undefined || cell.table === (answers as Table)))
       throw new ReadsUncommitted();
     return cell.now;

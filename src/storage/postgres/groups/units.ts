@@ -20,8 +20,8 @@ interface Context {
 }
 
 /**
- * Runs units as if one after the other. Units that depend on the outcome of another unit are left out and run with the
- * next group. Rejects if a read fails.
+ * Runs units with the same results as if they ran one after the other. Units that depend on the outcome of another unit
+ * are deferred to the next group. Rejects if a read fails.
  */
 export async function runUnits(runs: readonly Run[], context: Context): Promise<SettledUnit[]> {
   const settled: SettledUnit[] = [];
@@ -32,14 +32,16 @@ export async function runUnits(runs: readonly Run[], context: Context): Promise<
     if (unit.outcomes !== undefined) unit.changes.keep();
     settled.push(unit);
   };
-  // Runs all units concurrently, so that their reads are sent together. Each unit sees only the rows in the database.
+  // Runs all units concurrently, so that their reads are sent at the same time. Each unit sees only the rows in the
+  // database.
   const alone = await Promise.all(runs.map((run) => runUnit(run, context)));
   const components = componentsOf(alone);
   for (const {
     units: [unit, ...others],
   } of components)
     if (unit && others.length === 0) settle(unit);
-  // Units that touched the same rows run again, one after the other, and see each other's results.
+  // Units that touched the same rows run again, one after the other, so that each unit sees the results of earlier
+  // units.
   for (const { units } of components) {
     if (units.length > 1) for (const { run } of units) settle(await runUnit(run, context));
   }

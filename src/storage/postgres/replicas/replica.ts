@@ -37,9 +37,9 @@ const notStandby =
   'it is a primary, not a replica: remove it from DATABASE_REPLICA_URLS, or give the address of a replica';
 const otherStore =
   'it has another store: give the address of a replica of the server in DATABASE_URL, with the same database and schema';
-const noStore = 'it has no store in this database and schema: give the same ones as in DATABASE_URL';
+const noStore = 'it has no store in this database and schema: use the database and schema of DATABASE_URL';
 const otherPrimary =
-  'it does not follow the primary of DATABASE_URL, or has not caught up since that was started';
+  'it does not follow the primary of DATABASE_URL, or has not caught up since the primary was started';
 
 /** Tracks the progress of a streaming replica, and runs reads on it. */
 export class Replica implements AsyncDisposable {
@@ -103,7 +103,7 @@ export class Replica implements AsyncDisposable {
 
   /** Reason why the replica is not used; undefined if it is in use. */
   get trouble(): string | undefined {
-    return this.isUsed ? undefined : (this.#reason ?? 'it has not been asked yet');
+    return this.isUsed ? undefined : (this.#reason ?? 'it has not been queried yet');
   }
 
   /** Upper bound of the replica's lag behind the primary. */
@@ -189,7 +189,7 @@ export class Replica implements AsyncDisposable {
     this.#replayed = follows && !isResting ? state.versions : undefined;
     if (mistake !== undefined) this.#notUsed(mistake, failureReportedMs);
     else if (!follows) this.#notUsed(otherPrimary, unusedReportedMs);
-    else if (isBehind) this.#notUsed('it lacks changes of the primary', unusedReportedMs);
+    else if (isBehind) this.#notUsed('it lacks changes from the primary', unusedReportedMs);
     else if (isResting) this.#notUsed('it failed to answer reads', failureReportedMs);
     else {
       this.#unusedSince = undefined;

@@ -15,15 +15,16 @@ interface ReplicasOptions {
 }
 
 /**
- * Timeout of a read on a replica, as a fraction of the statement timeout, and its maximum in ms. The primary has the
- * remaining time.
+ * Timeout of a read on a replica, as a fraction of the statement timeout, and its maximum in ms. The remaining time is
+ * left for a retry on the primary.
  */
 const replicaShare = 0.25;
 const maxWaitMs = 500;
 
 /**
- * Distributes reads. A read is sent to a replica known to have every change acknowledged before the request was
- * counted, or else to the primary. The replica confirms this with each read; otherwise, its result is discarded.
+ * Distributes reads. A read is sent to a replica that is known to have every change acknowledged before the request was
+ * counted, or to the primary if there is no such replica. The replica confirms this with each read; otherwise, the
+ * result is discarded.
  */
 export class Replicas implements AsyncDisposable {
   readonly #database: PostgresDatabase;

@@ -10,7 +10,7 @@ interface NodesOptions {
   /** The slots of the shards. */
   readonly slots: readonly number[];
   readonly makeLink: (address: string, url: string) => RedisLink;
-  /** Called when slots have moved from a failed node to another one. */
+  /** Called when slots have moved from a failed node to another node. */
   readonly onRecovery: () => void;
 }
 
@@ -30,7 +30,10 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     this.#adopt(map);
   }
 
-  /** Resolves when each node is connected or its first attempt has failed. Further attempts follow. */
+  /**
+   * Resolves when each node is connected, or the first attempt to connect to it has failed. Later attempts continue in
+   * the background.
+   */
   async open(): Promise<void> {
     await Promise.all([...this.#links.values()].map((link) => link.open()));
     this.#checking ??= new PeriodicTask(checkIntervalMs, () => this.#check());

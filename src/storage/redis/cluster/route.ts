@@ -21,13 +21,13 @@ interface RouteOptions {
   readonly nodes: Nodes;
   readonly slot: number;
   readonly notice: Notice;
-  /** Rejects while scripts cannot use all of the shard's keys. */
+  /** Rejects if scripts cannot use all of the shard's keys. */
   readonly probe: () => Promise<unknown>;
 }
 
 /**
- * Maximum time commands wait while a slot is being moved. After that, the shard counts as down until the move is
- * complete.
+ * Maximum time that commands wait while a slot is being moved. After that, the shard is considered down until the move
+ * is complete.
  */
 const maxMoveMs = 1_000;
 const pauseMs = 20;
@@ -110,7 +110,7 @@ export class ShardRoute implements ShardLink, Disposable {
     return new StorageUnavailable(`Redis Cluster slot ${this.#slot}: ${reason}`);
   }
 
-  /** Commands that wait at the same time are retried together, in their original order. */
+  /** Commands that wait at the same time are retried in a group, in their original order. */
   #paused(): Promise<void> {
     this.#pause ??= sleep(pauseMs).then(() => {
       this.#pause = undefined;

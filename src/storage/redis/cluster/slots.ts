@@ -3,8 +3,8 @@
 const slotCount = 16_384;
 
 /**
- * Number of shards on Redis Cluster. It limits the number of nodes that share the work, and every announcement is sent
- * to each shard. 24 shards can be divided evenly among 2, 3, 4, 6, 8, 12 and 24 nodes. A different number would move
+ * Number of shards on Redis Cluster. At most this number of nodes can share the work, and every announcement is sent to
+ * every shard. 24 shards can be divided evenly among 2, 3, 4, 6, 8, 12 and 24 nodes. A different number would move
  * accounts to other shards, and instances with different numbers would count separately.
  */
 const shardCount = 24;
@@ -27,7 +27,8 @@ export function slotOf(key: string): number {
 }
 
 /**
- * Returns a hash tag for each shard. Each slot is in a different 24th of all slots, because nodes own ranges of slots.
+ * Returns a hash tag for each shard. The slot of each shard is in a different 24th of all slots, because nodes own
+ * ranges of slots.
  */
 export function shardTags(): string[] {
   const tags = new Map<number, string>();

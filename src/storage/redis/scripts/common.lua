@@ -33,7 +33,7 @@ local function versions_of(values)
   return versions
 end
 
--- Returns the steady time in ms, its offset to the clock in whole seconds (rounded up) and in ms, and the epoch.
+-- Returns the steady time in ms, its offset from the clock in whole seconds (rounded up) and in ms, and the epoch.
 -- Windows, strikes and bans are measured in steady time, which is the time of Redis' clock without its steps. The epoch
 -- identifies one continuous steady time: if Redis loses its data, a new epoch starts. The clock was stepped if it moved
 -- back, or if it differs by more than `step_ms` from the time that the instance expects: the time of the last reply in
@@ -69,7 +69,7 @@ local function rolled(at, count, length, second)
   return at > second and second or at, count
 end
 
--- Returns the start and the count of the minute, then of the day.
+-- Returns the start and count of the minute, followed by those of the day.
 local function usage_of(value)
   if not value then return 0, 0, 0, 0 end
   return struct.unpack('dddd', value)

@@ -1,4 +1,4 @@
--- Ends a ban, and clears the key's strikes and level. A ban with a different end is newer and stays in force.
+-- Ends a ban, and clears the key's strikes and level. A ban with a different end is newer and stays in effect.
 -- KEYS: penalty of the key, bans, version of callers, clock
 -- ARGV: "key:account", the end of the ban in Unix seconds, the version that PostgreSQL assigned to the change, time
 -- (see `present`)

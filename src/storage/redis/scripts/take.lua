@@ -89,14 +89,14 @@ local function penalize()
     save_penalty(penalty_key, from, till, banned, level, now)
     return kinds.exhausted
   end
-  -- Requests refused within a second of the episode's first 429 were already in flight.
+  -- Requests rejected within a second of the episode's first 429 were already in flight.
   if now < from + 1000 then return kinds.exhausted end
   return strike()
 end
 
 if second < banned then return answer(kinds.banned) end
 kind = penalize()
--- Only counted requests open windows. A refused request leaves a closed window unchanged.
+-- Only counted requests open windows. A rejected request leaves a closed window unchanged.
 local kept_minute_at, kept_minute_count = minute_at, minute_count
 local kept_day_at, kept_day_count = day_at, day_count
 if minute_count == 0 then kept_minute_at, kept_minute_count = old_minute_at, old_minute_count end

@@ -1,7 +1,7 @@
 /**
- * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), the time and way it
- * was made (`backup`), and a digest of the whole file (`backup_seal`). Its application id differs from a store's, so
- * that it is never served and changed by mistake.
+ * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), notes on when and how
+ * the backup was made (`backup`), and a digest of the whole file (`backup_seal`). The application ids of backups and
+ * stores differ, so that a backup is never served and changed by mistake.
  */
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
@@ -36,7 +36,7 @@ export function headerOf(path: string): FileHeader {
     const pageSize = header.readUInt16BE(headerAt.pageSize);
     return {
       applicationId: header.readUInt32BE(headerAt.applicationId),
-      // The largest page size does not fit, and is written as 1.
+      // The largest page size does not fit into two bytes, and is stored as 1.
       pageBytes: pageSize === 1 ? 65_536 : pageSize,
       pages: header.readUInt32BE(headerAt.pageCount),
       freePages: header.readUInt32BE(headerAt.freePages),
@@ -49,11 +49,11 @@ export function headerOf(path: string): FileHeader {
 
 function open(path: string): number {
   try {
-    // Does not block on a pipe.
+    // Opening a pipe must not block.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new BackupError('missing', `There is no file ${path}.`);
+    if (code === 'ENOENT') throw new BackupError('missing', `File not found: ${path}`);
     throw new BackupError('failed', `Cannot read ${path}: ${message}.`, error);
   }
 }
@@ -76,7 +76,7 @@ export interface Notes {
 
 export const newestFormat = dataMigrations.length;
 
-/** The tables of the backup itself, apart from `backup_limits`. */
+/** Tables about the backup itself, apart from `backup_limits`. */
 export const noteTables = ['backup', 'backup_seal'] as const;
 export const limitTable = 'backup_limits';
 
@@ -99,7 +99,10 @@ function rowsIn(database: Database, table: string): number {
 
 const maxFindings = 3;
 
-/** Runs SQLite's `quick_check` (trees and rows), or `integrity_check` (also indexes). Throws `BackupError`. */
+/**
+ * Runs SQLite's `quick_check` (trees and rows), or `integrity_check` (also indexes). Throws `BackupError` if the data
+ * is damaged.
+ */
 export function checkStore(database: Database, how: 'quick_check' | 'integrity_check'): void {
   const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${maxFindings})`).all();
   const findings = found.map((row) => row[how] ?? '').filter((finding) => finding !== 'ok');

@@ -5,12 +5,18 @@ import { isBackup } from './backup-file.ts';
 import { removeLeftOvers } from './leftovers.ts';
 
 const suffix = '.backup';
-/** A UTC time in a form that every file system allows, and the label of a manual backup. */
+/**
+ * A backup's name after the prefix: a UTC time in a form that every file system allows, and the label of a manual
+ * backup.
+ */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
 /** Suffix of the file with the result of a backup's last verification. */
 const verifiedSuffix = '.verified';
 
-/** Several stores may share a folder, so names of backups begin like the data file's. */
+/**
+ * A folder of backups. Several stores may share a folder, so the name of each backup begins with the name of the data
+ * file.
+ */
 export class SqliteBackupFolder implements BackupFolder {
   readonly path: string;
   readonly #prefix: string;
@@ -41,7 +47,7 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {
-    // Keeps the latest backup, even if others have later dates.
+    // Keeps the latest backup, even if other backups have later dates.
     const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
     for (const name of old) {
@@ -60,7 +66,7 @@ export class SqliteBackupFolder implements BackupFolder {
     if (parts === undefined) return undefined;
     const path = join(this.path, name);
     const found = await stat(path).catch(() => undefined);
-    // Ignores other programs' files with such a name.
+    // Ignores other programs' files with matching names.
     if (found?.isFile() !== true || !isBackup(path)) return undefined;
     return { name, bytes: found.size, ...parts, verified: await this.#verified(name) };
   }
@@ -73,7 +79,7 @@ export class SqliteBackupFolder implements BackupFolder {
     }
   }
 
-  /** Parses a name; undefined for names of other files. */
+  /** Parses the name of a backup; undefined for names of other files. */
   #partsOf(name: string): Pick<NamedFile, 'createdAt' | 'label'> | undefined {
     if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
     const [, hour, minute, second, label = null] =

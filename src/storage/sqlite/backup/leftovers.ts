@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name of an unfinished backup. It contains the id of the process that makes the backup. */
+/** The name of an unfinished backup, which contains the id of the process that makes the backup. */
 export function partialName(name: string): string {
   return `${name}.${process.pid}.partial`;
 }
@@ -22,7 +22,8 @@ export function removeLeftOvers(folder: string, isConcerned: (name: string) => b
 }
 
 /**
- * Whether another process has this id. The id of this process does not count, because it has not begun a backup yet.
+ * Whether another process has this id. The id of this process does not count: this process has not begun a backup yet,
+ * so an earlier process had the same id.
  */
 function isRunning(pid: number): boolean {
   if (pid === process.pid) return false;

@@ -23,13 +23,14 @@ const busyTimeoutMs = 10_000;
 const limitCopyOf = (target: string) => `${target}.limits`;
 
 /**
- * Copies a store, which may be served at the same time. Blocks. Throws `BackupError`; the caller removes the unfinished
- * file.
+ * Copies a store, which may be served at the same time. Blocks the thread. Throws `BackupError`; the caller removes the
+ * unfinished file.
  */
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Copied before the data, because ids assigned later are assigned again after a restore and must not have limits.
+    // Limit state is copied before the data. Ids assigned in between are assigned again after a restore, and must not
+    // have limit state then.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));
@@ -45,14 +46,14 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
   }
 }
 
-/** A single statement reads one snapshot, so that no writer waits. */
+/** Copies in a single statement, which reads one snapshot and blocks no writer. */
 function copyData(data: string, target: string): void {
   using source = new Database(data, { readonly: true, strict: true });
   source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   if (pragma(source, 'application_id') !== storeApplicationId) {
     throw new BackupError('foreign', `${data} is not the data file of a store. Check DATABASE_URL.`);
   }
-  // The copy is synced once, at its end.
+  // The copy is synced once, when it is complete.
   source.run('PRAGMA synchronous = OFF');
   source.query('VACUUM INTO ?').run(target);
 }

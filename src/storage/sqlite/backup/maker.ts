@@ -26,10 +26,12 @@ export type RunBackupTask = (
 ) => Promise<unknown>;
 
 const checkIntervalMs = 100;
-/** Estimated number of times a verification reads the file: for the digest, for SQLite's check, and to count rows. */
+/**
+ * Estimated number of times that a verification reads the file: for the digest, for SQLite's check, and to count rows.
+ */
 const timesRead = 3.25;
 const extraBytes = 1_048_576;
-/** Space that a backup leaves to the service, or half of what would remain if that is less. */
+/** Disk space that a backup leaves free for the service, but at most half of the space that would otherwise remain. */
 const reserveBytes = 67_108_864;
 
 interface MakerOptions {
@@ -80,7 +82,9 @@ export class SqliteBackupMaker implements BackupMaker {
   }
 }
 
-/** The path of the backup, with links resolved. Throws `BackupError` if a file there may not be replaced. */
+/**
+ * Returns the path of the backup, with links resolved. Throws `BackupError` if a file at the path must not be replaced.
+ */
 function targetOf(path: string, replace: boolean): string {
   const name = resolve(path);
   if (!existsSync(dirname(name))) {
@@ -93,7 +97,7 @@ function targetOf(path: string, replace: boolean): string {
   if (!isBackup(name)) {
     throw new BackupError(
       'exists',
-      `${path} exists and is not a backup, so it is never replaced. Choose another file.`,
+      `${path} exists and is not a backup, so it cannot be replaced. Choose another file.`,
     );
   }
   if (!replace) throw exists(path);
@@ -107,17 +111,17 @@ function exists(path: string): BackupError {
   );
 }
 
-/** Estimated size of a backup: used pages of the data file, its log, and the limit state. */
+/** Estimated size of a backup: used pages of the data file, the WAL, and the limit state. */
 function expectedBytes({ data, limits }: StoreFiles): number {
   const { pages, freePages, pageBytes } = headerOf(data);
   return (pages - freePages) * pageBytes + sizeOf(`${data}-wal`) + sizeOf(limits);
 }
 
-/** Throws `BackupError` unless the disk has room for a file. */
+/** Throws `BackupError` unless the disk has enough free space. */
 export function expectSpace(path: string, needed: number, purpose: string): void {
   const free = freeBytesOf(path);
   if (free >= needed) return;
-  const found = `it takes about ${mib(needed)}, ${mib(free)} are free`;
+  const found = `about ${mib(needed)} needed, ${mib(free)} free`;
   throw new BackupError('space', `Not enough space ${purpose}: ${found}.`);
 }
 
@@ -130,7 +134,7 @@ function reserveOf(data: string, target: string, expected: number): number {
 function noRoomLeft(data: string, reserve: number): BackupError {
   return new BackupError(
     'space',
-    `The backup was stopped because less than ${mib(reserve)} are free on the disk of the store ${data}. Free some ` +
+    `The backup was stopped because less than ${mib(reserve)} is free on the disk of the store ${data}. Free some ` +
       'space, or back up to another disk.',
   );
 }
@@ -150,7 +154,7 @@ function publish(partial: string, name: string, replace: boolean): void {
   }
 }
 
-/** Never replaces a file that was created in the meantime. */
+/** Moves the backup to its final name, unless a file with this name was created in the meantime. */
 function linkAs(partial: string, name: string): void {
   try {
     linkSync(partial, name);

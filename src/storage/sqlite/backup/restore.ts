@@ -1,7 +1,7 @@
 /**
- * Replaces a store with a backup. The new data file is built beside the old one, with the limit state in it, and put
- * into place by one rename: a killed process leaves the old store or the new one. Afterwards, at the next start at the
- * latest, the limit state is moved to its own file (`restored-limits.ts`).
+ * Replaces a store with a backup. The new data file, which includes the limit state, is built next to the old data file
+ * and put in place by a single rename. A killed process thus leaves either the old or the new store. The limit state is
+ * then moved to a separate file, at the latest by the next start (`restored-limits.ts`).
  */
 import { Database } from 'bun:sqlite';
 import {
@@ -42,17 +42,17 @@ export interface Restored extends BackupFacts {
   readonly replaced: boolean;
 }
 
-/** Time to wait for a command that uses the store to be replaced. */
+/** Time to wait for a command that is using the store to be replaced. */
 const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
-/** Space for the separate file of the limit state, in addition to the copy. */
+/** Space for the separate file with the limit state, in addition to the copy. */
 const extraBytes = 4_194_304;
-/** Throws `BackupError` or `StorageUnusable`, having changed nothing. */
+/** If this throws `BackupError` or `StorageUnusable`, nothing was changed. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { backup, path, replace } = options;
   const header = headerOf(backup);
   if (header.applicationId !== backupApplicationId) {
-    throw new BackupError('foreign', `${backup} is not a backup that "animal-store backup" made.`);
+    throw new BackupError('foreign', `${backup} is not a backup made by "animal-store backup".`);
   }
   const files = storeFileNames(path);
   const replaced = existsSync(files.data);
@@ -66,7 +66,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const copy = `${files.data}.restoring`;
   try {
     await copyFile(backup, copy, options, header.bytes);
-    // Verifies the copy, which will be served.
+    // Verifies the copy, because the copy will be served.
     const facts = await verified(copy, options);
     makeStoreOf(copy);
     takeIntoUse(copy, files);
@@ -78,15 +78,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   }
 }
 
-/** Throws `BackupError` unless the file is a store, even a damaged one, that may be replaced. */
+/** Throws `BackupError` unless the file is a store, even a damaged one, and may be replaced. */
 function checkReplaced(path: string, replace: boolean): void {
   if (statSync(path).isDirectory()) {
-    throw new BackupError('exists', `${path} is a folder. Name the data file to restore to.`);
+    throw new BackupError('exists', `${path} is a folder. Specify the data file to restore to.`);
   }
   if (!replace) {
     throw new BackupError(
       'exists',
-      `There is a store at ${path}. Use --replace to replace all of it, or restore to another path with --to.`,
+      `A store already exists at ${path}. Use --replace to replace it completely, or restore to another path with --to.`,
     );
   }
   if (!isStore(path)) {
@@ -171,7 +171,7 @@ async function verified(copy: string, { backup, verify, signal }: RestoreOptions
   );
 }
 
-/** Turns the copy of a backup into the data file of a store. The limit state remains in it. */
+/** Turns the copy of a backup into the data file of a store. The file still contains the limit state. */
 function makeStoreOf(copy: string): void {
   using database = new Database(copy, { readwrite: true, strict: true });
   database.run('PRAGMA journal_mode = MEMORY');
@@ -179,7 +179,7 @@ function makeStoreOf(copy: string): void {
   database.run('PRAGMA secure_delete = OFF');
   database.transaction(() => {
     for (const table of noteTables) database.run(`DROP TABLE ${table}`);
-    // Sessions that ended after the backup must not be valid again.
+    // Sessions that ended after the backup must not become valid again.
     if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
     if (hasTable(database, 'events')) skipEvents(database);
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
@@ -189,7 +189,7 @@ function makeStoreOf(copy: string): void {
 }
 
 function skipEvents(database: Database): void {
-  // A backup without this row never had an event.
+  // If the backup does not have this row, the store never had an event.
   database.run(`
     INSERT INTO sqlite_sequence (name, seq)
     SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
@@ -198,7 +198,7 @@ function skipEvents(database: Database): void {
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
-  // The old data file is complete without these files, or cannot be opened.
+  // The old data file either is complete without these files or cannot be opened.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
   syncFolderOf(files.data);
   renameSync(copy, files.data);
@@ -209,8 +209,8 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
   } catch (error) {
     throw new BackupError(
       'failed',
-      `The store was restored, but its limit state is not in its own file yet (${fileReason(error as Error, files.limits)}). ` +
-        'The next start of the service writes it.',
+      `The store was restored, but its limit state is not yet in a separate file (${fileReason(error as Error, files.limits)}). ` +
+        'The next start of the service writes that file.',
       error,
     );
   }
@@ -221,13 +221,16 @@ interface Old extends Disposable {
   disown(): void;
 }
 
-/** Locks the old store, with its log merged into the data file; undefined if it is too damaged to be opened. */
+/**
+ * Merges the old store's WAL into its data file, and locks the store; undefined if the store is too damaged to be
+ * opened.
+ */
 function closed(path: string): Old | undefined {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true });
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    // Merges the log, which requires exclusive access, so that SQLite never applies it to the new file.
+    // Merges the WAL, so that SQLite never applies it to the new file. Requires exclusive access.
     database.run('PRAGMA journal_mode = DELETE');
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('BEGIN EXCLUSIVE');
@@ -236,7 +239,7 @@ function closed(path: string): Old | undefined {
     if (hasCode(error, /^SQLITE_(BUSY|LOCKED)/)) {
       throw new BackupError(
         'exists',
-        `A command is using the store ${path}. Wait for it to end, and try again.`,
+        `A command is using the store ${path}. Wait for the command to finish, and try again.`,
       );
     }
     if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) return undefined;

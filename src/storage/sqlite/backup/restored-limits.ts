@@ -13,8 +13,9 @@ export function isUnfinished(data: Database): boolean {
 }
 
 /**
- * Moves the limit state of a restored store from the data file to its own file, replacing the one there. A killed
- * process leaves the table, so that the next start repeats it. Requires the serving lock. Throws as the system does.
+ * Moves the limit state of a restored store from the data file to a separate file, replacing any existing file. If the
+ * process is killed, the table remains, and the next start repeats the move. Requires the serving lock. Throws system
+ * errors.
  */
 export function finishRestore(files: StoreFiles): void {
   using data = new Database(files.data, { readwrite: true, strict: true });

@@ -3,8 +3,8 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { BackupError } from '../../backup.ts';
 
 /**
- * Placeholder for the SHA-256 of a backup while it is computed. The table has a single row, and therefore a separate
- * page.
+ * Placeholder for the SHA-256 of a backup while the digest is computed. The table has a single row, so the digest has a
+ * page to itself.
  */
 const blank = '0'.repeat(64);
 const chunkBytes = 1_048_576;
@@ -19,7 +19,7 @@ interface SealPage {
   readonly bytes: number;
 }
 
-/** The page with the digest. Throws `BackupError` if there is none. */
+/** Returns the page with the digest. Throws `BackupError` if there is no digest. */
 export function sealPageOf(database: Database): SealPage {
   const [page] = database
     .query<{ at: number | bigint; bytes: number | bigint }, []>(

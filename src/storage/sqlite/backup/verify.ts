@@ -13,7 +13,7 @@ import {
 } from './backup-file.ts';
 import { isIntact, sealPageOf } from './seal.ts';
 
-/** Reads a whole backup, or a store, without changing it. Blocks. Throws `BackupError`. */
+/** Reads a whole backup or store without changing it. Blocks the thread. Throws `BackupError`. */
 export function verifyFile(path: string): Verified {
   const header = headerOf(path);
   if (header.applicationId !== backupApplicationId && header.applicationId !== storeApplicationId) {
@@ -22,7 +22,7 @@ export function verifyFile(path: string): Verified {
   const isBackup = header.applicationId === backupApplicationId;
   try {
     using database = new Database(path, { readonly: true, strict: true });
-    // Does not run code in the schema of an untrusted file.
+    // Prevents SQLite from running code in the schema of an untrusted file.
     database.run('PRAGMA trusted_schema = OFF');
     database.run('PRAGMA cell_size_check = ON');
     return isBackup ? verifyBackup(database, path, header) : verifyStore(database, path, header);
@@ -42,8 +42,8 @@ function verifyStore(database: Database, path: string, { bytes }: FileHeader): V
 
 function verifyBackup(database: Database, path: string, { pages, pageBytes, bytes }: FileHeader): Verified {
   if (bytes < pages * pageBytes) {
-    const missing = `${bytes} of ${pages * pageBytes} bytes are there`;
-    throw new BackupError('damaged', `The backup ${path} is not whole: ${missing}. Copy it again.`);
+    const missing = `it has ${bytes} of ${pages * pageBytes} bytes`;
+    throw new BackupError('damaged', `The backup ${path} is incomplete: ${missing}. Copy it again.`);
   }
   const [seal] = database.query<{ sha256: string }, []>('SELECT sha256 FROM backup_seal').all();
   if (!isIntact(path, sealPageOf(database), seal?.sha256 ?? '')) {
@@ -57,13 +57,16 @@ function verifyBackup(database: Database, path: string, { pages, pageBytes, byte
   checkStore(database, 'integrity_check');
   const counts = countsOf(database);
   if (JSON.stringify(counts) !== JSON.stringify(notes.counts)) {
-    throw new BackupError('damaged', `The backup ${path} does not have the rows that were noted in it.`);
+    throw new BackupError(
+      'damaged',
+      `The row counts of the backup ${path} do not match those recorded in it.`,
+    );
   }
   const [limits] = database
     .query<{ bytes: number | null }, []>(`SELECT sum(length(bytes)) AS bytes FROM ${limitTable}`)
     .all();
   if ((limits?.bytes ?? 0) !== notes.limitBytes) {
-    throw new BackupError('damaged', `The backup ${path} does not have all of the limit state.`);
+    throw new BackupError('damaged', `The backup ${path} is missing part of the limit state.`);
   }
   return { kind: 'backup', ...notes, newestFormat, bytes };
 }
@@ -74,7 +77,7 @@ function verifyFailure(path: string, isBackup: boolean, error: unknown): Error {
   if (hasCode(error, /^SQLITE_(CANTOPEN|IOERR|BUSY|PERM|NOMEM|READONLY)/)) {
     return new BackupError('failed', `Cannot read ${path}: ${message}.`, error);
   }
-  // Any other error of SQLite means that the file is damaged.
+  // Any other SQLite error means that the file is damaged.
   const [what, remedy] = isBackup ? ['backup', 'Use another copy'] : ['store', 'Restore a backup'];
   return new BackupError('damaged', `The ${what} ${path} is damaged: ${message}. ${remedy}.`, error);
 }

@@ -15,10 +15,10 @@ import {
 import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn, SqlValue, Table } from '../../../tables/table.ts';
 import type { EntityReads, EntityWrites } from '../../entity.ts';
 
-/** Runs a read: in the snapshot of the event-loop tick, or within a transaction. */
+/** Runs a read in the snapshot of the event-loop tick, or within a transaction. */
 export type ReadIn = <Result>(work: () => Result) => Result;
 
-/** Notes that the commit raises the version of a resource. */
+/** Marks a resource, so that the commit raises its version. */
 export type Touch = (resource: Resource) => void;
 
 interface Connected {
@@ -48,8 +48,8 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   constructor(database: Database, table: T, { read, touch = () => undefined }: Connected = {}) {
     this.database = database;
     this.read = read ?? ((work) => work());
-    // `get` is faster, but leaves the statement unfinished until the snapshot ends. A writer has no snapshot, so its
-    // log would grow.
+    // `get` is faster, but leaves the statement unfinished until the snapshot is released. A writer has no snapshot, so
+    // the WAL would grow.
     this.#first = read ? (statement, key) => statement.get(key) : (statement, key) => statement.all(key)[0];
     this.#touch = touch;
     this.#table = table as Table;

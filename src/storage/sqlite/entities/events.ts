@@ -30,7 +30,7 @@ export class SqliteEvents extends SqliteEntity<typeof events> implements EventSt
   }
 }
 
-/** Written by hand, because creating animals is the hot path. */
+/** Hand-written, because creating animals is the hot path. */
 export class SqliteEventWrites implements EventWrites {
   readonly #isOn: boolean;
   readonly #insert;
@@ -45,7 +45,7 @@ export class SqliteEventWrites implements EventWrites {
       'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
     );
     this.#inserts = new Inserts(database, 'events', ['type', 'data', 'account_id', 'created_at']);
-    // Stops at the first event that is retained: clocks may be set back, and only the oldest events may be removed.
+    // Stops at the first retained event, because only the oldest events may be removed, even if the clock was set back.
     this.#prune = database.query<never, SqlValue[]>(
       `WITH oldest AS (SELECT id, created_at FROM events ORDER BY id LIMIT ?2)
        DELETE FROM events WHERE id IN (SELECT id FROM oldest)
@@ -71,7 +71,7 @@ export class SqliteEventWrites implements EventWrites {
   }
 
   skip(): void {
-    // Without a row, no event was ever added.
+    // If there is no row, no event was ever added.
     if (this.#skip.run().changes === 0) this.#begin.run();
   }
 }

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'bun:sqlite';
 import type { SqlValue } from '../../../tables/table.ts';
 
-/** Rows per statement. A fixed number, so that few statements are prepared for any number of rows. */
+/** Possible numbers of rows per statement. A few sizes keep the number of prepared statements small. */
 const rowCounts = [64, 16, 4, 1] as const;
 
 interface Prepared {
@@ -10,9 +10,9 @@ interface Prepared {
 }
 
 /**
- * Inserts rows, several with one statement. For each statement, SQLite reads and writes the counter of the table, and
- * creates a temporary table for the list of values in a CHECK. `OR FAIL` avoids the copies of pages from which SQLite
- * would undo a failed statement: the writer undoes all changes of a failed unit.
+ * Inserts rows, with several rows per statement. For each statement, SQLite reads and writes the table's id counter,
+ * and creates a temporary table for the list of values in a CHECK. `OR FAIL` avoids the page copies from which SQLite
+ * would undo a failed statement. Page copies are unnecessary, because the writer undoes all changes of a failed unit.
  */
 export class Inserts {
   readonly #width: number;
@@ -29,8 +29,8 @@ export class Inserts {
   }
 
   /**
-   * Binds the values of all rows in order. Returns the id of the last row; ids increase by one, in the order of the
-   * rows.
+   * Inserts the rows whose values are listed in order. Returns the id of the last row. Ids increase by one, in the
+   * order of the rows.
    */
   run(values: readonly SqlValue[]): bigint {
     let from = 0;

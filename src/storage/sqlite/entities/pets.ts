@@ -32,7 +32,7 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
     return this.read(() => this.#inventory.list(after, limit));
   }
 
-  /** A request names few animals, so each is looked up by its id. */
+  /** A request names only a few animals, so each one is looked up by id. */
   #named(ids: readonly bigint[], after: bigint, limit: number, { status, categoryId }: PetFilter): Pet[] {
     const ascending = [...new Set(ids)].filter((id) => id > after).sort((a, b) => (a < b ? -1 : 1));
     const named: Pet[] = [];
@@ -46,7 +46,7 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   }
 }
 
-/** Written by hand, because creating animals is the hot path, and each change is counted by status and category. */
+/** Hand-written, because creating animals is the hot path, and each change is counted by status and category. */
 export class SqlitePetWrites implements PetWrites {
   readonly #changes: Changes;
   readonly #events: SqliteEventWrites;

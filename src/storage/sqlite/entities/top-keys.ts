@@ -6,7 +6,7 @@ import type { ReadIn } from './entity.ts';
 
 type Of = 'all' | 'deprecated';
 
-/** Maximum number of rows per read. A day may have a row for every key, and requests are answered between reads. */
+/** Maximum number of rows per read. A day may have a row for every key, so requests are served between reads. */
 const rowBatch = 2_000;
 
 type CountRow = [day: bigint, keyId: bigint, count: bigint];
@@ -23,7 +23,7 @@ const sums = `
   WHERE account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1 AND day >= ?2 AND day < ?3
   GROUP BY key_id`;
 
-/** Finds the keys with the most requests. Sums the requests of all keys, but reads details only of the top keys. */
+/** Finds the keys with the most requests. Sums the requests of all keys, but reads details only for the top keys. */
 export class TopKeys {
   readonly #read: ReadIn;
   readonly #counts;
@@ -50,7 +50,7 @@ export class TopKeys {
 
   async #totals(of: Of, { since, until }: TimeRange): Promise<Map<number, number>> {
     const totals = new Map<number, number>();
-    // No key has the id 0.
+    // Key ids start at 1.
     for (let [day, key]: [number | bigint, bigint] = [since, 0n]; ; ) {
       const rows = this.#read(() => this.#counts[of].values(day, key, until)) as CountRow[];
       for (const [, keyId, count] of rows) {

@@ -12,12 +12,12 @@ const addition = (period: 'hour' | 'day') =>
        failed = failed + excluded.failed, deprecated = deprecated + excluded.deprecated,
        last_used_at = max(last_used_at, excluded.last_used_at)`;
 
-/** Adds to the requests of a row, or inserts it. */
+/** Adds requests to a row, or inserts the row. */
 const count = (table: string, key: string) =>
   `INSERT INTO ${table} (${key}, requests) VALUES (${key.replaceAll(/\w+/g, '?')}, ?)
    ON CONFLICT (${key}) DO UPDATE SET requests = requests + excluded.requests`;
 
-/** Changes nothing if the number is already recorded. */
+/** Does nothing if the number is already recorded. */
 const recordNumber = `
   INSERT INTO usage_reports AS last (process, number, reported_at) VALUES (?, ?, ?)
   ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
@@ -25,7 +25,7 @@ const recordNumber = `
 
 const pruneBatch = 1_000;
 
-/** Removes some rows of periods before an instant, the oldest first. */
+/** Deletes some rows of periods before an instant, oldest first. */
 const pruning = (table: string, [period, ...rest]: readonly [string, ...string[]]) => {
   const key = [period, ...rest].join(', ');
   return `DELETE FROM ${table} WHERE (${key}) IN (
@@ -90,7 +90,7 @@ export class SqliteUsageWrites implements UsageWrites {
       this.#addLatencyMinute.run(minute, bucket, requests);
       this.#addLatencyHour.run(hourOf(minute), bucket, requests);
     }
-    // In storage order, so that neighbours are written together.
+    // In storage order, so that adjacent rows are written one after the other.
     for (const key of keys.toSorted((one, other) => one.hour - other.hour || one.keyId - other.keyId))
       this.#addKey(key);
   }

@@ -21,7 +21,7 @@ import type {
 import type { ReadIn } from './entity.ts';
 import { TopKeys } from './top-keys.ts';
 
-/** The account of a key never changes. It determines the rows. */
+/** Rows are stored by account first. The account of a key never changes. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1';
 
 const minutes = `
@@ -30,7 +30,7 @@ const minutes = `
 
 const operationTables = { minute: 'usage_minutes', hour: 'usage_operation_hours' } as const;
 
-/** Sums over a part of a range: see `partPeriods`. */
+/** Sums over one part of a range (see `partPeriods`). */
 const stepSums = (table: string, by: Steps['by'], what: 'code' | 'bucket') =>
   `SELECT ${by} / ?1 * ?1 AS "from", ${what}, sum(requests) AS requests FROM ${table}
    WHERE ${by} >= ?2 AND ${by} < ?3 GROUP BY 1, 2`;
@@ -62,10 +62,10 @@ const lastUses = `
           WHERE account_id = keys.account_id AND key_id = keys.id AND day >= ?2) AS requests
   FROM keys WHERE id IN (SELECT value FROM json_each(?1)) AND lastUsedAt IS NOT NULL`;
 
-/** Number of minutes or hours summed in one event-loop tick. Requests are answered between ticks. */
+/** Number of minutes or hours summed in one event-loop tick. Requests are served between ticks. */
 const partPeriods = 240;
 
-/** The range in parts of whole steps, with an event-loop tick between two parts. */
+/** Splits a range into parts of whole steps, with an event-loop tick between parts. */
 async function* partsOf({ since, until }: TimeRange, by: Steps['by'], stepMs = 1): AsyncGenerator<TimeRange> {
   const wantedMs = partPeriods * (by === 'minute' ? minuteMs : hourMs);
   const partMs = Math.max(stepMs, wantedMs - (wantedMs % stepMs));

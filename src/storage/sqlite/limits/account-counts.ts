@@ -5,9 +5,9 @@ import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
 import { TwoCopies } from './two-copies.ts';
 
-/** A record has a lock, its first word, and two copies of the account's usage. */
+/** Size of a record. The first word is a lock; two copies of the account's usage follow. */
 const recordBytes = 64;
-/** A copy has both counts as 64-bit numbers, and the seconds in which the windows opened. */
+/** A copy contains both counts as 64-bit numbers, and the second in which each window opened. */
 const copies = { sequenceWord: 1, copiesByte: 8, copyBytes: 24, checksumsWord: 14 };
 
 export class AccountCounts {
@@ -25,7 +25,7 @@ export class AccountCounts {
     return this.#copies.sequence(record) !== 0;
   }
 
-  /** The usage in a record, 0 if it was never written; undefined if both copies are damaged. */
+  /** Returns the usage in a record: zero if the record was never written, undefined if both copies are damaged. */
   read(record: number, id: number): Usage | undefined {
     if (record === 0 || !this.isWritten(record)) return this.#unwritten();
     const from = this.#copies.current(record, id);
@@ -53,7 +53,7 @@ export class AccountCounts {
   }
 }
 
-/** A usage with both windows exhausted from this second on, because unknown usage counts as full. */
+/** Usage with both windows exhausted from this second on. Replaces usage that is unknown. */
 export function usedUp(openedAt: number): Usage {
   return { minute: { openedAt, count: maxQuota }, day: { openedAt, count: maxQuota } };
 }

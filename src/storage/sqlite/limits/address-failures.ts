@@ -4,16 +4,19 @@ import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 import { LimitTable } from './table.ts';
 
-/** A set has a lock and room for this many addresses: 114,576 in all. */
+/** Number of addresses per set. All sets have room for 114,576 addresses. */
 const ways = 7;
 const setBytes = 128;
-/** After the lock: two words of the address's hash, the second in which its window opened, and its count. */
+/**
+ * Position of the first entry in a set, after the lock. An entry has two words for the hash of the address, the second
+ * in which its window opened, and its count.
+ */
 const waysWord = 4;
 const wayWords = 4;
 
 /**
- * Failures by address. An address belongs to one set, where it replaces an ended entry or the oldest one. Callers hold
- * the lock of the set, which is its first word.
+ * Failed authentications by address. Each address belongs to one set, in which it replaces an expired entry or the
+ * oldest entry. Callers must hold the lock of the set, which is the first word of the set.
  */
 export class AddressFailures {
   readonly #file: LimitFile;
@@ -30,17 +33,19 @@ export class AddressFailures {
     this.#seed = seed | BigInt((i32[header.seedLow] as number) >>> 0);
   }
 
-  /** Allocates all sets. Throws as the system does. */
+  /** Allocates all sets. Throws system errors. */
   make(locks: RecordLocks): void {
     for (let set = 0; set < this.#table.reach; set += this.#table.recordsPerExtent)
       this.#table.make(set, locks);
   }
 
-  /** The offset of the address's set. `read` and `write` apply to this address until the next call. */
+  /**
+   * Returns the offset of the address's set. `read` and `write` apply to this address until the next call of `find`.
+   */
   find(address: string): number {
     const hash = Bun.hash.wyhash(address, this.#seed);
     this.#low = Number(BigInt.asIntN(32, hash));
-    // A hash of 0 marks a free place.
+    // A hash of 0 marks a free slot.
     this.#high = Number(BigInt.asIntN(32, hash >> 32n)) || 1;
     return this.#table.find((this.#low >>> 0) % this.#table.reach);
   }

@@ -11,9 +11,9 @@ import type { Limits } from './limits.ts';
 import { standingIn } from './standing.ts';
 
 /**
- * Limit state for commands that manage a store, which may be served. They show counts and bans and lift bans, but never count.
- * The file is mapped only while a command needs it, because a start of the service may replace it. `open` returns
- * undefined if there is none.
+ * Limit state for commands that manage a store, possibly while the store is being served. Commands show counts and bans
+ * and lift bans, but never count requests. The file is mapped only while a command needs it, because a starting service
+ * may replace the file. `open` returns undefined if there is no file.
  */
 export function commandLimits(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
   const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {
@@ -23,7 +23,7 @@ export function commandLimits(open: () => LimitFile | undefined, clock: Clock, r
     clock.share?.(new SharedDateSteps(file));
     return use(new KeyPenalties(file), file);
   };
-  /** Reads without a lock, so a concurrent change of the usage may be included or not. */
+  /** Reads without a lock, so a concurrent change may or may not be included. */
   const standing = (caller: CountedCaller): Standing => {
     const none = () => ({
       verdict: asDates(standingOf(unused, noPenalty, caller.quota, clock.steady()), clock.aheadSeconds),

@@ -3,12 +3,12 @@ import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** Steps of the date, shared by all processes of the service and by its next start. */
+/** Steps of the system clock, shared by all processes of the service and kept for its next start. */
 export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;
 
-  /** Read-only without locks. */
+  /** The steps are read-only without `locks`. */
   constructor(file: LimitFile, locks?: RecordLocks) {
     this.#file = file;
     this.#locks = locks;

@@ -6,17 +6,17 @@ import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
 import { TwoCopies } from './two-copies.ts';
 
-/** A record has two copies of a penalty, the sequence number of the lifted one, and the strikes' times in a ring. */
+/** A record contains two copies of a penalty, the sequence number of the lifted penalty, and a ring of strike times. */
 const liftedWord = 1;
 /**
- * The start and end of the episode, the end and level of the ban, and the first strike and number of strikes in the
- * ring.
+ * A copy contains the start and end of the episode, the end and level of the ban, the position of the first strike in
+ * the ring, and the number of strikes.
  */
 const copies = { sequenceWord: 0, copiesByte: 8, copyBytes: 32, checksumsWord: 18 };
 const ringByte = 80;
 const strikeBytes = 8;
 
-/** Changes require the lock of the key's account; lifting a ban requires none: it writes one word, the lifted state. */
+/** Changes require the lock of the key's account. Lifting a ban requires no lock, because it writes a single word. */
 export class KeyPenalties {
   readonly #file: LimitFile;
   readonly #copies: TwoCopies;
@@ -30,7 +30,7 @@ export class KeyPenalties {
     this.table = new LimitTable(file, tables.keys, ringByte + strikes * strikeBytes);
   }
 
-  /** Undefined if both copies are damaged. */
+  /** Returns undefined if both copies in the record are damaged. */
   read(record: number, id: number): KeyPenalty | undefined {
     const { i32, f64 } = this.#file;
     const sequence = this.sequence(record);
@@ -59,20 +59,20 @@ export class KeyPenalties {
     this.#copies.commit(record, id);
   }
 
-  /** The current state of the record, for `lift`; 0 if it was never written. */
+  /** The sequence number of the record's current state, for `lift`; 0 if the record was never written. */
   sequence(record: number): number {
     return this.#copies.sequence(record);
   }
 
-  /** Invalidates this state of the record. A newer state remains valid. */
+  /** Lifts the ban in the state with this sequence number. Newer states remain valid. */
   lift(record: number, sequence: number): void {
     Atomics.store(this.#file.i32, record / 4 + liftedWord, sequence);
     this.#file.changed();
   }
 
   /**
-   * Writes strikes into the ring and returns the position of the first. Known strikes keep their position. New ones
-   * follow them, in positions that the current copy does not use, or uses for older strikes.
+   * Writes strikes into the ring and returns the position of the first strike. Known strikes keep their positions. New
+   * strikes follow, in slots that the current copy does not use or uses only for older strikes.
    */
   #placeStrikes(record: number, id: number, before: KeyPenalty, { strikes }: KeyPenalty): number {
     const { i32, f64 } = this.#file;
@@ -107,7 +107,7 @@ export function maxBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: 
   return { ...noPenalty, bannedUntil: Math.floor(nowMs / 1_000) + longestBanSeconds, banLevel };
 }
 
-/** The current bans; their ends are dates. Requires no lock. */
+/** Returns the current bans, with the dates when they end. Requires no lock. */
 export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[] {
   const bans: Ban[] = [];
   const nowMs = clock.steady();
@@ -118,7 +118,7 @@ export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[]
   return bans;
 }
 
-/** Lifts a ban, from the next request of the key; false if there is none. Requires no lock. */
+/** Lifts a ban, starting with the key's next request. Returns false if there is no ban. Requires no lock. */
 export function liftIn(keys: KeyPenalties, keyId: number, clock: Clock, rules: BanRules): boolean {
   const record = keys.table.find(keyId);
   if (record === 0) return false;

@@ -1,11 +1,12 @@
 /**
- * Layout of the limit file, which is mapped into memory in the byte order of the machine. It consists of extents of one
- * size. The first is the header. Every other one names its table, so that the directory in the header can be rebuilt.
+ * Layout of the limit file, which is mapped into memory in the machine's byte order. The file consists of extents of
+ * equal size. The first extent is the header. Every other extent contains the number of its table, so that the
+ * directory in the header can be rebuilt.
  */
 
 export const extentBytes = 262_144;
 export const extentHeaderBytes = 64;
-/** A machine with another byte order reads another number, and therefore rejects the file. */
+/** A machine with another byte order reads a different format number, and therefore rejects the file. */
 export const format = 1;
 
 export const fileMagic = 'AnStLim\n';
@@ -18,7 +19,10 @@ export const header = {
   strikes: 3,
   seedLow: 4,
   seedHigh: 5,
-  /** Steady second from which accounts without a count are exhausted, because counts were lost; 0 if none were lost. */
+  /**
+   * Steady time in seconds from which accounts without a record count as exhausted, because counts were lost; 0 if no
+   * counts were lost.
+   */
   strictSince: 6,
   checksum: 7,
   // Mutable state:
@@ -34,14 +38,15 @@ export const header = {
   /** 1 if the last sync failed. */
   failing: 25,
   /**
-   * Two words for each worker number up to `maxWorkers`: the owner number, and the lock that it is about to acquire.
+   * Two words for each worker number up to `maxWorkers`: the worker's owner number, and the lock that the worker is
+   * about to acquire.
    */
   workers: 256,
 } as const;
 
 export interface TableLayout {
   readonly number: number;
-  /** Position in the header of the numbers of its extents, in order. The number of an unallocated extent is 0. */
+  /** Position of the table's directory in the header: the extent numbers in order, with 0 for unallocated extents. */
   readonly directory: number;
   readonly reach: number;
 }
@@ -52,10 +57,10 @@ export const tables = {
   keys: { number: 2, directory: 5_120, reach: 60_416 },
 } as const satisfies Record<string, TableLayout>;
 
-/** Locks are identified by 32-bit indexes of 32-bit words. */
+/** Maximum number of extents, because a lock is identified by the 32-bit index of its word. */
 export const maxExtents = 32_768;
 
-/** A checksum of `count` words and of `id`, which distinguishes records of the same content. */
+/** A checksum of `count` words and of `id`, which distinguishes records with the same content. */
 export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {
   let sum = id | 0;
   for (let index = from; index < from + count; index++) {

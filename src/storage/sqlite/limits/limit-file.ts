@@ -14,10 +14,12 @@ import {
 } from './layout.ts';
 
 const headerWords = header.checksum;
-/** Words of an extent's header: magic, format, table, index in the table, and strikes. Their checksum follows. */
+/**
+ * Number of words in an extent's header: magic, format, table, index in the table, and strikes. The checksum follows.
+ */
 const extentWords = 5;
 
-/** Smallest memory page of any supported system. */
+/** Smallest page size of any supported system. */
 const pageBytes = 4_096;
 
 interface ExtentHeader {
@@ -32,8 +34,8 @@ export interface NewFile {
 }
 
 /**
- * A file mapped into the memory of every process that has it open. Other processes see a write immediately, and it is
- * in the file even if the process is killed. `i32` and `f64` are replaced when the file grows.
+ * A file mapped into the memory of every process that opens it. Other processes see a write immediately, and the write
+ * survives if the process is killed. `i32` and `f64` are replaced when the file grows.
  */
 export class LimitFile implements Disposable {
   readonly path: string;
@@ -41,10 +43,10 @@ export class LimitFile implements Disposable {
   i32: Int32Array;
   f64: Float64Array;
   #mapped = 0;
-  /** The first owner number of this start of the service, once this process counts. */
+  /** First owner number since the start of the service; undefined until this process counts requests. */
   #run: number | undefined;
 
-  /** Throws as the system does. */
+  /** Throws system errors. */
   constructor(path: string) {
     this.path = path;
     this.fd = openSync(path, 'r+');
@@ -53,7 +55,7 @@ export class LimitFile implements Disposable {
     if (fstatSync(this.fd).size >= extentBytes) this.#map();
   }
 
-  /** Writes the header of an empty file. Throws as the system does, such as ENOSPC. */
+  /** Writes the header of an empty file. Throws system errors, such as ENOSPC. */
   static create(path: string, { strikes, strictSince }: NewFile): LimitFile {
     const file = openSync(path, 'r+');
     try {
@@ -85,7 +87,7 @@ export class LimitFile implements Disposable {
     return (this.i32[header.strictSince] as number) >>> 0;
   }
 
-  /** Whether the file has an undamaged header, of any version of the format. */
+  /** Whether the header is undamaged, in any version of the format. */
   get isSound(): boolean {
     const { i32 } = this;
     if (i32.length === 0) return false;
@@ -97,16 +99,18 @@ export class LimitFile implements Disposable {
     return Math.floor(fstatSync(this.fd).size / extentBytes);
   }
 
-  /** After this call, `loss` also reports another start of the service, and a copy that overwrites the file. */
+  /**
+   * After this call, `loss` also reports that the service was started again, or that a copy has overwritten the file.
+   */
   beginCounting(): void {
     this.#run = this.i32[header.firstOwner];
   }
 
-  /** Reason why counts are no longer written to the file of this name; undefined while they are. */
+  /** Reason why counts no longer reach the file at `path`; undefined if they do. */
   get loss(): string | undefined {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // A copy has replaced this file, so other processes count in the copy.
+    // Another file has replaced this one, so other processes count in the other file.
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }
@@ -115,7 +119,7 @@ export class LimitFile implements Disposable {
       : undefined;
   }
 
-  /** Whether the header was overwritten since this process began to count. The locks in the file are then invalid. */
+  /** Whether the header was overwritten since this process began to count. If so, the locks in the file are invalid. */
   get isOverwritten(): boolean {
     return this.#run !== undefined && (this.i32[header.firstOwner] !== this.#run || !this.isSound);
   }
@@ -128,15 +132,15 @@ export class LimitFile implements Disposable {
     for (let word = 0; word < this.i32.length; word += pageBytes / 4) Atomics.or(this.i32, word, 0);
   }
 
-  /** Maps an extent that another process may have added. Throws `StorageUnavailable` if the file lacks it. */
+  /** Maps an extent that another process may have added. Throws `StorageUnavailable` if the extent does not exist. */
   reach(extent: number): void {
-    // Unsigned, because an overwritten file may contain an extent number below 0.
+    // Compared as unsigned, because an overwritten file may contain negative extent numbers.
     if (extent >>> 0 < this.#mapped) return;
     this.#map();
     if (extent >>> 0 >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
   }
 
-  /** Maps the extent of a 32-bit word other than the first; false if the file lacks it. */
+  /** Maps the extent that contains a 32-bit word. Returns false for word 0, or if the file is too short. */
   hasWord(word: number): boolean {
     const extent = Math.floor((word * 4) / extentBytes);
     if (word <= 0 || extent >= this.extentsBySize) return false;
@@ -145,12 +149,12 @@ export class LimitFile implements Disposable {
   }
 
   /**
-   * Adds an extent to a table. Callers hold the lock. Its bytes are actually written, because a hole in a file on a
-   * full disk would kill the process that accesses it. Throws as the system does, having added nothing.
+   * Adds an extent to a table. Callers must hold the lock. The extent is written in full, because accessing a hole in a
+   * file on a full disk would kill the process. If this throws a system error, nothing was added.
    */
   add({ number, directory }: TableLayout, index: number): void {
     const extent = this.i32[header.extents] as number;
-    if (extent >= maxExtents) throw new Error(`${this.path} has its largest size`);
+    if (extent >= maxExtents) throw new Error(`${this.path} has reached its maximum size`);
     const bytes = Buffer.alloc(extentBytes);
     const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentHeaderBytes / 4);
     words.set([extentMagic, format, number, index, this.strikes]);
@@ -158,18 +162,18 @@ export class LimitFile implements Disposable {
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
-      // Returns the space to the data file.
+      // Frees the space for the data file.
       ftruncateSync(this.fd, extent * extentBytes);
       throw error;
     }
     this.reach(extent);
-    // In this order, so that an extent in use is never allocated again.
+    // Written in this order, so that an extent in use is never allocated again.
     Atomics.store(this.i32, header.extents, extent + 1);
     Atomics.store(this.i32, directory + index, extent);
     this.changed();
   }
 
-  /** The header of an extent; undefined if it is damaged, `free` if it was never written. */
+  /** The header of an extent; undefined if the header is damaged, `free` if it was never written. */
   extent(extent: number): ExtentHeader | 'free' | undefined {
     const { i32 } = this;
     const from = (extent * extentBytes) / 4;

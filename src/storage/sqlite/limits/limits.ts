@@ -34,7 +34,7 @@ import { notBefore, plausibleUsage, standingIn } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
-/** Limit state for a `LimitStore`, without the versions of callers. */
+/** Limit state of a `LimitStore`, without the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
   standing(caller: CountedCaller): Standing;
@@ -43,11 +43,14 @@ export interface Limits {
   peek(address: string): WindowState;
   bans(): Ban[];
   lift(keyId: number): boolean;
-  /** Reason why limit state is not being saved; undefined while it is. */
+  /** Reason why limit state is not being saved; undefined if it is. */
   readonly trouble: string | undefined;
-  /** Throws `StorageUnavailable` if the state was overwritten, so that requests cannot be counted until a restart. */
+  /**
+   * Throws `StorageUnavailable` if the state was overwritten. Requests then cannot be counted until the service is
+   * restarted.
+   */
   expectIntact(): void;
-  /** Frees the locks of the last process with this worker number, which was killed. */
+  /** Frees the locks of a killed process: the last process with this worker number. */
   freeLocksOf(worker: number): void;
   close(): Promise<void>;
 }
@@ -56,14 +59,14 @@ interface LimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** Worker number, unique among the processes that count. */
+  /** Worker number, unique among the processes that count requests. */
   readonly worker: number;
   readonly isSyncing: boolean;
 }
 
 /**
- * Limit state in a file that all processes map. The lock of an account, held for less than a microsecond, also guards
- * its keys.
+ * Limit state in a file that all processes map into memory. The lock of an account also guards the account's keys, and
+ * is held for less than a microsecond.
  */
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
@@ -77,7 +80,7 @@ export class SqliteLimits implements Limits {
   readonly #sync: LimitSync;
   #isDamageReported = false;
 
-  /** Takes ownership of the file. Throws errors of the system. */
+  /** Takes ownership of the file. Throws system errors. */
   constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing }: LimitsOptions) {
     this.#clock = clock;
     this.#rules = rules;
@@ -101,13 +104,13 @@ export class SqliteLimits implements Limits {
     if (this.#file.isOverwritten) throw new StorageUnavailable(limitsOverwritten);
   }
 
-  /** Allocates records for accounts up to this id, so that a full disk is noticed early. Throws as the system does. */
+  /** Allocates records for accounts up to this id, so that a full disk is noticed early. Throws system errors. */
   makeRoom(lastAccountId: number): void {
     const { table } = this.#accounts;
     for (let id = 0; id <= lastAccountId; id += table.recordsPerExtent) table.make(id, this.#locks);
   }
 
-  /** Throws `StorageUnavailable`, having counted nothing. */
+  /** If this throws `StorageUnavailable`, nothing was counted. */
   take({ accountId, keyId, quota }: Caller): Verdict {
     const record = this.#recordOf(accountId);
     this.#locks.acquire(record / 4);
@@ -126,7 +129,7 @@ export class SqliteLimits implements Limits {
     }
   }
 
-  /** Writes and allocates nothing. Throws `StorageUnavailable`. */
+  /** Neither writes nor allocates. Throws `StorageUnavailable`. */
   standing(caller: CountedCaller): Standing {
     const record = this.#accounts.table.find(caller.accountId);
     if (record !== 0) this.#locks.acquire(record / 4);
@@ -137,7 +140,7 @@ export class SqliteLimits implements Limits {
     }
   }
 
-  /** Throws `StorageUnavailable`, having changed nothing. */
+  /** If this throws `StorageUnavailable`, nothing was changed. */
   refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
     const record = this.#recordOf(accountId);
     this.#locks.acquire(record / 4);
@@ -218,7 +221,7 @@ export class SqliteLimits implements Limits {
     const stored = this.#accounts.read(record, accountId);
     const usage = plausibleUsage(stored, nowMs);
     if (usage !== stored) this.#accounts.write(record, accountId, usage);
-    if (stored === undefined) this.#reportDamage(`account ${accountId}: its limits count as used up`);
+    if (stored === undefined) this.#reportDamage(`account ${accountId}: its limits count as exhausted`);
     return usage;
   }
 
@@ -227,7 +230,7 @@ export class SqliteLimits implements Limits {
     if (penalty === undefined) {
       const strict = maxBan(this.#rules.ban, nowMs);
       this.#keys.write(record, keyId, noPenalty, strict);
-      this.#reportDamage(`key ${keyId}: it is banned ("animal-store bans lift ${keyId}" lifts that)`);
+      this.#reportDamage(`key ${keyId}: it is banned (lift the ban with "animal-store bans lift ${keyId}")`);
       return strict;
     }
     if (penalty.bannedUntil === 0) return penalty;
@@ -239,7 +242,7 @@ export class SqliteLimits implements Limits {
     return plausible;
   }
 
-  /** Drops a penalty if the disk is full: the request is refused anyway. */
+  /** Drops the penalty if the disk is full, because the request is rejected anyway. */
   #savePenalty(keyId: number, before: KeyPenalty, penalty: KeyPenalty): void {
     const { table } = this.#keys;
     const record = table.find(keyId) || this.#madeIfPossible(table, keyId);
@@ -258,6 +261,6 @@ export class SqliteLimits implements Limits {
   #reportDamage(what: string): void {
     if (this.#isDamageReported) return;
     this.#isDamageReported = true;
-    this.#notice(`limit state is damaged, such as that of ${what}`);
+    this.#notice(`limit state is damaged, for example that of ${what}`);
   }
 }

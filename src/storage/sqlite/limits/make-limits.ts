@@ -11,7 +11,10 @@ import { LimitFile, type NewFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
 import type { LimitSurvey } from './survey.ts';
 
-/** Replaces the file by renaming a complete and durable file. Throws as the system does, having changed nothing. */
+/**
+ * Writes a complete and durable file, and renames it to replace the old file. If this throws a system error, the old
+ * file is unchanged.
+ */
 export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) => void): LimitFile {
   const copy = `${path}.new`;
   rmSync(copy, { force: true });
@@ -37,7 +40,10 @@ interface PreviousState {
   readonly rules: BanRules;
 }
 
-/** Damaged records get the strictest state. Ids that no longer fit are dropped: more strikes leave room for fewer records. */
+/**
+ * Damaged records get the strictest state. Ids that no longer fit are dropped: with more strikes per record, fewer
+ * records fit.
+ */
 export function fillFromPrevious(
   file: LimitFile,
   { old, survey, isDated, clock, rules }: PreviousState,
@@ -60,7 +66,7 @@ export function fillFromPrevious(
   });
 }
 
-/** The counts in windows that open now, because the start of the windows is unknown. */
+/** The same counts, in windows that open now. Used if the start of the windows is unknown. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }

@@ -14,8 +14,8 @@ import { surveyOf, writeDirectory } from './survey.ts';
 interface OpenLimits {
   readonly files: StoreFiles;
   /**
-   * `serving`: the process with the serving lock, which creates or repairs the file and syncs it for all. `worker`:
-   * another process of its service. `beside`: a command that reads counts and lifts bans.
+   * `serving`: the process that holds the serving lock. It creates or repairs the file, and syncs it for all processes.
+   * `worker`: another process of the same service. `beside`: a command that reads counts and lifts bans.
    */
   readonly role: 'serving' | 'worker' | 'beside';
   /** A number up to `maxWorkers` that no other process of the service has; defaults to 0. */
@@ -23,13 +23,13 @@ interface OpenLimits {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** The highest account id. Records up to it are allocated immediately. */
+  /** The highest account id. Records for accounts up to this id are allocated immediately. */
   readonly lastAccountId?: number;
 }
 
-/** Owner numbers that may have been assigned after the last sync before a power failure. */
+/** Number of owner numbers to skip, because they may have been assigned between the last sync and a power failure. */
 const lostOwners = 1_024;
-/** Maximum owner number. A file that has assigned all of them is rebuilt. */
+/** Maximum owner number. A file that has assigned all owner numbers is rebuilt. */
 const maxOwners = 2 ** 30;
 
 /** Throws `StorageUnusable`. */
@@ -75,7 +75,7 @@ function openCounting(options: OpenLimits): Limits {
   return limits;
 }
 
-/** Opens the file, rebuilt if it is damaged, full, or lacks room for strikes. */
+/** Opens the file, and rebuilds it if it is damaged or full, or lacks room for strikes. */
 function openIntact(options: OpenLimits): LimitFile {
   const { files, clock, rules, notice } = options;
   const { strikes } = rules.ban;
@@ -89,7 +89,7 @@ function openIntact(options: OpenLimits): LimitFile {
   const isDamaged = !isDated || survey.isDamaged;
   const isFull = isDated && (i32[header.nextOwner] as number) > maxOwners;
   if (isDated && !isDamaged && (i32[header.extents] as number) > old.extentsBySize) {
-    notice(`${files.limits} is shorter than it was: counts and bans that stood at its end begin anew`);
+    notice(`${files.limits} is shorter than it was: the counts and bans in the missing part were reset`);
   }
   if (old.i32.length > 0) writeDirectory(old, survey);
   if (!isDamaged && !isFull && old.strikes >= strikes) {
@@ -103,7 +103,7 @@ function openIntact(options: OpenLimits): LimitFile {
   });
   if (isDamaged) {
     notice(
-      `limit state was damaged and ${files.limits} was rebuilt: what could not be read counts as used up for a day`,
+      `limit state was damaged and ${files.limits} was rebuilt: limits that could not be read count as exhausted for a day`,
     );
   }
   return file;

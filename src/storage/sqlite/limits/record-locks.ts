@@ -5,24 +5,25 @@ import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
 /**
- * Number of attempts without a pause. A lock is held for less than a microsecond unless its holder is suspended, so
- * later attempts wait a millisecond each.
+ * Number of attempts without a pause. Later attempts are a millisecond apart: a lock is held for less than a
+ * microsecond, unless its holder is suspended.
  */
 const spins = 1_000;
 const maxWaitMs = 1_000;
 
 /**
- * Locks in a mapped file: words with the owner number of the process that holds them. The supervisor frees the locks of
- * a killed process (`freeLocksOf`). A start of the service frees all, because it begins with new owner numbers.
+ * Locks in a mapped file. A lock is a word with the owner number of the process that holds it. The supervisor frees the
+ * locks of a killed process (`freeLocksOf`). When the service starts, all locks become free, because the service
+ * assigns new owner numbers.
  */
 export class RecordLocks {
   readonly #file: LimitFile;
   readonly #owner: number;
-  /** A lock with a value outside this start's owner numbers is free. */
+  /** First owner number since the start of the service. A lock with a lower owner number is free. */
   readonly #firstOwner: number;
-  /** Position where this process announces the lock that it will acquire. */
+  /** Position where this process announces the lock that it is about to acquire. */
   readonly #announced: number;
-  /** A lock that could not be acquired, and its holder. Further requests do not wait for it. */
+  /** A lock that could not be acquired, and its holder. Later requests do not wait for this lock. */
   #stuckWord = 0;
   #stuckOwner = 0;
 
@@ -30,7 +31,7 @@ export class RecordLocks {
   constructor(file: LimitFile, worker: number) {
     if (worker < 0 || worker > maxWorkers) throw new RangeError(`There is no worker ${worker}.`);
     this.#file = file;
-    // The last process with this number has ended.
+    // The previous process with this number has exited.
     this.freeLocksOf(worker);
     this.#owner = Atomics.add(file.i32, header.nextOwner, 1);
     this.#firstOwner = file.i32[header.firstOwner] as number;
@@ -48,7 +49,7 @@ export class RecordLocks {
     this.acquireOfHeader(word);
   }
 
-  /** Acquires a lock of the header. A process may hold it together with the lock of a record. */
+  /** Acquires a lock in the header. A process may hold this lock and the lock of a record at the same time. */
   acquireOfHeader(word: number): void {
     const { i32 } = this.#file;
     if (i32[header.firstOwner] !== this.#firstOwner) throw new StorageUnavailable(limitsOverwritten);
@@ -59,7 +60,7 @@ export class RecordLocks {
     Atomics.store(this.#file.i32, word, 0);
   }
 
-  /** Frees the locks of the last process with this number, which must have ended. */
+  /** Frees the locks of the last process with this number, which must have exited. */
   freeLocksOf(worker: number): void {
     const { i32 } = this.#file;
     const place = header.workers + 2 * worker;

@@ -12,10 +12,13 @@ import type { CountedCaller, Standing } from '../../storage.ts';
 import { type AccountCounts, usedUp } from './account-counts.ts';
 import { type KeyPenalties, maxBan } from './key-penalties.ts';
 
-/** Maximum difference between the times that two processes read from the same clock. The later time is right. */
+/** Maximum difference between the times that two processes read from the same clock. The later time applies. */
 const toleranceMs = 50;
 
-/** The standing of a caller, without counting. Processes that count hold the lock of the account's record. */
+/**
+ * Returns a caller's standing without counting a request. Processes that count must hold the lock of the account's
+ * record.
+ */
 export function standingIn(
   accounts: AccountCounts,
   keys: KeyPenalties,
@@ -39,14 +42,20 @@ export function standingIn(
   };
 }
 
-/** Returns the same usage, unless its record is damaged or the date was set back while the service was stopped. */
+/**
+ * Returns the usage unchanged, unless its record is damaged or the system date was set back while the service was
+ * stopped.
+ */
 export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);
   if (usage === undefined) return usedUp(second);
   return isInFuture(usage, nowMs) ? opened(usage, second) : usage;
 }
 
-/** The current time, or the opening of a window that another process has just opened by a clock slightly ahead. */
+/**
+ * The current time, or the later opening time of a window that another process, whose clock is slightly ahead, has just
+ * opened.
+ */
 export function notBefore({ minute, day }: Usage, nowMs: number): number {
   return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
 }
@@ -55,7 +64,7 @@ function isInFuture({ minute, day }: Usage, nowMs: number): boolean {
   return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + toleranceMs;
 }
 
-/** The usage, with windows that began no later than this second. */
+/** The same usage, in windows that opened no later than this second. */
 function opened({ minute, day }: Usage, second: number): Usage {
   return {
     minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },

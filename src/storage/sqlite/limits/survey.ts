@@ -18,7 +18,7 @@ export function surveyOf(file: LimitFile): LimitSurvey {
   for (let number = 1; number < count; number++) {
     file.reach(number);
     const extent = file.extent(number);
-    // The power failed before the first sync of the extent.
+    // A power failure prevented the first sync of the extent.
     if (extent === 'free') continue;
     const layout = layouts.find((one) => one.number === extent?.table);
     const places = layout && extents.get(layout);

@@ -5,7 +5,7 @@ import { PeriodicTask } from '../../periodic-task.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Interval of syncs. A power failure may lose the counts of this time. */
+/** Interval between syncs. A power failure may lose the counts of this period. */
 const syncEveryMs = 1_000;
 
 const synced = promisify(fdatasync);
@@ -31,7 +31,7 @@ export class LimitSync {
     return this.#file.i32[header.failing] === 1 ? 'the last sync failed' : undefined;
   }
 
-  /** Begins the outage, which ends when `again` succeeds. */
+  /** Begins an outage that ends when `again` succeeds. */
   failed(reason: string, again: () => void): void {
     this.#again = again;
     this.#outage.begin(reason);
@@ -64,7 +64,7 @@ export class LimitSync {
       this.#file.i32[header.failing] = 0;
     } catch (error) {
       this.#file.i32[header.failing] = 1;
-      // The system may mark pages as clean that it failed to write, so the next sync must write all pages.
+      // The system may mark pages as clean although it failed to write them, so the next sync must write all pages.
       this.#file.touch();
       this.#file.changed();
       throw error;

@@ -3,7 +3,7 @@ import { extentBytes, extentHeaderBytes, header, type TableLayout } from './layo
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** Records of one size, in the order of their ids, in extents of a file. */
+/** Fixed-size records in id order, stored in extents of a file. */
 export class LimitTable {
   readonly #file: LimitFile;
   readonly #layout: TableLayout;
@@ -21,7 +21,7 @@ export class LimitTable {
     return this.#layout.reach * this.recordsPerExtent;
   }
 
-  /** The offset of the record in the file; 0 if it is not allocated. */
+  /** The offset of the record in the file; 0 if the record is not allocated. */
   find(id: number): number {
     const index = Math.floor(id / this.recordsPerExtent);
     if (index >= this.#layout.reach) return 0;
@@ -34,8 +34,8 @@ export class LimitTable {
   }
 
   /**
-   * Like `find`, but allocates the record if necessary. Throws as the system does, or `StorageUnavailable` for an id
-   * above `reach`.
+   * Like `find`, but allocates the record if necessary. Throws system errors, and `StorageUnavailable` for an id of
+   * `reach` or above.
    */
   make(id: number, locks: RecordLocks): number {
     const found = this.find(id);

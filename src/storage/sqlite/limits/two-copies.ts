@@ -11,10 +11,15 @@ interface CopiesLayout {
   readonly checksumsWord: number;
 }
 
-/** Sequence numbers start at 1. After the maximum, they continue with 2, so that the copies still alternate. */
+/**
+ * Maximum sequence number. Numbers start at 1 and continue at 2 after the maximum, so that the copies still alternate.
+ */
 const lastSequence = 0x7fff_ffff;
 
-/** A write fills the other copy, then increments the sequence number: a killed process or a torn write leaves a valid state. */
+/**
+ * A write fills the unused copy, then increments the sequence number. A killed process or a torn write thus leaves a
+ * valid state.
+ */
 export class TwoCopies {
   readonly #file: LimitFile;
   readonly #layout: CopiesLayout;
@@ -28,11 +33,11 @@ export class TwoCopies {
     return Atomics.load(this.#file.i32, record / 4 + this.#layout.sequenceWord);
   }
 
-  /** The offset of the current copy in the file; undefined if both are damaged. */
+  /** The offset of the current copy in the file; undefined if both copies are damaged. */
   current(record: number, id: number): number | undefined {
     const newer = this.sequence(record) & 1;
     if (this.#isSound(record, id, newer)) return this.#begin(record, newer);
-    // A power failure tore this copy. The other copy has the previous state.
+    // A power failure tore the write of this copy. The other copy has the previous state.
     const older = 1 - newer;
     return this.#isSound(record, id, older) ? this.#begin(record, older) : undefined;
   }

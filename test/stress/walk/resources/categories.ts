@@ -36,7 +36,7 @@ function deleteCategory({ world, meets }: Turn, id: bigint): Outcome {
   return { status: 204, text: '' };
 }
 
-/** The categories of all clients are in one list. */
+/** The list contains the categories of all clients. */
 function listCategories(making: Making): Request {
   const { scene } = making;
   return listRequest(making, {

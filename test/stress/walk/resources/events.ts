@@ -6,7 +6,7 @@ import type { Making } from '../scene.ts';
 import { type Outcome, type RecordedEvent, refusal, type World } from '../world.ts';
 
 const defaultLimit = 20;
-/** Number of events that a page with a filter examines. */
+/** Number of events that the service examines for a filtered page. */
 const examinedAtOnce = 500;
 
 interface Asked {
@@ -14,7 +14,7 @@ interface Asked {
   readonly limit: number;
   readonly types: readonly string[];
   readonly isNewestFirst: boolean;
-  /** The part of the query that the link to the next page repeats. */
+  /** The query parameters that the link to the next page repeats. */
   readonly query: string;
 }
 
@@ -51,14 +51,14 @@ function listEvents({ chance, scene }: Making): Request {
   };
 }
 
-/** True if a link has these parameters, in any order. */
+/** Returns a check that a link has exactly these parameters, in any order. */
 const linkTo = (query: string, after: string) => (link: string) => {
   const [, linked = ''] = /^<[^>]*\/v1\/events\?([^>]*)>; rel="next"$/.exec(link) ?? [];
   const sorted = (parameters: string) => parameters.split('&').sort().join('&');
   return new RegExp(`^${sorted(`${query}&after=${after}`).replace(/[.*?]/g, '\\$&')}$`).test(sorted(linked));
 };
 
-/** The service chooses times. */
+/** Removes timestamps, because the service chooses them. */
 const timeless = (text: string) => text.replace(/"timestamp":"[^"]+"/g, '"timestamp":""');
 
 const eventText = ({ id, type, text }: RecordedEvent) =>
@@ -103,22 +103,25 @@ function shown(
   return { items, last: items.length === limit ? (items.at(-1)?.id ?? end) : window < end ? window : end };
 }
 
-/** Events of other clients may be between those of the caller. */
+/** The page may contain other clients' events, so only its length and its link are checked. */
 function somePage({ query, limit }: Asked): Outcome {
   return {
     status: 200,
     matches: (text) => {
       const events = JSON.parse(text) as readonly unknown[];
-      return events.length <= limit ? undefined : `it has ${events.length} of ${limit}`;
+      return events.length <= limit ? undefined : `the page has ${events.length} events with limit=${limit}`;
     },
     isLink: linkTo(query, '[0-9]+'),
   };
 }
 
-/** An id that no walk reaches. */
+/** An event id that no walk reaches. */
 const beyond = '1000000000000';
 
-/** HEAD opens no stream. `test/api/event-stream.test.ts` tests the contents of streams. */
+/**
+ * Sends HEAD, or GET with an expired position, neither of which opens a stream. `test/api/event-stream.test.ts` tests
+ * the contents of streams.
+ */
 function streamEvents({ chance, scene }: Making): Request {
   const request = { operationId: 'streamEvents', isPartly: true } as const;
   if (!scene.isAlone || chance.often(0.7))

@@ -4,7 +4,7 @@ import type { Resource } from '../resource.ts';
 import { absentId, categoryIdIn, type Making } from '../scene.ts';
 import { type Animal, animals } from './animals.ts';
 
-/** Number of animals in each status, in the form of the inventory. */
+/** Number of animals in each status, as an inventory response. */
 function inventoryText(counted: Iterable<Animal>): string {
   const counts = { available: 0, pending: 0, sold: 0 };
   for (const { status } of counted) counts[status]++;
@@ -46,7 +46,7 @@ const someInventory = {
   matches: (text: string) => (inventoryForm.test(text) ? undefined : `the inventory is ${text}`),
 };
 
-/** Unless the client is alone, the count includes animals of other clients. */
+/** The count includes other clients' animals, unless the client is alone. */
 function wholeInventory(isAlone: boolean): Request['act'] {
   return ({ world }) => {
     const text = inventoryText(world.all(animals).values());
@@ -59,7 +59,7 @@ function atLeast(text: string): (text: string) => string | undefined {
   return (shown) => {
     const counts = inventoryForm.exec(shown);
     const isEnough = counts?.slice(1).every((count, at) => Number(count) >= Number(due[at + 1]));
-    return isEnough ? undefined : `the inventory is ${shown}, and the asker has ${text}`;
+    return isEnough ? undefined : `the inventory is ${shown}, but the caller alone has ${text}`;
   };
 }
 

@@ -23,7 +23,7 @@ interface Order {
   readonly petId: bigint;
   readonly status: OrderStatus;
   readonly reference?: string | undefined;
-  /** Time in the form of the service, which chooses it. */
+  /** Chosen by the service, and in its format. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -35,7 +35,7 @@ function orderText({ id, petId, status, reference, createdAt, updatedAt }: Order
 
 export const kind: Kind<Order> = { name: 'orders', textOf: orderText };
 
-/** The order that holds an animal. */
+/** The open order that reserves an animal. */
 export function openOrderOf(world: World, petId: bigint): Order | undefined {
   return world
     .all(kind)
@@ -45,7 +45,7 @@ export function openOrderOf(world: World, petId: bigint): Order | undefined {
 
 type OrderStep = 'approve' | 'deliver' | 'cancel' | 'return';
 
-/** Transitions of an order, with the resulting status. */
+/** Order transitions and the resulting status, by current status. */
 const stepsOf: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
   placed: { approve: 'approved', cancel: 'cancelled' },
   approved: { deliver: 'delivered', cancel: 'cancelled' },
@@ -77,7 +77,7 @@ function takeStep({ world, chosen, meets }: Turn, id: bigint, step: OrderStep): 
   }
   const animal = world.all(animals).get(order.petId);
   if (animal !== undefined) changeStatus(world, animal, petStatusAfter(step, animal));
-  // A change is never older than the previous one.
+  // The time of a change is never earlier than that of the previous change.
   const updatedAt = chosen.at < order.updatedAt ? order.updatedAt : chosen.at;
   const taken = { ...order, status, updatedAt };
   world.all(kind).set(id, taken);
@@ -98,7 +98,7 @@ function petStatusAfter(step: OrderStep, { status }: Animal): PetStatus {
   return step === 'return' && status === 'sold' ? 'available' : status;
 }
 
-/** The id of an order, usually of one that allows the transition. */
+/** The id of an order, usually one that allows the transition. */
 function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
   const orders = [...world.all(kind).values()];
   const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);
@@ -128,7 +128,7 @@ function listOrders(making: Making): Request {
   const { chance, scene } = making;
   const orders = [...scene.world.all(kind).values()];
   const known = orders.length > 0 && !scene.isShared && chance.often(0.8) ? chance.pick(orders) : undefined;
-  // An animal with orders, even if it was deleted.
+  // Filters by an animal that has orders, even if it was deleted.
   const petId = known?.petId ?? petIdIn(making);
   return listRequest(making, {
     operationId: 'listOrders',

@@ -57,7 +57,7 @@ const mostIds = 8;
 
 function listPets(making: Making): Request {
   const { chance, scene } = making;
-  // Often one of the first animals, so that a page reaches `maxId`.
+  // Often picks one of the first ten animals, so that a page reaches `maxId`.
   const all = [...scene.world.all(animals).values()].slice(0, chance.pick([10, undefined]));
   const known = all.length > 0 && chance.often(0.8) ? chance.pick(all) : undefined;
   const categoryId = known?.categoryId ?? categoryIdIn(making);
@@ -86,7 +86,7 @@ function int64Near(value: bigint, distance: number): bigint {
   return BigInt.asIntN(64, near) === near ? near : value;
 }
 
-/** Ids of some animals, half of them similar to the known one. */
+/** Ids of some animals. Half of the animals have the category or the status of the known animal. */
 function idsIn(making: Making, known: Animal | undefined): bigint[] {
   const { chance, scene } = making;
   const alike = [...scene.world.all(animals).values()].filter(
@@ -120,7 +120,10 @@ function membersOf({ chance }: Making, { name, categoryId, status }: PetPatch): 
   ];
 }
 
-/** Half of the animals share one category, so that filters find several. Occasionally a category shared with other clients. */
+/**
+ * Half of the animals share one category, so that filters find several animals. Occasionally, a category is shared with
+ * other clients.
+ */
 function categoryIn(making: Making): bigint {
   const { chance, scene } = making;
   const [first = 0n] = scene.categories;
@@ -130,7 +133,10 @@ function categoryIn(making: Making): bigint {
   return id >= 0n && id < endOfOwnCategories ? -1n - id : id;
 }
 
-/** Prefers a delivered animal that can be returned, or one returned and reserved since then, which is rarer. */
+/**
+ * Often picks a delivered animal and changes its status, so that a returned animal becomes available and is reserved
+ * again.
+ */
 function changeIn(making: Making): { readonly id: bigint; readonly status: PetStatus } {
   const { chance, scene } = making;
   const { world } = scene;
@@ -160,7 +166,7 @@ function updateRequest(making: Making): Request {
   };
 }
 
-/** A single client keeps some animals for its lists. */
+/** A client that is alone keeps at least this many animals, so that lists are not empty. */
 const fewAnimals = 12;
 
 function deleteRequest(making: Making): Request {

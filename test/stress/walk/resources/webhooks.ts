@@ -23,7 +23,7 @@ function webhookText({ id, url, types, description, enabled, createdAt }: Webhoo
 const kind: Kind<Webhook> = { name: 'webhooks', textOf: webhookText };
 
 const most = 16;
-/** In the order of the service. */
+/** Event selectors in the order in which the service returns them. */
 const selectors = words`pet.created pets.imported order.cancelled webhook.disabled pet.* order.* category.* webhook.*`;
 const defaultTypes = selectors.slice(4);
 
@@ -41,7 +41,7 @@ function createWebhook({ world, chosen }: Turn, given: Given): Outcome {
   return { status: 201, text: withSecret(webhook, secret), location: `/v1/webhooks/${id}` };
 }
 
-/** The effect of an operation on an existing webhook if the preconditions hold. */
+/** Applies an operation to an existing webhook if the preconditions hold. */
 function onWebhook(
   { world, meets }: Turn,
   id: bigint,
@@ -57,7 +57,7 @@ function webhookIdIn({ chance, scene: { world } }: Making): bigint {
   return ids.length > 0 && chance.often(0.9) ? chance.pick(ids) : absentId(chance);
 }
 
-/** Members of a body with their JSON. Some are omitted at random. */
+/** Random members of a webhook, each as a value and as JSON. */
 function anyMembers({ chance }: Making) {
   const url = `https://127.0.0.1:${chance.int(1, 9)}/${chance.int(0, 99)}?a=%20&b`;
   const some = selectors.filter(() => chance.often(0.3));
@@ -154,7 +154,7 @@ function rotateRequest(making: Making): Request {
   };
 }
 
-/** No server listens at the URLs of the walk. */
+/** Nothing listens at the walk's webhook URLs, so the test event is not delivered. */
 function testRequest(making: Making): Request {
   const id = webhookIdIn(making);
   return {
@@ -205,7 +205,7 @@ function listWebhooks(making: Making): Request {
   });
 }
 
-/** Always empty, because the walk sends no events to webhooks. */
+/** The list is always empty, because webhooks are switched off during the walk. */
 function listDeliveries(making: Making): Request {
   const id = webhookIdIn(making);
   const filters: Readonly<Record<string, Filter<Webhook>>> = memberFilters(
