@@ -51,14 +51,17 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using sql = new SQL(postgres.url, { max: 1 });
     await until(async () => (await sql`SELECT 1 FROM ban_snapshots WHERE key_id = ${keyId}`).length === 1);
   };
+  /** A page is cached when it is requested again. */
+  const cachePage = async (client: ReturnType<typeof clientOf>) => {
+    for (let request = 0; request < 2; request++) expect((await client.get(list)).status).toBe(200);
+  };
   const answers = (client: ReturnType<typeof clientOf>, status: number) =>
     until(async () => (await client.get(list)).status === status);
 
   test('that is cut off from Redis acknowledges changes that then appear in pages cached by other instances', async () => {
     await using far = await distant();
     const { key } = await issueKey();
-    // The second request caches the page.
-    for (let request = 0; request < 2; request++) await nearTo(key).get(list);
+    await cachePage(nearTo(key));
     await far.toRedis.cut();
     await far.says(troubles.redis);
     expect((await clientOf(far.url, key).add('from far')).status).toBe(201);
@@ -126,7 +129,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using far = await distant();
     const { key, keyId } = await issueKey();
     const there = clientOf(far.url, key);
-    await there.get(list);
+    await cachePage(there);
     far.toPostgres.hold();
     await far.says(troubles.postgres);
     expect((await there.get(list)).status).toBe(200);
@@ -142,7 +145,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using mute = await distant();
     const { key } = await issueKey();
     const there = clientOf(deaf.url, key);
-    await there.get(list);
+    await cachePage(there);
     await deaf.toPostgres.cut();
     await mute.toRedis.cut();
     await deaf.says(troubles.postgres);
