@@ -1,10 +1,10 @@
-/** Reproducible animals and random numbers. */
+/** Generates reproducible animals and random numbers. */
 import type { NewPet, PetStatus } from '../src/contract/pets.ts';
 
 const names = ['Ozzy', 'Luna', 'Mr. Whiskers', 'Zoë', 'Bella', 'Kipper', 'Tuğba', 'Daisy', 'Rex', 'Pepper'];
 const surnames = ['the Brave', 'of Ballard', 'Junior', 'McFluff', 'II', 'Longtail'];
 
-/** Returns a status: of twenty consecutive animals, twelve are available, five pending and three sold. */
+/** Returns an animal's status. Of any twenty consecutive animals, twelve are available, five pending and three sold. */
 function statusOf(index: number): PetStatus {
   const place = (index * 7) % 20;
   if (place < 12) return 'available';

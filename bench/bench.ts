@@ -45,7 +45,7 @@ try {
 /** Runs the measurements one after the other. A failed measurement does not stop the others. */
 async function measure(options: Options): Promise<void> {
   if (!options.careful)
-    process.stdout.write('A quick check of the benchmark itself: its figures prove nothing.\n');
+    process.stdout.write('This only checks that the benchmark works. Its figures are not meaningful.\n');
   for (const measurement of options.measurements) {
     const place = join(folder, measurement);
     mkdirSync(place);

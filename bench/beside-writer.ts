@@ -1,11 +1,11 @@
 /**
- * Measures how much a writer on one instance slows down the readers of pages on another instance of the same store.
+ * Measures how much a writer on one instance slows down list reads on another instance of the same store.
  *
  * bun bench/beside-writer.ts --postgres URL --redis URL --other-postgres URL [--rate 1000] [--rounds 4] [--seconds 4]
  *
  * Each round has three runs: reads without a writer, with a writer on another store, and with a writer on the same
  * store. The last two runs put the same load on the machine, so their ratio is the cost of sharing a store. The writer
- * renames random animals. Both databases must be empty, and contain data afterwards.
+ * renames random animals. Both databases must be empty. The run leaves data in them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,14 +6,14 @@ import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
 
 /**
- * Requests per second that the limits of all callers allow in total. A faster service would respond with 429, which
- * counts as an error.
+ * Requests per second that the limits of all callers allow in total. If the service ever became faster than this, it
+ * would respond with 429, which counts as an error.
  */
 const maxPerSecond = 60_000;
 /** Quota of an Enterprise account that never reaches its limits. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
-/** Mixes of plans. `free and pro` has four Free accounts for each Pro account. */
+/** Plan mixes. `free and pro` has four Free accounts for each Pro account. */
 const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
   'free and pro': { free: 4, pro: 1 },
   free: { free: 1 },
@@ -23,8 +23,8 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
 };
 
 /**
- * Creates enough accounts, with one key each, for a run of this length within the limits per minute. Returns the keys
- * in random calling order, each repeated in proportion to its limit.
+ * Creates enough accounts, with one key each, that no account exceeds its limit per minute in a run of this length.
+ * Returns the keys in random order, each repeated in proportion to its limit.
  */
 export async function makeCallers(
   { accounts, keys }: AdminServices,

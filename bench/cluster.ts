@@ -16,8 +16,8 @@ export function clusterOf(postgres: string | undefined, redis: string | undefine
 }
 
 /**
- * Deletes the service's keys from Redis, which other programs may share. The PostgreSQL database is used only for the
- * benchmark.
+ * Deletes only the service's keys from Redis, because other programs may use the same server. The PostgreSQL database
+ * is used only for the benchmark.
  */
 export async function forgetLimits({ REDIS_URL, REDIS_PREFIX }: ClusterStore): Promise<void> {
   const redis = new RedisClient(REDIS_URL);

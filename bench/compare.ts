@@ -47,7 +47,7 @@ async function startAll(
     servers.use(started.server);
     return { contender, ...started };
   };
-  // One refusal is recorded, and each round makes up to two attempts, which require a new key each.
+  // Every run with 429 responses needs a new key: one run is recorded, and each round has up to two runs.
   const refusals = 2 * rounds + 1;
   const service = await begin(
     serviceContender({

@@ -4,7 +4,7 @@ import type { Feature } from './features.ts';
 import type { PlannedRequest } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Callers of a scenario: a mix of Free and Pro accounts, or accounts of one plan. */
+/** Callers in a scenario: a mix of Free and Pro accounts, or accounts of one plan. */
 export type Callers = 'free and pro' | PlanName;
 
 export interface Target {
@@ -12,7 +12,7 @@ export interface Target {
   readonly key: string;
 }
 
-/** Equivalent requests for a contender. A member is undefined if the contender does not support the request. */
+/** The requests in the form that a contender accepts. A request that it does not support is undefined. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
@@ -22,11 +22,11 @@ export interface Addressing {
   readonly update?: (id: number) => Target;
   readonly order?: Ordering;
   /**
-   * Returns keys for one run of this length, in calling order. No account exceeds its limits. If a contender has no
-   * plans, all requests use the same key.
+   * Returns the keys for one run of this length, in the order of use. No account exceeds its limits. If a contender
+   * has no plans, all requests use the same key.
    */
   readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
-  /** A request that gets 429, except the first one in a minute. Each call may return an unused key. */
+  /** Returns a request that gets 200 once per minute and 429 otherwise. Each call may return a different key. */
   readonly refused?: () => Target;
   /** A request that gets 429 because its key is banned. */
   readonly banned?: Target;

@@ -4,7 +4,7 @@
  *
  * bun bench/deliveries.ts [--webhooks 1] [--rate 500] [--seconds 10] [--postgres URL --redis URL]
  *
- * `--rate` is the number of deliveries per second. The database must be empty, and contains data afterwards.
+ * `--rate` is the number of deliveries per second. The database must be empty. The run leaves data in it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Report on reads beside a writer, in Markdown. */
+/** Report on reads with a concurrent writer, in Markdown. */
 import { caseName, company, type Disk, type DiskResults, reads } from './disk.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
@@ -7,9 +7,9 @@ import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { rates, ratio } from './summary.ts';
 
-/** Minimum ratio of the read rate beside a writer to the read rate without a writer. */
+/** Minimum ratio of the read rate with a concurrent writer to the read rate without one. */
 const minRate = 0.9;
-/** Maximum ratio of the read p99 beside a writer to the read p99 without a writer. */
+/** Maximum ratio of the read p99 with a concurrent writer to the read p99 without one. */
 const maxP99 = 1.5;
 
 const p99 = (sample: Sample) => sample.p99Ms;
@@ -37,13 +37,13 @@ function goalsOf(samples: readonly Sample[], { name }: Disk): Goal[] {
     const latency = againstAlone(samples, name, read, company.writer, p99);
     return [
       {
-        text: `${titleOf(read)}: rate beside a writer, ${name}`,
+        text: `${titleOf(read)}: throughput with a concurrent writer, ${name}`,
         wanted: `≥ ${minRate.toFixed(2)} ×`,
         measured: `${rate.toFixed(2)} ×`,
         met: rate >= minRate,
       },
       {
-        text: `${titleOf(read)}: p99 beside a writer, ${name}`,
+        text: `${titleOf(read)}: p99 with a concurrent writer, ${name}`,
         wanted: `< ${maxP99.toFixed(2)} ×`,
         measured: `${latency.toFixed(2)} ×`,
         met: latency < maxP99,
@@ -92,7 +92,7 @@ function readTable(samples: readonly Sample[], disks: readonly Disk[], read: str
     }),
   );
   return table(
-    ['', '', 'reads/s', 'of alone', 'p99 ms', 'of alone', 'writes/s', 'write p99 ms', 'wrong'],
+    ['', '', 'reads/s', 'vs. alone', 'p99 ms', 'vs. alone', 'writes/s', 'write p99 ms', 'errors'],
     rows,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Measures reads beside a writer on a slow disk. strace delays only system calls that make data durable. One client
- * posts animals one after the other while other clients read.
+ * Measures reads with a concurrent writer on a slow disk. strace delays only system calls that make data durable. One
+ * client posts animals one after the other while other clients read.
  */
 import { post } from './contender.ts';
 import { type Conditions, conditionsOf } from './machine.ts';
@@ -12,8 +12,8 @@ import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService }
 import { progress } from './terminal.ts';
 
 /**
- * A simulated disk and the delay of each sync. If the delay is 0, the service is traced without a delay. If it is
- * undefined, the service is not traced.
+ * A simulated disk. `delayMs` is the delay of each sync. If it is 0, strace traces the service without delaying it. If
+ * it is undefined, strace is not used.
  */
 export interface Disk {
   readonly name: string;
@@ -23,18 +23,18 @@ export interface Disk {
 const disks: readonly Disk[] = [
   { name: 'this disk', delayMs: undefined },
   { name: 'this disk, traced', delayMs: 0 },
-  { name: '2 ms a sync', delayMs: 2 },
-  { name: '10 ms a sync', delayMs: 10 },
+  { name: '2 ms per sync', delayMs: 2 },
+  { name: '10 ms per sync', delayMs: 10 },
 ];
 
 /**
- * Clients that run during the reads. The client with refused requests shows the cost of a client that never waits for a
- * disk.
+ * Clients that run during the reads. The client whose writes are rejected never waits for the disk, so it shows how
+ * much a second client costs without the disk.
  */
 export const company = {
   alone: 'alone',
-  writer: 'beside a writer',
-  refused: 'beside refused writes',
+  writer: 'with a concurrent writer',
+  refused: 'with concurrent rejected writes',
 } as const;
 
 export const reads = ['list', 'pet'] as const;
@@ -48,7 +48,7 @@ export interface DiskResults extends Conditions {
   readonly samples: readonly Sample[];
 }
 
-/** Returns the name of the samples of a read. */
+/** Returns the name of a read's samples. */
 export function caseName(read: string, beside: string): string {
   return `${read} ${beside}`;
 }

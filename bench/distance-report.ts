@@ -1,4 +1,4 @@
-/** Report on the cost of network distance to the servers, in Markdown. */
+/** Report on the effect of network latency to the servers, in Markdown. */
 import { type DistanceResults, type DistanceSample, writes } from './distance.ts';
 import { machineSentence, table } from './report.ts';
 import { median } from './statistics.ts';
@@ -15,7 +15,7 @@ export function distanceMarkdown({
     `Measured ${measuredAt.slice(0, 10)}: ${clients} requests in flight per instance, ${rounds} interleaved rounds of ` +
       `${seconds} s, medians, with all instances on one core. ${machineSentence(machine)}`,
     table(
-      ['', 'added ms', 'instances', 'requests/s', 'of one instance', 'p50 ms', 'p99 ms', 'wrong'],
+      ['', 'added ms', 'instances', 'requests/s', 'vs. one instance', 'p50 ms', 'p99 ms', 'errors'],
       writes.flatMap((write) => rowsOf(samples.filter((sample) => sample.write === write))),
     ),
   ].join('\n\n');

@@ -32,7 +32,7 @@ export interface DistanceSample {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Responses other than 2xx. */
+  /** Number of responses other than 2xx. */
   readonly wrong: number;
 }
 
@@ -98,7 +98,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** Returns a function that maps the number of a call to the call, and returns undefined after the last call. */
+/** Returns a function that returns the call with a given number; undefined after the last call. */
 async function callsOf(
   write: Write,
   store: ClusterStore,

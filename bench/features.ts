@@ -1,6 +1,6 @@
-/** Features of the service that cost time in each request. The report shows which features each peer has. */
+/** Features of the service that cost time on each request. The report shows which features each peer has. */
 export const features = [
-  'key look-up',
+  'key lookup',
   'keys stored hashed',
   'limit per minute',
   'limit per day',
@@ -9,10 +9,10 @@ export const features = [
   'counts survive a restart',
   'body validation',
   'query validation',
-  'one error body',
+  'uniform error body',
   'int64 exact',
-  'duplicate members refused',
-  'pages by cursor',
+  'duplicate members rejected',
+  'cursor pagination',
   'durable POST',
 ] as const;
 

@@ -1,4 +1,4 @@
-/** Requests that measure the cost of filters on animals created by `animal`. */
+/** Requests that measure the cost of filters, for the animals that `animal` creates. */
 import { Database } from 'bun:sqlite';
 
 /**
@@ -12,11 +12,11 @@ const categoryId = 7;
 const ordered = { petId: 3, times: 40 } as const;
 
 /**
- * Number of variants of a query. Even the smallest responses to all variants exceed the capacity of the cache, so that
- * cyclic requests never hit the cache.
+ * Number of variants of a query. Even if the responses are small, those to all variants do not fit in the cache, so
+ * requesting the variants in turn never hits the cache.
  */
 const manySpellings = 20_000;
-/** Number of variants of a path without a query. These variants are longer, so fewer of them fill the cache. */
+/** Number of variants of a path without a query. Their URLs are longer, so fewer responses fit in the cache. */
 const longSpellings = 4_500;
 
 type Query = Readonly<Record<string, string | number>> & { readonly limit?: number };
@@ -25,7 +25,7 @@ export interface FilterTarget {
   readonly name: string;
   readonly path: string;
   query(size: { readonly animals: number }): Query;
-  /** SQL query for all ids of a list, to find the start of its last page. Undefined for the first page. */
+  /** SQL query for the ids in a list, which finds the start of its last page. Undefined for the first page. */
   readonly after?: string;
   readonly spellings: number;
 }

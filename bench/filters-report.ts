@@ -33,7 +33,7 @@ export function filtersMarkdown(results: FilterResults): string {
   });
   const worst = rows.reduce((most, row) => (row.growth > most.growth ? row : most));
   const goal: Goal = {
-    text: `CPU of each request with ${said(large)} against ${said(small)}, uncached; largest growth: ${worst.name}`,
+    text: `CPU time per uncached request, ${said(large)} vs. ${said(small)}; largest growth: ${worst.name}`,
     wanted: `≤ ${maxGrowth.toFixed(2)} ×`,
     measured: `${worst.growth.toFixed(2)} ×`,
     met: worst.growth <= maxGrowth,

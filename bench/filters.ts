@@ -28,7 +28,7 @@ export interface StoreSize {
 export interface FilterResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly StoreSize[];
-  /** `scenario` contains the name of the target, `contender` the size of the store. */
+  /** `scenario` is the name of the target, and `contender` is the size of the store. */
   readonly samples: readonly Sample[];
 }
 
@@ -42,7 +42,7 @@ export async function measureFilters(options: Options, folder: string): Promise<
   for (const counts of [small, options.careful ? large : quickLarge]) {
     prepared.push(await prepare(folder, servers, counts));
   }
-  // Both sizes of a target run one after the other, so that a disturbance affects both.
+  // For each target, the two stores are measured in succession, so that a disturbance affects both.
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
   return {
@@ -82,7 +82,7 @@ async function ownerKey(store: StoreSettings): Promise<string> {
   return (await admin.keys.create(id, 'owner', undefined, scopes)).key;
 }
 
-/** Returns the name of the samples of a store. */
+/** Returns the name of a store's samples. */
 export const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
 
 function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Case {
@@ -117,10 +117,10 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }
 
-/** Number of letters and digits that are percent-encoded or not, depending on the variant. */
+/** Number of characters in the query that a variant may percent-encode. */
 const spelledPlaces = 10;
 
-/** Returns the same query with a different encoding for each number, so that the response is not in the cache. */
+/** Returns an equivalent query, encoded differently for each number, so that its response is never cached. */
 function spelled(address: string, spelling: number): string {
   const start = address.indexOf('?') + 1;
   let place = 0;

@@ -9,7 +9,7 @@ export interface Goal {
   readonly text: string;
   readonly wanted: string;
   readonly measured: string;
-  /** The result in terms of CPU time. */
+  /** The result in requests per second of CPU time. */
   readonly perCpu?: string;
   readonly met: boolean;
   /** Whether the goal was met so narrowly that it may be missed on another machine or day. */
@@ -18,15 +18,15 @@ export interface Goal {
   readonly steady?: true;
 }
 
-/** Required rate relative to another contender, and a higher rate that allows for variation between days. */
+/** Required rate relative to another contender, and a higher rate that leaves room for day-to-day variation. */
 interface Least {
   readonly wanted: number;
   readonly safe?: number;
 }
 
-/** Maximum ratio of the p99 to the p50 of creations. */
+/** Maximum ratio of a POST's p99 latency to its p50 latency. */
 const maxSpread = 3;
-/** Maximum ratio of the cost of a list page for a Free key to the cost for an Enterprise key. */
+/** Maximum ratio of the CPU time of a list page for a Free key to the CPU time for an Enterprise key. */
 const maxPlanCost = 1.1;
 const maxMemoryMb = 145;
 
@@ -35,23 +35,19 @@ export function goalsOf(results: Results): Goal[] {
   const limit = limitOf(results);
   const durable = best(results, 'create', (peer) => peer.does.includes('durable POST'));
   const onBun = best(results, 'pet', (peer) => peer.runtime === 'bun');
-  const onNode = best(
-    results,
-    'list',
-    (peer) => peer.runtime === 'node' && peer.does.includes('key look-up'),
-  );
+  const onNode = best(results, 'list', (peer) => peer.runtime === 'node' && peer.does.includes('key lookup'));
   return [
-    ...against(results, 'List page against {}', 'list', floor, { wanted: 0.85 }),
-    ...against(results, '429 against {}', 'refused', floor, { wanted: 0.85 }),
-    ...against(results, '429 of a banned key against {}', 'banned', floor, { wanted: 0.85 }, 'refused'),
-    ...against(results, 'One animal by id against the best peer on Bun ({})', 'pet', onBun, { wanted: 1.3 }),
-    ...against(results, 'Mixed requests against {}', 'mixed', limit, { wanted: 0.36 }),
-    ...against(results, 'Durable POST against the best peer with durable POST ({})', 'create', durable, {
+    ...against(results, 'List page vs. {}', 'list', floor, { wanted: 0.85 }),
+    ...against(results, '429 vs. {}', 'refused', floor, { wanted: 0.85 }),
+    ...against(results, '429 for a banned key vs. {}', 'banned', floor, { wanted: 0.85 }, 'refused'),
+    ...against(results, 'One animal by id vs. the fastest peer on Bun ({})', 'pet', onBun, { wanted: 1.3 }),
+    ...against(results, 'Mixed requests vs. {}', 'mixed', limit, { wanted: 0.36 }),
+    ...against(results, 'Durable POST vs. the fastest peer with durable POST ({})', 'create', durable, {
       wanted: 5.5,
     }),
-    ...against(results, 'PATCH against POST', 'update', service, { wanted: 0.8 }, 'create'),
-    ...against(results, 'Placing an order against POST', 'order', service, { wanted: 0.5 }, 'create'),
-    ...against(results, 'List page against the best Node peer ({})', 'list', onNode, { wanted: 4 }),
+    ...against(results, 'PATCH vs. POST', 'update', service, { wanted: 0.8 }, 'create'),
+    ...against(results, 'Placing an order vs. POST', 'order', service, { wanted: 0.5 }, 'create'),
+    ...against(results, 'List page vs. the fastest Node.js peer ({})', 'list', onNode, { wanted: 4 }),
     ...planGoal(results),
     ...spreadGoal(results),
     memoryGoal(results),
@@ -64,7 +60,7 @@ function best(results: Results, scenario: string, fits: (entrant: Entrant) => bo
     .name;
 }
 
-/** Compares the rate of the service under a load with the rate of another contender, under the same or another load. */
+/** Compares the service's rate under a load with another contender's rate under the same or a different load. */
 function against(
   { samples }: Results,
   text: string,
@@ -81,7 +77,7 @@ function against(
   return [
     {
       text: text.replace('{}', other),
-      wanted: `≥ ${wanted.toFixed(2)} ×${safe > wanted ? `, with room ${safe.toFixed(2)}` : ''}`,
+      wanted: `≥ ${wanted.toFixed(2)} ×${safe > wanted ? `, comfortably ${safe.toFixed(2)}` : ''}`,
       measured: `${measured.toFixed(2)} ×`,
       perCpu: `${compared(rates.perCpu).toFixed(2)} ×`,
       met: measured >= wanted,
@@ -98,7 +94,7 @@ function planGoal({ samples }: Results): Goal[] {
   if (Number.isNaN(measured)) return [];
   return [
     {
-      text: 'CPU of a Free key’s list page against an Enterprise key’s',
+      text: 'CPU time per list page, Free key vs. Enterprise key',
       wanted: `≤ ${maxPlanCost.toFixed(2)} ×`,
       measured: `${measured.toFixed(2)} ×`,
       met: measured <= maxPlanCost,
@@ -107,8 +103,7 @@ function planGoal({ samples }: Results): Goal[] {
 }
 
 /**
- * Goal for the latency of the slowest creations relative to the median, in rounds without disturbance by other
- * programs.
+ * Goal for the p99 latency of POST relative to its median, in rounds that were not disturbed by other programs.
  */
 function spreadGoal({ samples }: Results): Goal[] {
   const own = samples.filter(
@@ -119,7 +114,7 @@ function spreadGoal({ samples }: Results): Goal[] {
   const measured = median(own.map(({ p50Ms, p99Ms }) => p99Ms / p50Ms));
   return [
     {
-      text: 'p99 of POST against its p50, undisturbed',
+      text: 'POST latency, p99 vs. p50, in undisturbed rounds',
       wanted: `≤ ${maxSpread.toFixed(2)} ×`,
       measured: `${measured.toFixed(2)} ×`,
       met: measured <= maxSpread,

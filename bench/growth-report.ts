@@ -1,4 +1,4 @@
-/** Report on the growth of cost, in Markdown. */
+/** Report on how cost grows, in Markdown. */
 import type { Goal } from './goals.ts';
 import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
@@ -10,7 +10,7 @@ import { ratio } from './summary.ts';
  * Maximum ratio of the cost of the last page in the largest store to the cost of the first page in the smallest store.
  */
 const maxGrowth = 1.1;
-/** Maximum ratio of the cost of a request with 100,000 accounts to the cost with 10 accounts. */
+/** Maximum ratio of the cost per request with 100,000 accounts to the cost with 10 accounts. */
 const maxAccountCost = 1.3;
 const latestFirstAnswerMs = 150;
 
@@ -47,14 +47,14 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   const start = sizes.find(({ animals }) => animals === 100_000)?.firstAnswerMs ?? Number.NaN;
   return [
     {
-      text: `CPU of the last page of ${largest?.name} against the first page of ${smallest?.name}, both uncached`,
+      text: `CPU time per uncached page, last of ${largest?.name} vs. first of ${smallest?.name}`,
       wanted: `≤ ${maxGrowth.toFixed(2)} ×`,
       measured: `${growth.toFixed(2)} ×`,
       met: growth <= maxGrowth,
     },
     accountsGoal(samples, byAccounts[0]?.name, byAccounts.at(-1)?.name),
     {
-      text: 'First response after the start of the process, with 100,000 animals',
+      text: 'Time from process start to first response, with 100,000 animals',
       wanted: `≤ ${latestFirstAnswerMs} ms`,
       measured: `${start.toFixed(0)} ms`,
       met: start <= latestFirstAnswerMs,
@@ -62,13 +62,13 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   ];
 }
 
-/** Goal for the additional cost of many accounts. Ratios are computed within each round. */
+/** Goal for the cost per request with many accounts. Ratios are computed within each round. */
 function accountsGoal(samples: readonly Sample[], few = '', many = ''): Goal {
   const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const side = (contender: string) => ({ scenario: 'accounts', contender });
   const measured = ratio(samples, cost, side(many), side(few));
   return {
-    text: `CPU of a list page with ${many} against ${few}`,
+    text: `CPU time per list page, ${many} vs. ${few}`,
     wanted: `≤ ${maxAccountCost.toFixed(2)} ×`,
     measured: `${measured.toFixed(2)} ×`,
     met: measured <= maxAccountCost,

@@ -1,4 +1,4 @@
-/** Measures how cost grows with animals, page depth and accounts, and the time to the first response. */
+/** Measures the time to the first response, and how cost grows with animals, page depth and accounts. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeCursor } from '../src/contract/cursor.ts';
@@ -22,7 +22,7 @@ export interface Size {
   readonly animals: number;
   readonly accounts: number;
   readonly fileMb: number;
-  /** Time from the start of the process to its first 200. Median of several starts. */
+  /** Median time from process start to the first 200 response. */
   readonly firstAnswerMs: number;
   readonly startedMemoryMb: number;
   readonly peakMemoryMb: number;
@@ -60,7 +60,6 @@ export async function measureGrowth(options: Options, folder: string): Promise<G
   };
 }
 
-/** The folder for stores, the stack that stops the servers, and whether to measure startup times carefully. */
 interface Place {
   readonly folder: string;
   readonly servers: AsyncDisposableStack;
@@ -125,10 +124,10 @@ const uncached: Scenario = {
     spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
 };
 
-/** More variants than the response cache can store, so that cyclic requests never hit the cache. */
+/** More variants than fit in the response cache, so requesting the variants in turn never hits the cache. */
 const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
 
-/** Returns the same query with different letters percent-encoded for each number. */
+/** Returns an equivalent query, in which the number determines the percent-encoded letters. */
 function spelled(target: string, spelling: number): string {
   return target.replace(/limit|status=available/g, (words, offset: number) => {
     const bits = offset === target.indexOf('limit') ? spelling & 31 : spelling >> 5;
@@ -156,10 +155,10 @@ function casesOf({ size, server, keys }: Prepared): Case[] {
   ]);
 }
 
-/** Returns a scenario in which each request uses the key of the next account. */
+/** Returns a scenario in which each request uses a different account. */
 function everyKey(keys: readonly string[]): Scenario {
   const requests = keys.map((key): PlannedRequest => get({ target: listTarget, key }));
-  return { name: 'accounts', title: 'one account after the other', status: 200, plan: () => requests };
+  return { name: 'accounts', title: 'accounts in turn', status: 200, plan: () => requests };
 }
 
 /** Returns the URL of the page with the last 20 available animals. */

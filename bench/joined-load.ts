@@ -9,7 +9,7 @@ export const share = 0.25;
 
 export const loads: readonly string[] = ['list', 'pet', 'mixed'];
 
-/** Time that the runtime needs to compile hot code on this fraction of a core. */
+/** Time that the runtime needs to compile hot code with this fraction of a core. */
 export const warmUpSeconds = 8;
 
 export interface JoinedLoad {

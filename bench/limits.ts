@@ -1,4 +1,4 @@
-/** Baselines for the service: servers that only send the same bytes, with constant or changing headers. */
+/** Baselines for the service: servers that do nothing but return fixed bodies, with constant or varying headers. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { versionOf } from './machine.ts';
 import { freePort, startServer } from './server-process.ts';
 
 export interface RecordedAnswer {
-  /** Path of this response on the baseline server. */
+  /** Path at which the baseline server sends this response. */
   readonly path: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
       },
       ...(body === undefined ? {} : { method: 'POST', body }),
     });
-    // Each server sets its own values for these headers.
+    // Every server generates these headers.
     const own = new Set(['connection', 'content-length', 'date', 'keep-alive']);
     const headers = Object.fromEntries([...response.headers].filter(([name]) => !own.has(name)));
     return { path, status: response.status, headers, body: await response.text() };
@@ -52,7 +52,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
 export function nginxContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
     name: 'nginx',
-    title: `nginx ${versionOf(['nginx', '-v'])} (the same bytes, constant)`,
+    title: `nginx ${versionOf(['nginx', '-v'])} (same bytes, constant headers)`,
     role: 'limit',
     runtime: 'native',
     does: [],
@@ -113,7 +113,7 @@ export const floor = 'bun-floor';
 export function floorContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
     name: floor,
-    title: `Bun ${Bun.version} (as many headers read and changed)`,
+    title: `Bun ${Bun.version} (same bytes, as many headers read and varied)`,
     role: 'limit',
     runtime: 'bun',
     does: [],

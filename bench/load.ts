@@ -6,10 +6,9 @@ import { pinned } from './machine.ts';
 /** Default number of open connections of the load generator. */
 export const connections = 64;
 
-/** Parameters of the load on a server. */
 export interface Pressure {
   readonly connections?: number;
-  /** Delay of each connection before each request. */
+  /** Delay before each request on a connection. */
   readonly pauseMs?: number;
 }
 
@@ -37,7 +36,7 @@ export interface LoadResult {
   readonly loadCpuSeconds: number;
 }
 
-/** Writes the requests that a run sends repeatedly. */
+/** Writes a plan, which contains the requests that a run sends in a loop. */
 export async function writePlan(path: string, requests: readonly PlannedRequest[]): Promise<void> {
   const lines = requests.map(({ method, target, key, body }) => [method, target, key, body ?? ''].join('\t'));
   await Bun.write(path, `${lines.join('\n')}\n`);

@@ -31,7 +31,7 @@ export function pinned(role: keyof typeof coreOf, command: readonly string[]): s
   return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
 }
 
-/** Time, machine and length of a measurement. All results begin with these members. */
+/** Time, machine and length of a measurement. All result files begin with these fields. */
 export interface Conditions {
   readonly measuredAt: string;
   readonly machine: Machine;
@@ -61,7 +61,7 @@ function describeMachine(folder: string): Machine {
   };
 }
 
-/** Returns the version in a program's output, without other text. */
+/** Runs a command, and returns the version number in its output. */
 export function versionOf(command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';

@@ -42,12 +42,12 @@ ${animalCount.toLocaleString('en')} animals, in interleaved rounds. The server a
 Writes bench/results/.
 
   --all           run the comparison and the measurements of the next four options (25 minutes)
-  --growth        measure how cost grows with animals and accounts, and the time to the first response
+  --growth        measure the time to the first response, and how cost grows with animals and accounts
   --filters       measure how the cost of each filter grows with animals and orders
   --disk          measure reads with a concurrent writer, on disks with 2 and 10 ms slower syncs (requires Linux and
                   strace)
-  --scaling       measure the gain and cost of more workers, each limited to a quarter of a core (requires Linux and
-                  root); with --postgres and --redis, the gain of more instances
+  --scaling       measure the speedup and cost of more workers, each limited to a quarter of a core (requires Linux and
+                  root); with --postgres and --redis, the speedup of more instances
   --distance      measure writes of one and three instances with 0, 2 and 10 ms of latency to PostgreSQL and Redis
                   (--postgres and --redis)
   --quick         smoke test: one round of one second, without waiting for an idle machine; writes no results
@@ -57,8 +57,8 @@ Writes bench/results/.
                   writes no results
   --loads A,B,…   only these loads: ${loadNames.join(', ')};
                   writes no results
-  --postgres URL  also measure an instance on this PostgreSQL database, which must be empty and contains data
-                  afterwards
+  --postgres URL  also measure an instance on this PostgreSQL database, which must be empty; the run leaves data
+                  in it
   --redis URL     Redis for this instance
   --help          show this help
 `;

@@ -23,7 +23,7 @@ interface Peer {
 }
 
 const usual: readonly Feature[] = [
-  'key look-up',
+  'key lookup',
   'limit per minute',
   'body validation',
   'query validation',
@@ -71,7 +71,7 @@ const peers: readonly Peer[] = [
     package: 'json-server',
     runtime: 'node',
     // json-server rewrites the whole file on each POST, without syncing it.
-    does: ['key look-up', 'limit per minute', 'X-RateLimit and RateLimit headers', 'body validation'],
+    does: ['key lookup', 'limit per minute', 'X-RateLimit and RateLimit headers', 'body validation'],
     command: (port, { json, callers }) => ['node', 'json-server.js', String(port), json, callers],
     address: (data) => {
       const list = { target: '/v1/pets?_limit=20&status=available', key: data.keys.unlimited };

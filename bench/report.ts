@@ -58,12 +58,12 @@ export function goalsTable(goals: readonly Goal[], samples: readonly Sample[]): 
 
 export function goalRows(goals: readonly Goal[], judged: boolean): string {
   const verdict = ({ met, barely, steady }: Goal) => {
-    if (!judged && steady === undefined) return 'not judged: the machine was busy';
+    if (!judged && steady === undefined) return 'inconclusive: the machine was busy';
     if (!met) return '**missed**';
     return barely ? 'barely met' : 'met';
   };
   return table(
-    ['Goal', 'wanted', 'measured', 'by CPU time', ''],
+    ['Goal', 'target', 'measured', 'by CPU time', ''],
     goals.map((goal) => [goal.text, goal.wanted, goal.measured, goal.perCpu ?? '', verdict(goal)]),
   );
 }
@@ -81,7 +81,7 @@ function scenarioTable(
   return table(
     [
       ...['', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', 'core busy'],
-      ...[`of ${limit}`, 'by CPU time', 'service is', 'by CPU time', 'wrong'],
+      ...[`vs. ${limit}`, 'by CPU time', 'service vs. this', 'by CPU time', 'errors'],
     ],
     figures.map((figure) => [
       nameOf(figure),
@@ -100,8 +100,8 @@ function scenarioTable(
 }
 
 /**
- * Compares the cost of the same page in each plan with its cost for Enterprise accounts, which are never near their
- * limit.
+ * Compares the cost of the same page in each plan with its cost for Enterprise accounts, which never come near their
+ * limits.
  */
 function plansSection(results: Results): string[] {
   const { samples } = results;
@@ -125,9 +125,9 @@ function plansSection(results: Results): string[] {
         }),
   );
   if (rows.length === 0) return [];
-  const header = ['', '', 'requests/s', 'p99 ms', 'CPU µs/request', 'of Enterprise', 'wrong'];
+  const header = ['', '', 'requests/s', 'p99 ms', 'CPU µs/request', 'vs. Enterprise', 'errors'];
   return [
-    '### Cost of each plan: the cached list page, requested by accounts of one plan within their limits',
+    '### Cost of each plan: the cached list page, requested only by accounts of that plan',
     table(header, rows),
   ];
 }

@@ -1,4 +1,4 @@
-/** Report on the gain from additional instances, in Markdown. */
+/** Report on the speedup with additional instances, in Markdown. */
 import type { Goal } from './goals.ts';
 import { goalRows, machineSentence, table } from './report.ts';
 import type { ScalingResults, ScalingSample } from './scaling.ts';
@@ -16,8 +16,8 @@ export function scalingMarkdown(results: ScalingResults): string {
     goalRows([goalOf(samples)], true),
     table(
       [
-        ...['', 'instances', 'requests/s', 'of one instance'],
-        ...['CPU µs/request', 'Redis CPU µs/request', 'p99 ms', 'wrong'],
+        ...['', 'instances', 'requests/s', 'vs. one instance'],
+        ...['CPU µs/request', 'Redis CPU µs/request', 'p99 ms', 'errors'],
       ],
       names.flatMap((name) => rowsOf(samples, name)),
     ),
@@ -27,7 +27,7 @@ export function scalingMarkdown(results: ScalingResults): string {
 function goalOf(samples: readonly ScalingSample[]): Goal {
   const gain = gainOf(samples, 'list', 2);
   return {
-    text: 'List pages of two instances against one',
+    text: 'List pages per second, two instances vs. one',
     wanted: `≥ ${minGain.toFixed(2)} ×`,
     measured: `${gain.toFixed(2)} ×`,
     met: gain >= minGain,

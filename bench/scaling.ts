@@ -1,4 +1,4 @@
-/** Measures the gain from additional instances: one, two and three instances on one store (PostgreSQL and Redis). */
+/** Measures the speedup with additional instances: one, two and three instances on one store (PostgreSQL and Redis). */
 import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';

@@ -14,7 +14,7 @@ export interface Scenario {
   /** Callers of the list page in scenarios that compare plans. */
   readonly callers?: Callers;
   readonly pressure?: Pressure;
-  /** Concurrent load of another client, whose responses are not part of the result. */
+  /** Concurrent load from another client, whose responses are not part of the result. */
   readonly beside?: Beside;
   /** Returns the requests of a run in order; undefined if the contender does not support the scenario. */
   plan(load: PlanOptions): PlannedRequest[] | undefined | Promise<PlannedRequest[] | undefined>;
@@ -35,7 +35,7 @@ export interface PlanOptions {
 /** Number of different requests in one plan. */
 const planLength = 20_000;
 
-/** Thresholds of the mixed load: of a hundred requests, 90 are lists, 9 are animals by id, and 1 is a creation. */
+/** Thresholds of the mixed load: of 100 requests, 90 read a list, 9 read an animal by id, and 1 creates an animal. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
 
 /** Assigns the keys to the requests in turn, and repeats the requests until all keys of a run are used. */
@@ -68,7 +68,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'pet',
-    title: 'One animal by id, chosen at random',
+    title: 'Random animal by id',
     status: 200,
     plan: (load) => {
       const { addressing, animals } = load;
@@ -88,14 +88,14 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'update',
-    title: 'PATCH of one animal, durable',
+    title: 'PATCH, durable',
     status: 200,
     plan: (load) => {
       const { update } = load.addressing;
       if (update === undefined) return undefined;
       const chance = chances(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
-      // Each animal is in both halves with different names, so that each request changes the animal's name.
+      // Both halves update the same animals, but with different names, so that every request makes a change.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
       return called(requests, load);
     },
@@ -118,15 +118,15 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'refused',
-    title: 'Refused request (429)',
+    title: 'Rate-limited request (429)',
     status: 429,
-    // A longer run would lead to strikes and a ban, which is the next scenario.
+    // A longer run would cause strikes and a ban, which is the next scenario.
     seconds: 1,
     plan: ({ addressing: { refused } }) => refused && [get(refused())],
   },
   {
     name: 'banned',
-    title: 'Refused request of a banned key (429)',
+    title: 'Request with a banned key (429)',
     status: 429,
     plan: ({ addressing: { banned } }) => banned && [get(banned)],
   },
@@ -153,7 +153,7 @@ export const scenarios: readonly Scenario[] = [
 function listOf(plan: PlanName): Scenario {
   return {
     name: `list-${plan}`,
-    title: `List page, requested by accounts of the ${plan} plan`,
+    title: `List page for accounts on the ${plan} plan`,
     status: 200,
     callers: plan,
     plan: (load) =>

@@ -84,8 +84,7 @@ async function firstAnswer(url: string, key: string, hasEnded: () => boolean): P
 }
 
 /**
- * Reads a stream to its end, so that its writer never blocks. Returns a function that returns the last part of the
- * text.
+ * Reads a stream to its end, so that its writer never blocks. The returned function returns the last 2,000 characters.
  */
 function outputOf(stream: ReadableStream<Uint8Array>): () => string {
   let text = '';

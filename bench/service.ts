@@ -18,7 +18,7 @@ const exhausted = { perMinute: 1, perDay: 1_000_000 };
 
 export const listTarget = '/v1/pets?limit=20&status=available';
 
-/** Settings with the location of the store. Several instances can use the same store. */
+/** Settings that locate the store. Several instances can use the same store. */
 export type StoreSettings = Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
 
 export function embeddedStore(folder: string, name: string): StoreSettings {
@@ -50,12 +50,12 @@ async function issueKey(
 
 /** Options of an instance. */
 export interface Special {
-  /** Wrapper program that runs the service, with its arguments. */
+  /** Command prefix that runs the service under another program, such as a tracer. */
   readonly under?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts an instance of the service on a store. Other settings have default values. */
+/** Starts an instance of the service on a store. Settings not given here have their defaults. */
 export async function startService(
   store: StoreSettings,
   key: string,
@@ -87,14 +87,14 @@ export function callersOn(store: StoreSettings): NonNullable<Addressing['callers
 export interface ServiceOptions {
   readonly name: string;
   readonly title: string;
-  /** An empty store, which is filled with animals. */
+  /** An empty store, which `start` fills with animals. */
   readonly store: StoreSettings;
   readonly animals: number;
   /** Number of runs with 429 responses. Each run gets a new account without strikes. */
   readonly refusals: number;
 }
 
-/** Returns the requests to the service, using the given key. */
+/** Returns the requests in the form that the service accepts, with the given key. */
 export function addressingOf(key: string): Addressing {
   return {
     list: { target: listTarget, key },

@@ -1,4 +1,4 @@
-/** Report on the gain from additional workers and their cost, in Markdown. */
+/** Report on the speedup with additional workers and their memory use, in Markdown. */
 import type { Goal } from './goals.ts';
 import { goalRows, machineSentence, table } from './report.ts';
 import { scenarios } from './scenarios.ts';
@@ -12,11 +12,11 @@ export function workersMarkdown(results: WorkersResults): string {
   const { measuredAt, machine, rounds, seconds, connections, share, samples } = results;
   return [
     `Measured ${measuredAt.slice(0, 10)}: each worker limited to ${share * 100} % of one core (the first ` +
-      `together with the supervisor), ${connections} connections per worker, ${rounds} interleaved rounds of ${seconds} s, ` +
+      `shares its limit with the supervisor), ${connections} connections per worker, ${rounds} interleaved rounds of ${seconds} s, ` +
       `medians. ${machineSentence(machine)}`,
     goalRows(goalsOf(samples), true),
     table(
-      ['', 'workers', 'requests/s', 'of one worker', 'CPU µs/request', 'p99 ms', 'memory MB', 'wrong'],
+      ['', 'workers', 'requests/s', 'vs. one worker', 'CPU µs/request', 'p99 ms', 'memory MB', 'errors'],
       [...Map.groupBy(samples, ({ scenario }) => scenario)].flatMap(([scenario, own]) =>
         rowsOf(own, scenario),
       ),
@@ -35,7 +35,7 @@ function goalsOf(samples: readonly WorkersSample[]): Goal[] {
   const counts = [...new Set(samples.map(({ workers }) => workers))];
   return [
     ...['list', 'mixed'].map((load) => ({
-      text: `${titleOf(load)}: two workers against one`,
+      text: `${titleOf(load)}: two workers vs. one`,
       wanted: `≥ ${minGain.toFixed(2)} ×`,
       measured: `${gain(load).toFixed(2)} ×`,
       met: gain(load) >= minGain,

@@ -1,4 +1,4 @@
-/** Measures the gain from additional workers (`WORKERS`) on an embedded store, and the memory of each worker. */
+/** Measures the speedup with additional workers (`WORKERS`) on an embedded store, and the memory use of each worker. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';

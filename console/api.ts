@@ -8,7 +8,7 @@ import { attemptOf } from './unsettled.ts';
 
 export const basePath = '/admin/v1';
 
-/** An invalid member, parameter or header of the request. */
+/** An invalid field, parameter or header of the request. */
 export interface Mistake {
   readonly in: string;
   readonly name: string;

@@ -88,7 +88,7 @@ interface Given {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The parameters, body and condition of an operation. */
+/** An operation's parameters, body and `If-Match` condition. */
 export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
   QueryOf<RowsByRoute[Name]> &
   BodyOf<RowsByRoute[Name]> &

@@ -2,7 +2,7 @@ import { writeJson } from './json.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Formats rows as CSV (RFC 4180), with a column for each member. */
+/** Formats rows as CSV (RFC 4180), with a column for each field. */
 export function csvOf(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];

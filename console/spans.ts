@@ -13,7 +13,7 @@ interface Span {
   readonly step: '1m' | '5m' | '1h' | '6h';
   readonly stepMs: number;
   readonly steps: number;
-  /** Name of a step in phrases such as "per minute". */
+  /** Name of an interval in phrases such as "per minute". */
   readonly unit: string;
 }
 
@@ -49,7 +49,7 @@ export function spanOf(name: string): SpanName | undefined {
   return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
 }
 
-/** Start of the first step, in Unix ms. */
+/** Start of the first interval, in Unix ms. */
 function firstOf({ stepMs, steps }: Span): number {
   return (Math.floor(Math.max(now.peek(), Date.now()) / stepMs) - steps + 1) * stepMs;
 }
@@ -60,7 +60,7 @@ export function sinceOf(name: SpanName): string {
 
 const none = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p99: null };
 
-/** Loads every step of the span, oldest first, including steps without requests. */
+/** Loads all intervals of the span, oldest first, including those without requests. */
 export async function loadHistory(name: SpanName): Promise<readonly HistoryStep[]> {
   const span = spans[name];
   const first = firstOf(span);

@@ -4,7 +4,7 @@
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
  *
- * The key needs the scope pets:create. The program stays within the limits of the key's plan, even for a large file.
+ * The key needs the pets:create scope. The program stays within the limits of the key's plan, even for a large file.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -3,7 +3,7 @@
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/list-animals.ts > animals.tsv
  *
- * The key needs the scope pets:read. Listing 6,000 animals takes one minute on the Free plan.
+ * The key needs the pets:read scope. Listing 6,000 animals takes one minute on the Free plan.
  */
 import { AnimalStore } from '@animal-store/client';
 

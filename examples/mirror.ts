@@ -4,15 +4,15 @@
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/mirror.ts copy.db
  *
- * The key needs the scopes events:read and pets:read. You can stop the program at any time. When you start it again, it
+ * The key needs the events:read and pets:read scopes. You can stop the program at any time. When you start it again, it
  * resumes where it stopped.
  *
  * Why the copy is exact:
- * - The lists are read after the position is. A list shows each resource at some time after the position, and every
+ * - The position is read before the lists. A list shows each resource at some time after the position, and every
  *   change after the position has an event. Events contain the whole resource, so applying the last event of each
  *   resource leaves the state of the store.
  * - An event older than a listed resource restores an older state, which later events correct. Other programs never
- *   see the older state, because the lists and the events up to the end of reading are stored in one transaction.
+ *   see the older state, because the lists are stored in one transaction with the events that occur during the read.
  * - An event and its position are stored in one transaction.
  */
 import { Database } from 'bun:sqlite';

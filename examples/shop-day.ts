@@ -3,14 +3,14 @@
  *
  *   API=http://127.0.0.1:3000/v1 KEY=ask_your_first_key npx bun examples/shop-day.ts
  *
- * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. The program sends about 25
+ * The key needs the pets:read, pets:create, pets:write and orders:write scopes. The program sends about 25
  * requests, which is within the Free plan's limit per minute.
  */
 
 const { API, KEY } = process.env;
 if (!API || !KEY) throw new Error('Set API (such as http://127.0.0.1:3000/v1) and KEY (ask_…).');
 
-/** The members that this program uses. Ids ascend from 1, so a number represents them exactly. */
+/** The fields that this program uses. Ids ascend from 1, so a number represents them exactly. */
 interface Pet {
   readonly id: number;
   readonly name: string;

@@ -1,7 +1,7 @@
 /**
- * Builds the service as a single executable without dependencies: `bun scripts/build.ts [FILE]`. The executable
- * contains this runtime, so it runs only with the operating system, processor architecture and C library of this
- * machine.
+ * Builds the service as a single executable without dependencies: `bun scripts/build.ts [FILE]`. The executable bundles
+ * the current runtime, so it runs only on machines with the same operating system, processor architecture and C library
+ * as this one.
  */
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -18,7 +18,7 @@ const entrypoints = ['main.ts', 'app/writer-thread.ts'].map((file) => join(sourc
 /** URL scheme for imports of the bundled console files. */
 const scheme = 'finished:';
 
-/** Replaces the module that bundles the console with one that contains the finished bundle. */
+/** Replaces the module that bundles the console with one that contains the prebuilt bundle. */
 async function finishedConsole(): Promise<Bun.BunPlugin> {
   const files = await Promise.all(
     [...(await consoleFiles())].map(async ([path, { type, body }]) => ({
@@ -54,7 +54,9 @@ async function finishedConsole(): Promise<Bun.BunPlugin> {
   };
 }
 
-/** Builds the file and returns its size in bytes. Replaces an existing file atomically, even if it is running. */
+/**
+ * Builds the file and returns its size in bytes. Replaces an existing executable atomically, even while it is running.
+ */
 async function build(file: string): Promise<number> {
   await mkdir(dirname(file), { recursive: true });
   const folder = await mkdtemp(join(dirname(file), '.build-'));

@@ -98,7 +98,7 @@ function declaration(name: string, schema: Schema): string {
   return `${comment}export interface ${name} ${members(schema, '', isSent(schema))}\n`;
 }
 
-/** Whether the schema is that of a request body. Responses allow additional members; request bodies do not. */
+/** Whether the schema describes a request body. Responses allow additional members; request bodies do not. */
 function isSent(schema: Schema): boolean {
   return schema.additionalProperties === false;
 }
@@ -128,14 +128,14 @@ function typeOf(schema: Schema, indent: string, sent: boolean): string {
   return type;
 }
 
-/** Whether values of the schema need a bigint. Counts do not, because a double represents them exactly. */
+/** Whether values of this schema require a bigint. Counts do not, because a double represents them exactly. */
 function isInt64({ format, maximum }: Schema): boolean {
   return format === 'int64' && !(maximum !== undefined && maximum <= Number.MAX_SAFE_INTEGER);
 }
 
 function commentOf({ description, anyOf }: Schema, indent: string): string {
   const text = description ?? anyOf?.find((each) => each.description !== undefined)?.description;
-  // The advice does not apply to the client, which returns a bigint.
+  // Removes advice that does not apply to the client, because it returns a bigint.
   const advice = ' A 64-bit integer: parse values above 2^53 without rounding them.';
   return text === undefined ? '' : `${indent}/** ${text.replace(advice, '')} */\n`;
 }
@@ -144,7 +144,10 @@ function union(values: readonly string[]): string {
   return values.map((value) => `'${value}'`).join(' | ');
 }
 
-/** Returns the names of int64 members. The client identifies them by name, so a name must be int64 in every schema. */
+/**
+ * Returns the names of int64 members. The client identifies them by name, so a name that is int64 in one schema must be
+ * int64 in all schemas.
+ */
 function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   const exact = new Set<string>();
   const other = new Set<string>();
@@ -173,5 +176,5 @@ function errorCodes({ paths, components }: OpenapiDocument): string {
     }
   }
   const lines = [...codes].sort().map(([status, of]) => `  readonly ${status}: ${union([...of].sort())};\n`);
-  return `/** Error codes by HTTP status. New codes may be added within v1. Handle an unknown code by its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
+  return `/** Error codes by HTTP status. New codes may be added within v1. Treat an unknown code like any other error with its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
 }

@@ -38,7 +38,7 @@ async function withTable(path: string, name: string, table: string): Promise<Gen
   return { path, text: text.replace(between, (_, start, end) => `${start}${table}\n${end}`) };
 }
 
-/** Returns the help texts of all commands, except groups of commands. */
+/** Returns the help texts of all commands except command groups. */
 async function commandsText(): Promise<string> {
   const sections = leavesOf(await programOf({})).map(
     ({ path, command }) => `## animal-store ${path}\n\n\`\`\`\n${helpOf(command)}\n\`\`\`\n`,

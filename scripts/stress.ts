@@ -1,6 +1,6 @@
 /**
  * Runs the stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N] [--minutes
- * N] [--seed N]`. `--help` lists their names. Prints the seed of each test, so that a failure can be reproduced. The
+ * N] [--seed N]`. `--help` lists the tests. Prints the seed of each test, so that a failure can be reproduced. The
  * output ends with a summary in Markdown and the number of passed and failed tests.
  */
 import { parseArgs } from 'node:util';

@@ -103,12 +103,12 @@ function oneCheck(exitCode: number): Count {
   return exitCode === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-/** Parses the summary of `bun test`. Files that failed to load are counted there as well. */
+/** Parses the summary of `bun test`. Its counts include files that failed to load. */
 function testsRun(exitCode: number, output: string): Count {
   return explained(exitCode, lastNumber(output, / *(\d+) pass/), lastNumber(output, / *(\d+) fail/));
 }
 
-/** Parses the last line of output of this script. */
+/** Parses the last line of this script's output. */
 function lastCount(exitCode: number, output: string): Count {
   return explained(
     exitCode,
@@ -139,8 +139,8 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
       ...process.env,
       ...servers?.environment,
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
-      // Bun keeps memory that stores and apps have freed. Returning it to the operating system and allocating it again
-      // would take a third of the kernel time.
+      // Makes Bun keep freed memory. Returning the memory to the operating system and allocating it again would account
+      // for a third of the kernel time.
       MIMALLOC_PURGE_DELAY: '-1',
     },
     stdin: 'ignore',

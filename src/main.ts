@@ -4,7 +4,7 @@ import { restartWithMemoryOptions } from './cli/memory-options.ts';
 const words = process.argv.slice(2);
 if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
 
-// Imported after the possible restart above, so that a restart costs little.
+// Imported only here, so that the restart above does not load these modules twice.
 const [{ run }, { ignoreUserSignals }, { endQuietlyOnClosedPipe }] = await Promise.all([
   import('./cli/cli.ts'),
   import('./cli/signals.ts'),

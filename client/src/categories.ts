@@ -16,22 +16,22 @@ export class Categories {
     this.#send = send;
   }
 
-  /** Lists categories by ascending id. Needs the scope `pets:read`. */
+  /** Lists categories by ascending id. Requires the `pets:read` scope. */
   list(query: ListQuery = {}, options?: CallOptions): List<Category> {
     return new List(this.#send, 'categories', { ...query }, options);
   }
 
-  /** Gets a category by id. Needs the scope `pets:read`. */
+  /** Gets a category by id. Requires the `pets:read` scope. */
   get(id: Int64, options?: CallOptions): Call<Category> {
     return Call.of(this.#send({ method: 'GET', collection: 'categories', id, options }));
   }
 
-  /** Sets the name of a category. Needs the scope `pets:write`. */
+  /** Sets the name of a category. Requires the `pets:write` scope. */
   put(id: Int64, name: CategoryName, options?: PutCategoryOptions): Call<Category> {
     return Call.of(this.#send({ method: 'PUT', collection: 'categories', id, body: name, options }));
   }
 
-  /** Deletes a category's name, but not its animals. Needs the scope `pets:write`. */
+  /** Deletes a category's name, but not its animals. Requires the `pets:write` scope. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
     return Call.of(this.#send({ method: 'DELETE', collection: 'categories', id, options }));
   }

@@ -16,7 +16,7 @@ export interface NewPet {
   readonly status?: PetStatus | undefined;
 }
 
-/** Members of an animal to change. Omitted members are unchanged. */
+/** Changes to an animal. Omitted fields are unchanged. */
 export interface PetPatch {
   /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name?: string | undefined;
@@ -55,7 +55,7 @@ export interface NewWebhook {
   readonly description?: string | undefined;
 }
 
-/** Members of a webhook to change. Omitted members are unchanged. `null` removes the description. */
+/** Changes to a webhook. Omitted fields are unchanged. `null` removes the description. */
 export interface WebhookPatch {
   /** Whether events are sent. */
   readonly enabled?: boolean | undefined;
@@ -69,7 +69,7 @@ export interface WebhookPatch {
 
 /** The events to send again. */
 export interface Redelivery {
-  /** Send the events after this id again. */
+  /** All events after this id are sent again. */
   readonly after: Int64;
 }
 
@@ -264,7 +264,7 @@ export interface WebhookDisabled {
 export interface ErrorDetail {
   /** Part of the request that contains the mistake. */
   readonly in: 'body' | 'query' | 'header' | 'path';
-  /** Name of the member, parameter or header. Empty for the body as a whole. */
+  /** Name of the field, parameter or header. Empty for the body as a whole. */
   readonly name: string;
   /** The mistake and the expected value. */
   readonly message: string;
@@ -319,11 +319,11 @@ export interface IssuedWebhook {
   readonly disabledReason?: string | undefined;
   /** Time when the webhook was created (UTC). */
   readonly createdAt: string;
-  /** Secret that signs the requests (Standard Webhooks). Shown only in this response. */
+  /** Secret used to sign the requests (Standard Webhooks). Shown only in this response. */
   readonly secret: string;
 }
 
-/** A URL that receives events of an account. */
+/** A URL that receives an account's events. */
 export interface Webhook {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
@@ -433,7 +433,7 @@ export interface ListDeliveriesFilters {
   readonly status?: DeliveryStatus | undefined;
 }
 
-/** Error codes by HTTP status. New codes may be added within v1. Handle an unknown code by its status. */
+/** Error codes by HTTP status. New codes may be added within v1. Treat an unknown code like any other error with its status. */
 export interface ErrorCodes {
   readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';
   readonly 401: 'invalid_api_key' | 'missing_api_key';

@@ -1,4 +1,4 @@
-/** Errors with which calls reject. Comparing `code` narrows the type of an error to its class. */
+/** Errors that calls reject with. Comparing `code` narrows the type of an error to its class. */
 import type { ErrorCodes, ErrorDetail } from './contract.js';
 
 /** The fields of an error. */
@@ -27,7 +27,7 @@ class Base<Code extends string, Status extends number | undefined> extends Error
   readonly requestId: string | undefined;
   /** Headers of the response. */
   declare readonly headers: Headers | undefined;
-  /** Number of times the request was sent; 0 if it was not sent, because the wait would have been too long. */
+  /** Number of times the request was sent; 0 if no attempt was made, because the wait would have been too long. */
   readonly attempts: number;
 
   constructor({ code, status, message, requestId, headers, attempts, cause }: Problem) {

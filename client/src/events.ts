@@ -55,7 +55,7 @@ export class Events {
   /**
    * Gets a page of events. With `wait`, the service delays an empty page until an event occurs; `timeoutMs`
    * does not include this delay. Rejects with an EventsExpiredError if events after `after` are no longer
-   * retained. Needs the scope `events:read`, and for each type the read scope of its resource.
+   * retained. Requires the `events:read` scope, and for each type the read scope of its resource.
    */
   list(query: EventQuery = {}, options?: CallOptions): Call<EventPage> {
     return Call.of(this.#page(query, options, false));

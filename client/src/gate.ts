@@ -4,8 +4,8 @@
  * same key, and this client does not see their 429 responses. Therefore, this client:
  * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
  * - after a second without a response, sends a single request, and delays all other requests until there is a
- *   response, or sends one more each second. If other clients have exhausted the limit in the meantime, this
- *   causes only one strike, regardless of the number of waiting calls;
+ *   response, but sends one of them after each further second without one. If other clients have exhausted the limit
+ *   in the meantime, this causes only one strike, regardless of the number of waiting calls;
  * - for ten minutes after a 429, first calls `GET /rate-limit`, which does not count against the limit and is never a
  *   strike. A request within a second after a response with remaining quota cannot be a strike, because an episode
  *   would have begun less than a second ago. A client therefore gets at most one strike in ten minutes.
@@ -21,7 +21,7 @@ import { Quota } from './quota.js';
 const maxInFlight = 32;
 /** Time after a 429 during which additional rejected requests do not count as strikes. */
 export const graceMs = 1_000;
-/** Part of `graceMs` reserved for timer and network delays. */
+/** Part of `graceMs` that allows for timer and network delays. */
 const marginMs = 100;
 /** Window in which the service counts strikes. */
 const strikesLastMs = 600_000;
@@ -85,7 +85,7 @@ export class Gate {
         },
       };
       const stop = onAbort(entry.signal, () => {
-        // The request may already have left the queue, with its rejection pending.
+        // The request may have left the queue already, if `#wait` has scheduled its rejection.
         const place = this.#queue.indexOf(waiting);
         if (place >= 0) this.#queue.splice(place, 1);
         waiting.reject(entry.signal?.reason);
@@ -174,8 +174,8 @@ export class Gate {
    */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
-    // The age is also measured from the response. Otherwise, calls would be sent one at a time while responses
-    // are slow.
+    // Unless the client is cautious, a quota that arrived in the last half second is also valid. Otherwise, slow
+    // responses would never count as valid, and calls would be sent one at a time.
     return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }
 
@@ -187,7 +187,7 @@ export class Gate {
     });
   }
 
-  /** Sets the timer, and rejects requests whose maximum wait is shorter. */
+  /** Sets a timer for `opensAt`, and rejects the requests that must not wait that long. */
   #wait(opensAt: number, now: number): void {
     this.#waitingSince = now;
     const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>
@@ -204,7 +204,7 @@ export class Gate {
     if (allowed.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
-  /** Returns the error for a request that cannot wait, with the remaining seconds. */
+  /** Returns the error for a request that cannot wait for the remaining `seconds`. */
   #refusal(seconds: number, now: number, attempts: number): AnimalStoreError {
     const closedBy = this.#closedBy;
     if (now < this.#closedUntil && closedBy !== undefined) {

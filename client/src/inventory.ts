@@ -13,7 +13,7 @@ export class Inventory {
     this.#send = send;
   }
 
-  /** Counts animals by status. Needs the scope `pets:read`. */
+  /** Counts animals by status. Requires the `pets:read` scope. */
   get(query: InventoryQuery = {}, options?: CallOptions): Call<Counts> {
     return Call.of(this.#send({ method: 'GET', collection: 'inventory', query: { ...query }, options }));
   }

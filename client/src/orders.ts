@@ -16,23 +16,23 @@ export class Orders {
     this.#send = send;
   }
 
-  /** Places an order for an available animal, which reserves the animal. Needs the scope `orders:write`. */
+  /** Places an order for an available animal, which reserves the animal. Requires the `orders:write` scope. */
   place(order: NewOrder, options?: PostOptions): Call<Order> {
     return Call.of(this.#send({ method: 'POST', collection: 'orders', body: order, options }));
   }
 
-  /** Lists orders by ascending id. Needs the scope `orders:read`. */
+  /** Lists orders by ascending id. Requires the `orders:read` scope. */
   list(query: OrderQuery = {}, options?: CallOptions): List<Order> {
     return new List(this.#send, 'orders', { ...query }, options);
   }
 
-  /** Gets an order by id. Needs the scope `orders:read`. */
+  /** Gets an order by id. Requires the `orders:read` scope. */
   get(id: Int64, options?: CallOptions): Call<Order> {
     return Call.of(this.#send({ method: 'GET', collection: 'orders', id, options }));
   }
 
   /**
-   * Approves a placed order. All transitions need the scope `orders:write`, and resolve with undefined if the
+   * Approves a placed order. All transitions require the `orders:write` scope, and resolve with undefined if the
    * key does not have `orders:read`.
    */
   approve(id: Int64, options?: StepOptions): Call<Order> {

@@ -21,12 +21,12 @@ export class Pets {
     this.#send = send;
   }
 
-  /** Lists animals by ascending id. Needs the scope `pets:read`. */
+  /** Lists animals by ascending id. Requires the `pets:read` scope. */
   list({ ids, ...query }: PetQuery = {}, options?: CallOptions): List<Pet> {
     return new List(this.#send, 'pets', ids === undefined ? { ...query } : { ...query, id: ids }, options);
   }
 
-  /** Gets an animal by id; undefined if it does not exist. Needs the scope `pets:read`. */
+  /** Gets an animal by id; undefined if it does not exist. Requires the `pets:read` scope. */
   find(id: Int64, options?: CallOptions): Call<Pet | undefined> {
     const request = {
       method: 'GET',
@@ -44,13 +44,13 @@ export class Pets {
     return Call.of(found);
   }
 
-  /** Adds an animal. Needs the scope `pets:create`. */
+  /** Adds an animal. Requires the `pets:create` scope. */
   create(pet: NewPet, options?: PostOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'POST', collection: 'pets', body: pet, options }));
   }
 
   /**
-   * Gets an animal by id. Needs the scope `pets:read`.
+   * Gets an animal by id. Requires the `pets:read` scope.
    * @deprecated Use `find(id)`. Calls reject with a RemovedError after the operation is removed on 5 December 2030.
    */
   get(id: Int64, options?: CallOptions): Call<Pet> {
@@ -58,7 +58,7 @@ export class Pets {
   }
 
   /**
-   * Changes the given members of an animal. Needs the scope `pets:write`. Resolves with undefined if the key
+   * Updates the given fields of an animal. Requires the `pets:write` scope. Resolves with undefined if the key
    * does not have `pets:read`.
    */
   update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
@@ -68,7 +68,7 @@ export class Pets {
   /**
    * Reads an animal, calls `change` with it, and applies the patch that `change` returns. If another client
    * changes the animal in the meantime, starts over with the new version, so that no change is lost. If
-   * `change` returns nothing, the animal stays unchanged. Needs the scopes `pets:read` and `pets:write`.
+   * `change` returns nothing, the animal stays unchanged. Requires the `pets:read` and `pets:write` scopes.
    */
   updateWith(
     id: Int64,
@@ -78,7 +78,7 @@ export class Pets {
     return Call.of(this.#updateWith(id, change, options));
   }
 
-  /** Deletes an animal. Needs the scope `pets:write`. */
+  /** Deletes an animal. Requires the `pets:write` scope. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
     return Call.of(this.#send({ method: 'DELETE', collection: 'pets', id, options }));
   }

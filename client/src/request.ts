@@ -40,7 +40,7 @@ export interface ChangeOptions extends CallOptions {
 /** A request for an API operation. */
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The collection, id and step form the path: `orders`, `orders/7` or `orders/7/approve`. */
+  /** The collection, id and `step` form the path: `orders`, `orders/7` or `orders/7/approve`. */
   readonly collection: string;
   readonly id?: Int64;
   readonly step?: string;
@@ -72,7 +72,7 @@ export function targetOf(request: Request): string {
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
-/** Returns the values of a parameter. Ids are joined with commas. For each string, the parameter is repeated. */
+/** Returns the values of a parameter. Ids are joined with commas; a list of strings becomes a repeated parameter. */
 function textsOf(name: string, value: NonNullable<Request['query']>[string]): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return [value];

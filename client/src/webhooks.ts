@@ -16,7 +16,7 @@ import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './r
 /** Filters and paging for `deliveries`. */
 export interface DeliveryQuery extends ListQuery, ListDeliveriesFilters {}
 
-/** The account's webhooks. All calls require the scope `webhooks:write`. */
+/** The account's webhooks. All calls require the `webhooks:write` scope. */
 export class Webhooks {
   readonly #send: Send;
   /** @internal */
@@ -42,7 +42,7 @@ export class Webhooks {
     return this.#call({ method: 'GET', id, options });
   }
 
-  /** Changes the given members of a webhook. */
+  /** Updates the given fields of a webhook. */
   update(id: Int64, patch: WebhookPatch, options?: ChangeOptions): Call<Webhook> {
     return this.#call({ method: 'PATCH', id, body: patch, options });
   }
@@ -57,7 +57,7 @@ export class Webhooks {
     return this.#call({ method: 'POST', id, step: 'rotate-secret', options });
   }
 
-  /** Sends the event `webhook.test` immediately and returns the outcome. */
+  /** Sends a `webhook.test` event immediately and returns the outcome. */
   test(id: Int64, options?: CallOptions): Call<WebhookTest> {
     return this.#call({ method: 'POST', id, step: 'test', options });
   }

@@ -100,7 +100,7 @@ function bodyOf({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
-/** Returns only the members that were edited. */
+/** Returns only the fields that were edited. */
 function changesOf(pet: Pet, draft: Draft) {
   const { name, categoryId, status } = bodyOf(draft);
   return {

@@ -72,7 +72,7 @@ export function AuditPage() {
   );
 }
 
-/** Converts the filters in the address to API filters. Days become timestamps. */
+/** Converts the filters in the address to API filters, and dates to timestamps. */
 function filtersOf(query: URLSearchParams) {
   return {
     operation: query.get('operation') ?? undefined,

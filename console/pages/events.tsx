@@ -81,7 +81,7 @@ function EventLog() {
           <Icon name="warning" />
           <span>
             <strong>Changes are not recorded as events.</strong> EVENTS is off, so clients that read events
-            see no changes. When EVENTS is on again, these clients get the error events_expired.
+            see no changes. When EVENTS is on again, these clients get an events_expired error.
           </span>
         </p>
       )}

@@ -68,7 +68,7 @@ export function OrdersPage() {
   );
 }
 
-/** Converts the filters in the address to API filters. Days become timestamps. */
+/** Converts the filters in the address to API filters, and dates to timestamps. */
 function filtersOf(query: URLSearchParams): InputOf<'GET /orders'>['query'] {
   const { sort, from = null, to = null, ...filters } = Object.fromEntries(query);
   const order = sort === 'oldest' ? ('asc' as const) : ('desc' as const);

@@ -79,7 +79,7 @@ function notesOf({ settings, store, instances }: System): Note[] {
     notes.push({ text: 'No backups are scheduled, because BACKUP_EVERY is not set.' });
   const changed = settings.filter(({ source }) => source === 'changed').map(({ name }) => name);
   if (changed.length > 0)
-    notes.push({ text: `Settings changed until this instance restarts: ${changed.join(', ')}.` });
+    notes.push({ text: `Settings overridden until this instance restarts: ${changed.join(', ')}.` });
   const versions = new Set(instances.map(({ version }) => version));
   if (versions.size > 1)
     notes.push({ text: `Instances run different versions: ${[...versions].join(', ')}.` });

@@ -15,7 +15,7 @@ interface ConfirmProps extends Ends {
   /** Name that the operator must type to confirm an action that is irreversible or interrupts clients. */
   readonly typed?: string;
   readonly isDanger?: boolean;
-  /** Performs the action, and returns the text of the notification. */
+  /** Runs the action, and returns the text of the notification. */
   readonly onConfirm: () => Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Shows the differences between two states of an object, member by member. */
+/** Shows the differences between two states of an object, field by field. */
 import { bytes, grouped, instant } from '../format.ts';
 import { named } from '../text.ts';
 import { spaced } from '../words.ts';
@@ -22,7 +22,7 @@ const memberNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the label for a member's path, such as `quota perMinute`. Uses the label of the last segment, if it has one.
+ * Returns the label for a field's path, such as `quota perMinute`. Uses the label of the last segment, if it has one.
  */
 function memberText(path: string): string {
   return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);
@@ -41,7 +41,7 @@ function changedMembers({ before, after }: States) {
   return { old, now, names };
 }
 
-/** Returns the labels of changed members. Empty for a created or deleted object. */
+/** Returns the labels of changed fields. Empty for a created or deleted object. */
 export function changedNames(states: States): readonly string[] {
   if (states.before === null || states.after === null) return [];
   return changedMembers(states).names.map(memberText);

@@ -9,7 +9,7 @@ import { FailureNote } from './failure.tsx';
 interface FieldProps {
   readonly label: string;
   readonly hint?: string | undefined;
-  /** Member of the request body that the field sets, to match errors to fields. */
+  /** Field of the request body that this form field sets. Used to match errors to form fields. */
   readonly name: string;
   readonly failure?: Failure | undefined;
   /** Error message for the current value. */

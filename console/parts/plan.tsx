@@ -12,7 +12,7 @@ export interface PlanChoice {
   readonly perDay: string;
 }
 
-/** Converts the choice to members of a request body. */
+/** Converts the choice to fields of a request body. */
 export function planMembers({ plan, perMinute, perDay }: PlanChoice) {
   if (plan !== 'enterprise') return { plan };
   return { plan, perMinute: Number(perMinute), perDay: Number(perDay) };

@@ -115,7 +115,7 @@ export function optionsOf(
   };
 }
 
-/** Extends the range by half a step on either side, because bars are centered on their times. */
+/** Extends the range by half an interval on either side, because bars are centered on their times. */
 function withHalfBars(plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
   const steps = Math.max(plot.data[0].length - 1, 1);
   const half = (max - min) / steps / 2;

@@ -20,7 +20,7 @@ interface StandingProps {
   readonly more?: readonly Note[] | undefined;
 }
 
-/** Minimum fractions of requests in the last five minutes for which a note is shown. */
+/** Fractions of the requests in the last five minutes from which a note is shown. */
 const notedShares = { refused: 0.1, limited: 0.05 } as const;
 
 export function useOverview(everyMs: number): Loaded<Overview> {

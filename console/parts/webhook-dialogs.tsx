@@ -68,7 +68,7 @@ function Test({ webhook: { id, url }, onClose }: DialogProps) {
         {() => (
           <>
             <p class="effect">
-              This sends the event webhook.test to <span class="long">{named(url)}</span> once. The response
+              This sends a webhook.test event to <span class="long">{named(url)}</span> once. The response
               body is not shown here. The account can see it by sending a test.
             </p>
             <div role="status">{outcome && <TestOutcome {...outcome} />}</div>

@@ -3,7 +3,7 @@ import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObje
 import type { Operation, Tag } from '../../src/contract/operation.ts';
 
 export function textOf(document: object): string {
-  // For a schema that is a reference, the library repeats the parameter's description in `param`.
+  // If the schema is a reference, the library adds a `param` property that repeats the parameter's description.
   const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
   return `${JSON.stringify(document, withoutParam, 2)}\n`;
 }

@@ -137,7 +137,7 @@ interface Meta {
   readonly override?: { readonly examples?: readonly unknown[] };
 }
 
-/** Composes an example for a schema from the examples of its members. Throws if a member has no example. */
+/** Composes an example for a schema from the examples of its properties. Throws if a property has no example. */
 function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return exampleOf(schema.unwrap() as z.ZodType);

@@ -15,7 +15,7 @@ const count = (minimum: number, example: number, format = 'int64'): oas31.Schema
 
 const sunset = allOperations.find(({ deprecation }) => deprecation)?.deprecation?.sunset;
 
-// Headers from the specification are stable. All other headers are additions.
+// Headers defined by the specification are stable. All other headers are marked as beta.
 const beta = { 'x-stability': 'beta' } as const;
 
 export const headers = {

@@ -4,10 +4,7 @@ import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
 import { isRead, isRepeatable, isTagged, type Operation } from '../../src/contract/operations.ts';
 
-/**
- * Defines a request header as a component. All request headers are beta, because the specification does not contain
- * any.
- */
+/** Defines a request header as a component. All request headers are beta, because the specification defines none. */
 function headerParameter(
   id: string,
   name: string,

@@ -144,7 +144,7 @@ const streamExamples = {
   },
 };
 
-/** Returns the headers of a successful response and of its 304. */
+/** Returns the headers of a successful response and of the corresponding 304. */
 function successHeaders(operation: Operation): HeaderRefs {
   const { success, paginated, feed, deprecation } = operation;
   return {
@@ -213,9 +213,9 @@ function ref(name: keyof typeof headers): oas31.ReferenceObject {
 }
 
 /**
- * Marks a response of a stable operation as beta if the specification does not contain it. The specification contains
- * successes, errors specific to the operation, 400 for bodies, and common errors. Operations that are not stable are
- * marked as a whole.
+ * Marks a response of a stable operation as beta if the specification does not define it. The specification defines
+ * successful responses, errors specific to the operation, 400 for operations with a request body, and common errors. An
+ * operation that is not stable is marked as a whole.
  */
 function markIfAdded({ stability, errors: own, body }: Operation, status: number): typeof beta | undefined {
   if (stability !== 'stable' || specifiedForAll.includes(status)) return undefined;

@@ -5,15 +5,13 @@ export interface ShopKeys {
   readonly website: string;
   readonly stock: string;
   readonly tablet: string;
-  /** Key of an account with a low limit, which the client that uses the key ignores. */
+  /** Key of an account with a low limit. The client that uses it ignores the limit. */
   readonly script: string;
 }
 
 const tickMs = 50;
 
-/**
- * Runs clients until they are stopped. Most requests succeed, some contain mistakes, and one client exceeds its limit.
- */
+/** Runs clients until they are stopped. Most requests succeed, some are invalid, and one client exceeds its limit. */
 export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
   let isOver = false;
   const send = (key: string, path: string, method = 'GET', body?: unknown) =>

@@ -37,7 +37,7 @@ export { openCopy } from './store.ts';
 
 export interface App extends AsyncDisposable {
   readonly url: string;
-  /** The key of the first account in a new store; undefined unless this start created it. */
+  /** The key of the first account in a new store; undefined if the store already had a key. */
   readonly firstKey: IssuedKey | undefined;
   /** Undefined if the admin listener is off. */
   readonly console: Admin | undefined;
@@ -117,7 +117,7 @@ export async function startWorkers(
   const embedded = isEmbedded(databaseUrl);
   await using started = new AsyncDisposableStack();
   const connect = (worker: number, port: Port) => admin.storage.serveWorker?.(worker, port);
-  // Started first, because the workers load the program while this process opens the store.
+  // Started first, so that the workers load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
   await checkHost(config.host);
@@ -159,7 +159,7 @@ export async function startWorkers(
 /** Logs that a store was created, and creates its first key. Returns undefined if the store already has a key. */
 async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
   if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
-  // Created only once the service listens: if startup failed, the key would never be shown.
+  // Created only once the service is listening, because the key would never be shown if startup failed later.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');

@@ -23,7 +23,7 @@ const checkIntervalMs = 1_000;
 
 /**
  * Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; by default, this
- * process makes them.
+ * process makes the backups.
  */
 export function backupMaker(path: string, command?: readonly string[]): BackupMaker {
   const run: RunBackupTask = command === undefined ? async (task) => perform(task) : inProcess(command);
@@ -93,7 +93,7 @@ function perform(task: BackupTask): unknown {
   return task.kind === 'make' ? makeBackup(task) : verifyFile(task.path);
 }
 
-/** Deletes the files of an aborted task. */
+/** Deletes the partial files of an aborted task. */
 export function abandonTask(task: unknown): void {
   const asked = task as BackupTask;
   if (asked.kind === 'make') removePartial(asked.target);

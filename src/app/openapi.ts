@@ -5,9 +5,9 @@ import { basePath } from '../contract/operations.ts';
 export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl' | 'operatorEmail'>;
 
 /**
- * The published OpenAPI document, with the servers and contact of this deployment. Without a public URL, its server is
- * `listening`, the address the service listens on: generated clients cannot use a relative URL, and a client's Host
- * header is not trusted.
+ * The published OpenAPI document, with the servers and contact of this deployment. If no public URL is set, the server
+ * URL is `listening`, the address the service listens on: generated clients cannot use a relative URL, and the Host
+ * header of a request is not trusted.
  */
 export function openapiText(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,

@@ -5,15 +5,15 @@ import type { Middleware } from '../http/server.ts';
 import type { Send } from '../webhooks/attempt.ts';
 import type { Resolve } from '../webhooks/endpoint.ts';
 
-/** External dependencies, replaceable by tests. */
+/** External dependencies that tests can replace. */
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   /** Resolves the host names of webhook URLs. Defaults to the system's resolver. */
   readonly resolve?: Resolve;
   /**
-   * Command that starts a process to make or verify a backup. By default, this process does it and is blocked until it
-   * finishes.
+   * Command that starts a process to make or verify a backup. By default, the backup runs in this process and blocks
+   * it.
    */
   readonly backupCommand?: readonly string[];
   /** Wraps request handling; used only by the sandbox. */

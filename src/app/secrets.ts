@@ -16,7 +16,7 @@ interface SealingParts {
 }
 
 export interface SecretSealing extends AsyncDisposable {
-  /** The concern about webhooks that cannot be signed; undefined if all can be signed. */
+  /** The warning about webhooks whose requests cannot be signed; undefined if there are none. */
   readonly concern: Concern | undefined;
 }
 

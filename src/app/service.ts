@@ -53,7 +53,8 @@ function configOfProcess(config: Config, worker: ServingWorker | undefined): Con
 }
 
 /**
- * The configuration with a PostgreSQL pool of this size, but at least 1. The setting applies to all workers combined.
+ * The configuration with the size of the PostgreSQL pool replaced; the minimum is 1. In the settings, the size applies
+ * to all workers combined.
  */
 export function withPoolOf(config: Config, size: number): Config {
   const { cluster } = config;
@@ -110,7 +111,7 @@ function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
 }
 
 /**
- * Opens the store and serves in this process, which may be one of several workers. Throws the same errors as
+ * Opens the store and serves requests in this process, which may be one of several workers. Throws the same errors as
  * `startApp`.
  */
 export async function startService(

@@ -1,4 +1,4 @@
-/** An open store with every operator operation, run on behalf of one actor. */
+/** An open store and all operator operations, which run on behalf of one actor. */
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
@@ -15,7 +15,7 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly webhooks: WebhookParts;
 }
 
-/** By default, opens an existing store to manage it. */
+/** The defaults open an existing store for management, without serving it. */
 export interface OpenOptions {
   readonly serving?: boolean;
   readonly create?: boolean;

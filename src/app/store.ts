@@ -6,7 +6,7 @@ import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
 import { type ServingWorker, StorageUnusable, type Tables } from '../storage/storage.ts';
 
 export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
-  /** Identifies this process if several processes serve the store; undefined for the only process. */
+  /** Identifies this process if several processes serve the store; undefined if only this one does. */
   readonly worker?: ServingWorker | undefined;
   /** True for a supervisor, which serves no clients. */
   readonly supervising?: boolean;

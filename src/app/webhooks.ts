@@ -53,7 +53,10 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly worker: number | undefined;
 }
 
-/** Sends the events of a store to webhooks. An embedded store sends from one process, a PostgreSQL store from all. */
+/**
+ * Sends the events of a store to webhooks. With an embedded store, only the first process sends; with PostgreSQL, all
+ * processes do.
+ */
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
   const { areSent } = config.webhooks;
   const { clock, log, store, worker = 1, webhooks, counter } = parts;

@@ -37,7 +37,7 @@ export interface Description {
   readonly about?: string | undefined;
   readonly examples: readonly string[];
   readonly notes?: readonly string[];
-  /** Whether the help mentions the settings (default true). Set to false if settings have no effect on the command. */
+  /** Whether the help text mentions the settings (default: true). False if settings have no effect on the command. */
   readonly readsSettings?: false;
 }
 

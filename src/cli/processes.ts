@@ -53,7 +53,7 @@ export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }
 
-/** Serves until the supervisor stops it. Exits with 1 as soon as the supervisor ends, to free the port. */
+/** Serves until the supervisor stops it. Exits with 1 as soon as the supervisor exits, to free the port. */
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');

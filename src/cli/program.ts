@@ -14,8 +14,8 @@ import { addSandbox } from './serve/sandbox.ts';
 import { addStatus } from './serve/status.ts';
 
 /**
- * Creates the parser with the commands of the resources in `words`, which default to all resources. Other resources get
- * only a name, because loading their operations takes most of the startup time. Parsing throws the errors of the
+ * Creates the parser. Adds the commands of the resources in `words` (default: all resources). Other resources are added
+ * by name only, because loading their operations takes most of the startup time. Parsing throws the errors of the
  * command, and `CommanderError` for a usage error, which is also printed to standard error unless `isSilent`.
  */
 export async function programOf(

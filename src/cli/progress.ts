@@ -1,6 +1,6 @@
 import { grouped } from './terminal.ts';
 
-/** Width of the bar on a terminal that is wide enough for the whole line, and on a narrower terminal. */
+/** Width of the bar if the whole line fits on the terminal, and if it does not. */
 const [wideBar, narrowBar] = [24, 10];
 const usualColumns = 80;
 const redrawMs = 100;

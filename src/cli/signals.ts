@@ -51,7 +51,7 @@ function ignoresHangup(): boolean {
   }
 }
 
-/** Resolves on a signal, or when the watched parent ends. */
+/** Resolves on a signal, or when the watched parent exits. */
 export async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const check = () => {

@@ -44,7 +44,7 @@ export function instantOrAgo(text: string): number {
   return ms;
 }
 
-/** Whether the day exists. `Date.parse` would accept 2026-02-31 as 3 March. */
+/** Whether the date exists. `Date.parse` would accept 2026-02-31 as 3 March. */
 function isDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
@@ -83,7 +83,7 @@ export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
   return (text) => validated(schema, text);
 }
 
-/** Rejects text that begins with `--`, which is the next option if a value is missing. */
+/** Rejects text that begins with `--`: it is the next option, and the value is missing. */
 export function notAnOption(text: string): string {
   if (!text.startsWith('--')) return text;
   throw new InvalidArgumentError('It must not begin with "--". The value is missing.');

@@ -9,8 +9,8 @@ function namesFor(mode: string | undefined): string[] {
 }
 
 /**
- * Reports misspelled settings and unreadable files. Without its file, the service would start with defaults and an
- * empty store. Unknown names are ignored, because other programs may read the same file.
+ * Reports misspelled settings and unreadable files. If such a file were ignored, the service would start with default
+ * settings and an empty store. Unknown names are ignored, because other programs may read the same file.
  */
 export function envFileMistakes(
   folder: string,

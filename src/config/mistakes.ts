@@ -50,10 +50,11 @@ function replicaMistakes(values: Values): string[] {
   const other = replicas.map(schemaOf).find((found) => found !== null && found !== schema);
   if (other && schema !== null) {
     return [
-      `DATABASE_REPLICA_URLS must have the search_path of DATABASE_URL: set it to "${schema}" instead of "${other}".`,
+      `DATABASE_REPLICA_URLS must have the same search_path as DATABASE_URL: set it to "${schema}" instead of "${other}".`,
     ];
   }
-  if (new Set(replicas).size < replicas.length) return ['DATABASE_REPLICA_URLS must not name a URL twice.'];
+  if (new Set(replicas).size < replicas.length)
+    return ['DATABASE_REPLICA_URLS must not list the same URL twice.'];
   return [];
 }
 

@@ -64,7 +64,7 @@ export const settings = {
   ),
   ADMIN_ORIGIN: setting(
     '',
-    'https address that operators use, such as https://admin.example.com, served by a TLS proxy.',
+    'HTTPS URL that operators use, such as https://admin.example.com, served by a TLS proxy.',
     optional(httpsOrigin),
   ),
   INSTANCE_NAME: setting(
@@ -84,7 +84,7 @@ export const settings = {
   ),
   DATABASE_REPLICA_URLS: setting(
     '',
-    'Streaming replicas of the PostgreSQL server, as postgres://… URLs separated by commas. They serve reads.',
+    'PostgreSQL streaming replicas that serve reads, as postgres://… URLs separated by commas.',
     replicaUrls,
   ),
   REDIS_URL: setting(
@@ -106,17 +106,17 @@ export const settings = {
   ),
   PUBLIC_URL: setting(
     '',
-    'URL that clients use, without /v1, for absolute links and as the production server in the OpenAPI document.',
+    'Public base URL of the API, without /v1. Used in links and as the production server in the OpenAPI document.',
     optional(publicUrl),
   ),
   OPERATOR_URL: setting(
     '',
-    'Page where clients reach you. Listed as the contact in the OpenAPI document.',
+    'URL of your contact page. Listed as the contact in the OpenAPI document.',
     optional(webAddress),
   ),
   OPERATOR_EMAIL: setting(
     '',
-    'Email address where clients reach you. Listed as the contact in the OpenAPI document.',
+    'Your contact email address. Listed as the contact in the OpenAPI document.',
     optional(emailAddress),
   ),
   STAGING_URL: setting('', 'URL of a staging service, listed in the OpenAPI document.', optional(publicUrl)),
@@ -138,12 +138,12 @@ export const settings = {
   ),
   PUBLIC_REQUESTS_PER_MINUTE: setting(
     '600',
-    'Requests allowed outside /v1 per minute and client address before 429. Excludes health checks.',
+    'Requests to paths outside /v1 allowed per minute and client address before 429. Excludes health checks.',
     integer(1, 1_000_000_000),
   ),
   BAN_STRIKES: setting(
     String(defaultBanRules.strikes),
-    'Strikes (requests sent before Retry-After has passed) that ban a key; at most 1000.',
+    'Number of strikes (requests sent before Retry-After has passed) after which a key is banned; at most 1000.',
     integer(1, 1_000),
   ),
   BAN_WITHIN_SECONDS: setting(
@@ -168,7 +168,7 @@ export const settings = {
   ),
   BACKUP_FOLDER: setting(
     '',
-    'Folder for backups that the service makes of an embedded store. Created if missing.',
+    'Folder for backups of an embedded store that the service makes. Created if missing.',
     optional(text),
   ),
   BACKUP_EVERY: setting(
@@ -182,7 +182,7 @@ export const settings = {
     integer(1, 100_000),
   ),
   EVENTS: setting('on', 'Whether changes are recorded as events: on or off.', oneOf(['on', 'off'])),
-  EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
+  EVENTS_KEEP_DAYS: setting('30', 'Number of days for which events are retained.', integer(1, 365)),
   WEBHOOKS: setting(
     'on',
     'Whether events are sent to webhooks: on or off. Use off for a copy of a store.',
@@ -190,7 +190,7 @@ export const settings = {
   ),
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
-    'Private IP addresses or CIDR networks, separated by commas, that may receive webhooks, even over http.',
+    'Private IP addresses or CIDR networks to which webhooks may be sent, even over http. Separated by commas.',
     networks('any client could make the service send requests to every machine it can reach'),
   ),
   SECRETS_KEY: setting(

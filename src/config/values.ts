@@ -1,4 +1,4 @@
-/** Parsers of settings. Each returns the value, or throws an error that names the expected form. */
+/** Parsers of settings. Each returns the parsed value, or throws an error that describes the expected format. */
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
@@ -151,7 +151,7 @@ export function instanceName(value: string): string {
   return value;
 }
 
-/** Parses the URL that clients use, which does not include `/v1`. */
+/** Parses the public base URL of the API, without `/v1`. */
 export function publicUrl(value: string): string {
   const url = URL.parse(value);
   if (

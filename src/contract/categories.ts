@@ -55,7 +55,7 @@ export const categoryOperations = rowsOf(
       path: '/categories',
       summary: 'List categories',
       description:
-        'Returns a page of categories by ascending id. The `Link` header has the URLs of the first and the next page.',
+        'Returns a page of categories in ascending order of id. The `Link` header has the URLs of the first and the next page.',
       query: ListCategoriesQuery,
       scope: 'pets:read',
       reads: ['categories'],

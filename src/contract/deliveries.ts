@@ -84,7 +84,7 @@ export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptA
 export const DeliveryId = int64('ID of the delivery.', 1);
 
 export const Redelivery = bodyShape('Redelivery', 'The events to send again.', 'events to send again', {
-  after: int64('Send the events after this id again.', 0),
+  after: int64('All events after this id are sent again.', 0),
 });
 
 const { error, ...withResponse } = outcomeMembers;

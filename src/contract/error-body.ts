@@ -9,12 +9,14 @@ export const ErrorDetail = z
       .meta({ description: 'Part of the request that contains the mistake.' }),
     name: z
       .string()
-      .meta({ description: 'Name of the member, parameter or header. Empty for the body as a whole.' }),
+      .meta({ description: 'Name of the field, parameter or header. Empty for the body as a whole.' }),
     message: z.string().meta({ description: 'The mistake and the expected value.' }),
   })
   .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
 
-/** Returns the schema of error bodies with one of these codes. `id` is the name of the component. */
+/**
+ * Returns the schema of error bodies with one of these codes. `id` names the schema component in the OpenAPI document.
+ */
 export function errorBodyOf(id: string, codes: readonly ErrorCode[]) {
   return z
     .object({
@@ -32,7 +34,7 @@ export function errorBodyOf(id: string, codes: readonly ErrorCode[]) {
         .max(maxDetails)
         .optional()
         .meta({
-          description: `The mistakes in the request, on 400 and 415. Lists the first ${maxDetails}; \`message\` counts the rest.`,
+          description: `The mistakes in the request, for status 400 and 415. Lists the first ${maxDetails}; \`message\` counts the rest.`,
         }),
     })
     .meta({ id, description: 'An error.' });

@@ -4,7 +4,7 @@ import { maxBodyBytes } from './bounds.ts';
 export const clientErrors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
   invalid_body: { status: 400, message: 'The request body is invalid.' },
-  invalid_parameter: { status: 400, message: 'A parameter of the path, the query or a header is invalid.' },
+  invalid_parameter: { status: 400, message: 'A path, query or header parameter is invalid.' },
   invalid_cursor: {
     status: 400,
     message:
@@ -92,7 +92,7 @@ export const clientErrors = {
   too_many_failed_authentications: {
     status: 429,
     message:
-      'Too many failed authentications from this address. Retry after the number of seconds in the Retry-After header.',
+      'Too many failed authentication attempts from this address. Retry after the number of seconds in the Retry-After header.',
   },
   too_many_streams: {
     status: 429,
@@ -126,8 +126,7 @@ export const adminErrors = {
   },
   host_unknown: {
     status: 421,
-    message:
-      'This host does not belong to the admin API. Set ADMIN_ORIGIN to the address that operators use.',
+    message: 'The admin API does not accept this host name. Set ADMIN_ORIGIN to the URL that operators use.',
   },
   operator_not_found: { status: 404, message: 'There is no operator with this id.' },
   account_not_found: { status: 404, message: 'There is no account with this id.' },
@@ -135,7 +134,7 @@ export const adminErrors = {
   ban_not_found: { status: 404, message: 'There is no ban on this key.' },
   import_not_found: {
     status: 404,
-    message: 'There is no import with this id. The service lists the latest imports since its start.',
+    message: 'There is no import with this id. The service lists only the latest imports since it started.',
   },
   backup_not_found: { status: 404, message: 'There is no backup with this name.' },
   name_taken: { status: 409, message: 'Another operator has this name.' },

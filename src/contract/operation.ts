@@ -53,7 +53,7 @@ export interface Success<Outcome = never> {
   readonly tagged?: (outcome: Outcome) => string;
   /** Whether the response is NDJSON. The outcome is an `AsyncIterable` of lines; each line is JSON of the schema. */
   readonly lines?: true;
-  /** Whether the response is a file, whose content is the outcome. */
+  /** Whether the response is a file. The outcome is the content of the file. */
   readonly file?: true;
   /** Whether the response is a stream of server-sent events. The outcome is a `StreamSource`. */
   readonly stream?: true;
@@ -71,7 +71,7 @@ export interface StreamSink {
 /** A response that is written while its reader is connected: a Bun stream source of type `direct`. */
 export interface StreamSource {
   readonly type: 'direct';
-  /** Starts the stream, which stays open after this call. Not called if there is no reader, such as for HEAD. */
+  /** Starts the stream, which stays open after this call. Not called if there is no reader, for example for HEAD. */
   pull(sink: StreamSink): void;
   /** Called when the reader disconnects. */
   cancel(): void;
@@ -123,18 +123,24 @@ export interface Operation<Outcome = never> {
    * cached.
    */
   readonly reads: readonly (Resource | Unversioned)[];
-  /** Inputs in addition to the request. Responses that depend on such inputs are not cached. */
+  /** Inputs other than the request. Responses that depend on such inputs are not cached. */
   readonly needs?: readonly Need[];
   /** Whether the operation returns a list with linked pages (RFC 8288). The outcome is a `Page`. */
   readonly paginated?: true;
-  /** Whether the list grows only at its end. The outcome is a `Page` whose `next` is the `after` of the next page. */
+  /**
+   * Whether new items appear only at the end of the list. The outcome is a `Page` whose `next` is the `after` parameter
+   * of the next page.
+   */
   readonly feed?: true;
-  /** Whether requests do not count against the limits, and are accepted even when the quota is exhausted. */
+  /**
+   * Whether requests are exempt from the limits: they are not counted, and are accepted even when the quota is
+   * exhausted.
+   */
   readonly free?: true;
   readonly repeatable?: false;
   /** Whether the operation is a `POST` that changes nothing in the store. */
   readonly isEffect?: true;
-  /** Whether the operation can make deliveries due without a new event. */
+  /** Whether the operation can cause deliveries to become due without a new event. */
   readonly sends?: true;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;

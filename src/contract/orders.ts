@@ -106,7 +106,7 @@ export const orderOperations = rowsOf(
       path: '/orders',
       summary: 'List orders',
       description:
-        'Returns a page of orders by ascending id. The `Link` header has the URLs of the first and the next page.',
+        'Returns a page of orders in ascending order of id. The `Link` header has the URLs of the first and the next page.',
       query: ListOrdersQuery,
       scope: 'orders:read',
       reads: ['orders'],

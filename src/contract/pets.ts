@@ -42,7 +42,7 @@ export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
 /** A merge patch (RFC 7396). Members cannot be removed, so null is not allowed. */
 export const PetPatch = bodyShape(
   'PetPatch',
-  'Members of an animal to change. Omitted members are unchanged.',
+  'Changes to an animal. Omitted fields are unchanged.',
   'a change to an animal',
   { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
 );
@@ -100,7 +100,7 @@ export function petJson(pet: Pet): string {
   return `{"id":${pet.id}${jsonBehindId(pet)}`;
 }
 
-/** Formats an animal as JSON without its id, for a statement that assigns the id. */
+/** Formats an animal as JSON without its id, for an SQL statement that assigns the id. */
 export function jsonBehindId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
   return `,"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
@@ -120,7 +120,7 @@ export const petOperations = rowsOf(
       path: '/pets',
       summary: 'List animals',
       description:
-        'Returns a page of animals by ascending id. The `Link` header (RFC 8288) has the URLs of the first and the next ' +
+        'Returns a page of animals in ascending order of id. The `Link` header (RFC 8288) has the URLs of the first and the next ' +
         'page; the last page has no `rel="next"`. Following the links returns each animal exactly once. To read one ' +
         'animal, use `?id=7`.',
       stability: 'stable',

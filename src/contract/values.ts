@@ -130,7 +130,7 @@ export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
       : `must be a JSON object, not ${kindOf(issue.input)}`;
 }
 
-/** Adds an example that the reference page does not use in sample requests, so that these have no filters. */
+/** Adds an example that the reference page leaves out of sample requests, so that they contain no filters. */
 export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
@@ -195,5 +195,5 @@ export function pageShape<Item extends z.ZodType>(item: Item, id: string, descri
 
 const NoMembers = bodyShape('NoMembers', 'An empty object.', 'this request', {});
 
-/** Body of a transition: no body or an empty object. */
+/** Body of a state transition: absent, or an empty object. */
 export const noMembers = { schema: NoMembers, optional: true } as const;

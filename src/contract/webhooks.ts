@@ -69,7 +69,7 @@ export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new
 /** A merge patch (RFC 7396): null removes the description. */
 export const WebhookPatch = bodyShape(
   'WebhookPatch',
-  'Members of a webhook to change. Omitted members are unchanged. `null` removes the description.',
+  'Changes to a webhook. Omitted fields are unchanged. `null` removes the description.',
   'a change to a webhook',
   {
     enabled: enabled.optional(),
@@ -97,12 +97,12 @@ export const webhookMembers = {
   createdAt: instant('Time when the webhook was created (UTC).'),
 };
 
-export const Webhook = shape('Webhook', 'A URL that receives events of an account.', webhookMembers);
+export const Webhook = shape('Webhook', "A URL that receives an account's events.", webhookMembers);
 
 export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
   ...webhookMembers,
   secret: z.string().meta({
-    description: 'Secret that signs the requests (Standard Webhooks). Shown only in this response.',
+    description: 'Secret used to sign the requests (Standard Webhooks). Shown only in this response.',
     examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ='],
   }),
 });
@@ -176,7 +176,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks',
       summary: 'List webhooks',
       description:
-        "Returns a page of the account's webhooks by ascending id. The `Link` header has the URLs of the first and the next page.",
+        "Returns a page of the account's webhooks in ascending order of id. The `Link` header has the URLs of the first and the next page.",
       query: ListWebhooksQuery,
       reads: ['webhooks'],
       needs: ['caller'],
@@ -217,7 +217,7 @@ export const webhookOperations = rowsOf(
     rotateWebhookSecret: {
       method: 'POST',
       path: '/webhooks/{webhookId}/rotate-secret',
-      summary: 'Rotate the secret of a webhook',
+      summary: "Rotate a webhook's secret",
       description:
         'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both secrets, so that a receiver can ' +
         'switch without rejecting requests.',
@@ -247,7 +247,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after an id again, including events already delivered. Use this after a receiver " +
+        "Sends all events of the webhook's types after the given id again, including events already delivered. Use this after a receiver " +
         'was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
@@ -271,7 +271,7 @@ export const webhookOperations = rowsOf(
     listDeliveries: {
       method: 'GET',
       path: '/webhooks/{webhookId}/deliveries',
-      summary: 'List the deliveries of a webhook',
+      summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries, newest first. The `Link` header has the URLs of the first and the next page. Deliveries are kept for 7 days after ' +
         'they end.',

@@ -8,8 +8,11 @@ export interface IdSpan {
 
 /** Determines which cached data a change affects, in stores that track more than the version of each resource. */
 export interface ChangedIds {
-  /** Returns a mark: data of the resource that is read from now on includes all changes up to the mark. */
+  /**
+   * Returns a mark in the sequence of changes. Data of the resource that is read after this call includes all changes
+   * up to the mark.
+   */
   mark(resource: Resource): number;
-  /** Whether no row with an id in the span has changed since the mark, as of the given versions. */
+  /** Whether all rows with ids in the span are unchanged between the mark and the given versions. */
   isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean>;
 }

@@ -11,33 +11,33 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }
 
-/** Two kinds of time: the date of the system clock, and the steady time that limits use. */
+/** Two kinds of time: the date according to the system clock, and the monotonic time that limits use. */
 export interface Clock {
   /** Unix ms according to the system clock, which may be stepped. For dates, such as an expiry or a sunset. */
   now(): number;
   /**
-   * Milliseconds for durations (windows, strikes, bans). Starts as Unix ms, never decreases, and ignores steps of the
-   * system clock.
+   * Monotonic time in milliseconds, for durations (windows, strikes, bans). Starts as Unix ms, never decreases, and
+   * ignores steps of the system clock.
    */
   steady(): number;
   /**
-   * Whole seconds to add to a steady time to show it as a date, as of the last call of `steady`. The value changes only
-   * when the system clock is stepped, and is rounded up so that no time is shown too early.
+   * Whole seconds to add to a monotonic time to show it as a date, as of the last call of `steady`. The value changes
+   * only when the system clock is stepped, and is rounded up so that no time is shown too early.
    */
   readonly aheadSeconds: number;
-  /** From now on, uses the clock steps that all processes of a service share. */
+  /** Switches to the clock steps that all processes of a service share. */
   share?(steps: DateSteps): void;
   /** True for a test clock, which also replaces the clocks of database servers. */
   readonly rules?: boolean;
 }
 
 /**
- * Steps of the system clock. The processes of a service share them to agree on the steady time: monotonic clocks differ
- * between processes, but the date minus `aheadMs` is the same for all.
+ * Steps of the system clock. The processes of a service share them to agree on the monotonic time: the processes' own
+ * monotonic clocks differ, but the date minus `aheadMs` is the same for all.
  */
 export interface DateSteps {
   readonly count: number;
-  /** Date minus steady time, in ms. */
+  /** Offset of the system clock from the monotonic time, in ms. */
   readonly aheadMs: number;
   /** Publishes a step. Returns false if another process has published a step since `count`; that step is then used. */
   add(count: number, aheadMs: number): boolean;
@@ -139,7 +139,7 @@ class SystemClock implements Clock {
     }
   }
 
-  /** Derives the steady time from the date and the steps so far. */
+  /** Derives the monotonic time from the date and the steps so far. */
   #join(monotonic: number, date: number): void {
     // In this order, so that the next call detects a step that occurs between the two statements.
     this.#followed = this.#steps.count;

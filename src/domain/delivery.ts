@@ -7,7 +7,7 @@ export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 /** A webhook with more pending deliveries than this gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;
 
-/** Limits of one unit of work: the number of webhooks, and of events examined per webhook. */
+/** Limits per unit of work: the number of webhooks, and the number of events examined for each webhook. */
 export const atOnce = { webhooks: 50, events: 100 } as const;
 
 /**
@@ -25,7 +25,7 @@ export interface DeliveryBacklog {
   readonly oldestAt: number | undefined;
 }
 
-/** Cap on the counts for metrics. */
+/** Maximum number of pending deliveries counted for metrics. */
 export const maxCountedPending = 10_000;
 export const maxWebhooksRead = 1_000;
 
@@ -40,7 +40,7 @@ export interface TakeRequest {
    * other process leases deliveries of these webhooks.
    */
   readonly held: Readonly<Record<string, number>>;
-  /** Other webhooks whose receivers have recently been fast. */
+  /** Other webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
   /** The last webhook of the previous round; 0 if there was none. */
   readonly after: bigint;
@@ -65,7 +65,7 @@ export interface TakenDelivery {
 
 export interface Taken {
   readonly deliveries: readonly TakenDelivery[];
-  /** The value of `after` for the next request. */
+  /** Pass this as `after` in the next request. */
   readonly after: bigint;
   /** Whether the next request may find more deliveries immediately. */
   readonly isMore: boolean;
@@ -90,7 +90,7 @@ export interface SettledDelivery {
 /** Number of deliveries that a process leases in advance for a webhook with a fast receiver. */
 const maxTaken = 64;
 
-/** Maximum number of deliveries of a webhook that the process leases. */
+/** Maximum number of deliveries that the process leases for a webhook. */
 export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
   return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
 }

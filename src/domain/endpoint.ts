@@ -1,4 +1,4 @@
-/** Validates a webhook URL string. `CheckEndpoint` checks the addresses that it resolves to. */
+/** Validates a webhook URL string. `CheckEndpoint` also checks the addresses to which its host resolves. */
 
 export const maxEndpointLength = 2_048;
 

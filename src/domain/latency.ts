@@ -11,7 +11,7 @@ export const latencyBuckets = (powersOfTwo - 1) * bucketsPerPower;
 
 const maxMicroseconds = 2 ** powersOfTwo - 1;
 
-/** The bucket of a latency in ms. */
+/** The bucket for a latency in ms. */
 export function latencyBucketOf(ms: number): number {
   const microseconds = Math.min(ms * 1_000, maxMicroseconds) | 0;
   if (microseconds < bucketsPerPower) return Math.max(0, microseconds);

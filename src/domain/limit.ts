@@ -1,6 +1,6 @@
 /**
  * Rate limiting: windows, strikes and bans, as pure functions of state and time. Stores keep the state and call these
- * functions. All times are steady (`Clock.steady`): milliseconds if named `…Ms`, `episode…` or `strikes`, otherwise
+ * functions. All times are monotonic (`Clock.steady`): milliseconds if named `…Ms`, `episode…` or `strikes`, otherwise
  * seconds. `asDates` converts a verdict to dates.
  */
 import type { Quota } from './plan.ts';
@@ -23,7 +23,7 @@ export interface KeyPenalty {
   /** Times of the counted strikes in ms, oldest first. */
   readonly strikes: readonly number[];
   readonly bannedUntil: number;
-  /** Number of consecutive bans before the last one. Each doubles the length of the next. */
+  /** Number of consecutive bans before the latest one. Each ban lasts twice as long as the one before it. */
   readonly banLevel: number;
 }
 
@@ -123,7 +123,7 @@ export function decide(
   return { verdict, usage: kept, penalty: penalized };
 }
 
-/** Refunds an admitted request that turned out not to count. A window that has ended in the meantime is unchanged. */
+/** Refunds an admitted request that turned out not to count. A window that has ended since is unchanged. */
 export function refund(
   usage: Usage,
   taken: Verdict,
@@ -137,7 +137,7 @@ export function refund(
   return { usage: returned, verdict: admitted(usageAt(returned, nowMs), quota, nowMs) };
 }
 
-/** Counts a failed authentication against the client's address. Rejects it after `limit` failures within a minute. */
+/** Counts a failed authentication against the client's address. Rejects attempts after `limit` failures in a minute. */
 export function decideFailure(
   window: Window,
   limit: number,
@@ -169,7 +169,7 @@ export function peek(window: Window, limit: number, nowMs: number): WindowState 
   return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
-/** The verdict with dates instead of steady times, converted with the `aheadSeconds` of a `Clock`. */
+/** The verdict with dates instead of monotonic times, converted with the `aheadSeconds` of a `Clock`. */
 export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
   if (aheadSeconds === 0) return verdict;
   const { minute, day } = verdict;

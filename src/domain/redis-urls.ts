@@ -1,4 +1,4 @@
-/** The URLs of Redis, at least one. Several URLs are the nodes of a cluster. */
+/** One URL for a single Redis server, or the URLs of several cluster nodes. */
 export type RedisUrls = readonly [string, ...string[]];
 
 /**

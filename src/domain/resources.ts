@@ -3,7 +3,7 @@ export const resources = ['callers', 'pets', 'orders', 'categories', 'webhooks']
 
 export type Resource = (typeof resources)[number];
 
-/** Data that has no version because it changes too often. Responses with it are not cached. */
+/** Data that has no version because it changes too often. Responses that contain such data are not cached. */
 export type Unversioned = 'deliveries';
 
 /**

@@ -11,7 +11,7 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** Default scopes of a key: those for the operations that existed before scopes did. */
+/** Default scopes of a key. They allow the operations that existed before scopes were introduced. */
 export const defaultScopes: readonly Scope[] = ['pets:read', 'pets:create'];
 
 /** Scopes as they are stored: in the order of `scopes`, without duplicates. */

@@ -1,16 +1,16 @@
 /**
- * Public descriptions of failed components; the service itself continues. The reasons are only logged, because error
- * messages of servers and disks may contain addresses, names and statements.
+ * Public descriptions of failures that the service survives. The reasons are only logged, because error messages from
+ * servers and disks may contain addresses, names and statements.
  */
 export const troubles = {
   dataFile: 'The data file cannot be written. Changes return 503.',
   limitFile:
     'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
-  replica: 'A read replica is not used. The primary and other replicas answer its reads.',
+  replica: 'A read replica is not in use. The primary and other replicas serve its reads.',
   redis: 'Redis is unavailable. Each instance enforces limits separately.',
   redisPart:
-    'A part of Redis Cluster is unavailable. Each instance enforces the limits of its accounts separately.',
+    'Part of the Redis Cluster is unavailable. Each instance enforces the limits of the affected accounts separately.',
 } as const;
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];

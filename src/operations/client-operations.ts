@@ -73,8 +73,8 @@ export class ClientOperations {
     const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
-      // The unit of work reports the mistake, because a repeated request gets its first response, no matter what the
-      // URL resolves to now.
+      // The unit of work reports an invalid URL, because a repeated request gets the stored response, no matter what
+      // the URL resolves to now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),

@@ -12,8 +12,8 @@ export async function exportedCount(pets: PetStore, { status, categoryId }: Expo
 }
 
 /**
- * All animals by ascending id. An animal that exists throughout the export is included exactly once, even with
- * concurrent writes.
+ * All animals, in ascending order of id. An animal that exists throughout the export is included exactly once, even
+ * with concurrent writes.
  */
 export async function* exportedPages(pets: PetStore, filter: ExportFilter): AsyncGenerator<readonly Pet[]> {
   let after = 0n;

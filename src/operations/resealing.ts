@@ -8,18 +8,20 @@ import type { Store } from './units.ts';
 /** Number of webhooks per batch. */
 const atOnce = 100;
 
-/** Returns the secret encrypted with the first key, unchanged if it already is; undefined if no key decrypts it. */
+/**
+ * Returns the secret encrypted with the first key, which may leave it unchanged; undefined if no key can decrypt it.
+ */
 export type RenewSecret = (stored: string) => string | undefined;
 
 /** Number of webhooks by result. */
 export interface SealingReport {
   readonly all: number;
   readonly resealed: number;
-  /** Number of webhooks whose secrets no configured key decrypts. Their deliveries cannot be signed. */
+  /** Number of webhooks whose secrets no configured key can decrypt. Their deliveries cannot be signed. */
   readonly unreadable: number;
 }
 
-/** Re-encrypts all webhook secrets. Rejects, between two batches, if the signal is aborted. */
+/** Re-encrypts all webhook secrets. Rejects between batches if the signal is aborted. */
 export async function resealSecrets(
   store: Pick<Store, 'webhooks' | 'write'>,
   renew: RenewSecret,

@@ -9,7 +9,7 @@ export interface WebhookSecrets {
   readonly open: (sealed: string) => string;
 }
 
-/** The last member of a response that contains a secret. */
+/** Matches the secret, which is the last member of its response. */
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /**
@@ -33,7 +33,7 @@ function opened(sealed: string, open: WebhookSecrets['open']): string {
     return open(sealed);
   } catch (cause) {
     const message =
-      'The secret in this response cannot be decrypted. The webhook exists: rotate its secret to get a new one.';
+      'The secret in this response cannot be decrypted. The webhook itself exists; rotate its secret to get a new one.';
     throw new Refusal('service_unavailable', { message, cause });
   }
 }

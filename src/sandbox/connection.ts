@@ -3,7 +3,8 @@ import type { Exchange } from '../http/server.ts';
 
 const pieces = 10;
 /**
- * Shortest idle timeout that the runtime supports. Because of its coarse timers, closing a connection takes about 4 s.
+ * Shortest idle timeout that the runtime supports. Because of the runtime's coarse timers, closing a connection takes
+ * about 4 s.
  */
 const minIdleSeconds = 1;
 
@@ -25,7 +26,7 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
   return new Response(null);
 }
 
-/** Waits for `ms`. Returns false if the client disconnects or the sandbox ends first. */
+/** Waits for `ms` milliseconds. Returns false if the client disconnects or the sandbox ends first. */
 export async function held(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal: AbortSignal.any([...signals]) });

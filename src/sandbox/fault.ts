@@ -33,7 +33,7 @@ export class FaultError extends Error {}
 const maxDelayMs = 600_000;
 /** Shorter than the idle timeout of connections. */
 const maxPauseMs = 10_000;
-/** Half of the time after which an unfinished delivery is sent again. */
+/** Half the time after which an unfinished delivery is sent again. */
 export const maxHoldMs = 30_000;
 const maxTimes = 1_000_000_000;
 

@@ -23,7 +23,7 @@ export class AskedFault {
     return this.fault.times === undefined ? undefined : this.fault.times - this.hits;
   }
 
-  /** Whether the fault occurs in the next request. Each call draws the next random number. */
+  /** Whether the fault occurs in the next request. Each call consumes the next random number. */
   happens(): boolean {
     if (this.left === 0 || (this.fault.rate < 1 && this.#draw() >= this.fault.rate)) return false;
     this.hits++;
@@ -42,7 +42,7 @@ export class AskedFault {
 /** Id of the affected account; undefined for all accounts. */
 export type FaultScope = number | undefined;
 
-/** The active faults: for all requests, for one account, or for single requests (in the `X-Sandbox` header). */
+/** The active faults: for all requests, for one account, or for individual requests (in the `X-Sandbox` header). */
 export class Faults {
   readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
@@ -71,7 +71,7 @@ export class Faults {
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /** Equal headers of one account share a fault, so that `times` counts across requests. Throws `FaultError`. */
+  /** Equal headers from one account share a fault, so that `times` counts across requests. Throws `FaultError`. */
   inHeader(accountId: FaultScope, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);

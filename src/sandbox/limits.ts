@@ -15,7 +15,7 @@ export class SandboxLimits {
     this.#rules = rules;
   }
 
-  /** Sets the requests that remain in this minute after the current request, up to the limit of the plan. */
+  /** Sets the number of requests that remain in this minute after the current request, up to the plan's limit. */
   setRemaining({ accountId, quota }: Caller, remaining: number): void {
     const { minute, day } = this.#usage(accountId);
     const before = (limit: number) => Math.max(0, limit - remaining - 1);

@@ -107,7 +107,7 @@ export class Misbehavior {
     }
     const response = await this.#replyTo(asked, fault);
     if (!(await isStaying()) || fault.cut === 'after') {
-      // Canceling the body ends a stream.
+      // If the response is a stream, canceling the body ends the stream.
       await response.body?.cancel();
       return cut(exchange);
     }

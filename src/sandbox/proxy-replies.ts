@@ -16,7 +16,7 @@ export const replyNames = [
 
 export type ReplyName = (typeof replyNames)[number];
 
-/** Titles of pages that replace the response. Such pages have no headers of the service. */
+/** Titles of pages that replace the response. Such pages have none of the service's headers. */
 const pages: Readonly<Partial<Record<ReplyName, string>>> = {
   'html-502': '502 Bad Gateway',
   'html-503': '503 Service Temporarily Unavailable',
@@ -36,7 +36,7 @@ export function changesBody(name: ReplyName): boolean {
 /** Returns the response for the client. `response` is the service's response if it processed the request. */
 export async function proxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
   const title = pages[name];
-  // Ends a stream.
+  // If the response is a stream, this ends the stream.
   if (title !== undefined || name === 'redirect') await response?.body?.cancel();
   if (title !== undefined) {
     const text = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n</body>\r\n</html>\r\n`;

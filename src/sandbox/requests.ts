@@ -13,7 +13,7 @@ export interface RequestEntry {
   readonly account: number | null;
   readonly plan: PlanName | null;
   readonly requestId: string;
-  /** Null until the response is sent, and if the connection was closed without a response. */
+  /** Null until the response is sent. Remains null if the connection is closed without a response. */
   status: number | null;
   code: ErrorCode | null;
   fault: string | null;

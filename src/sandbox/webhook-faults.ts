@@ -1,4 +1,4 @@
-/** Faults of webhook deliveries that receivers must handle. */
+/** Webhook delivery faults that receivers must handle. */
 import type { Storage } from '../storage/storage.ts';
 import type { Message, Send } from '../webhooks/attempt.ts';
 import type { SandboxClock } from './clock.ts';
@@ -36,7 +36,7 @@ export class WebhookFaults {
   readonly #webhooks: () => Webhooks | undefined;
   readonly #ending: AbortSignal;
   readonly #inFlight = new Map<string, Sent>();
-  /** Delayed messages by webhook id. A controller is aborted when the next message is sent, which ends the delay. */
+  /** Delayed messages by webhook id. Sending the next message aborts the controller, which ends the delay. */
   readonly #delayed = new Map<bigint, AbortController>();
   #resetting = new AbortController();
 
@@ -49,8 +49,8 @@ export class WebhookFaults {
   }
 
   /**
-   * Joins an attempt of the same delivery that is in flight, because advancing the clock may expire the lease of that
-   * attempt.
+   * If an attempt for the same delivery is in flight, waits for that attempt instead of starting another. This can
+   * happen because advancing the clock may expire the lease of the attempt in flight.
    */
   readonly around = (send: Send): Send => {
     return (message, nowMs, ended) => {

@@ -17,16 +17,16 @@ export interface AuditFilter {
 
 export interface AuditStore {
   /**
-   * Up to `limit` entries, by descending time and id, starting after the entry with the id `before`, or with the latest
-   * entry if `before` is undefined.
+   * Up to `limit` entries, newest first (by descending time and id). Starts after the entry with the id `before`, or at
+   * the latest entry if `before` is undefined.
    */
   list(before: bigint | undefined, limit: number, filter: AuditFilter): Awaitable<AuditEntry[]>;
 }
 
 export interface OutcomeCounts {
-  /** Responses with 2xx or 304. */
+  /** 2xx and 304 responses. */
   readonly ok: number;
-  /** Responses with 4xx except 429. */
+  /** 4xx responses except 429. */
   readonly refused: number;
   /** 429. */
   readonly limited: number;
@@ -47,7 +47,7 @@ export interface MinuteUsage {
 export interface LatencyUsage {
   /** Start of the period, Unix ms. */
   readonly minute: number;
-  /** Bucket of `domain/latency.ts`. */
+  /** Latency bucket, as defined in `domain/latency.ts`. */
   readonly bucket: number;
   readonly requests: number;
 }
@@ -74,7 +74,8 @@ export interface TimeRange {
 }
 
 /**
- * A time range divided into steps, which sum rows per minute or per hour. Each step begins at a multiple of its length.
+ * A time range divided into steps. Each step is the sum of its per-minute or per-hour rows. Each step begins at a
+ * multiple of its length.
  */
 export interface Steps extends TimeRange {
   readonly by: 'minute' | 'hour';
@@ -96,7 +97,7 @@ export interface StepLatency {
 
 export type OperationCount = Omit<MinuteUsage, 'minute'>;
 
-/** Requests made with a key to an operation on a UTC day (Unix ms of the start of the day). */
+/** A key's requests to one operation on one UTC day (Unix ms of the start of the day). */
 export interface KeyOperation {
   readonly day: number;
   readonly operation: string;
@@ -112,7 +113,7 @@ export interface LastUse {
   readonly requests: number;
 }
 
-/** The requests of a key on a day. */
+/** A key's requests on one day. */
 export interface DayOfKey extends LastUse {
   readonly accountId: number;
 }
@@ -126,13 +127,13 @@ export interface UsageStore {
   latencies(steps: Steps): Awaitable<StepLatency[]>;
   /** Requests by operation and code, in the minutes or hours that begin in the range. */
   operations(range: TimeRange & Pick<Steps, 'by'>): Awaitable<OperationCount[]>;
-  /** Requests of a key by day and operation. */
+  /** A key's requests by day and operation. */
   keyOperations(keyId: number, range: TimeRange): Awaitable<KeyOperation[]>;
   /** Requests by period, in order. Periods without requests are omitted. */
   periods(owner: UsageOwner, resolution: UsageResolution, range: TimeRange): Awaitable<UsagePeriod[]>;
   /**
    * The keys with the most requests, or the most requests to deprecated operations, on the days that begin in the
-   * range, highest first.
+   * range, highest count first.
    */
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Awaitable<KeyUsage[]>;
   /**
@@ -158,12 +159,12 @@ export interface SearchStore {
   /**
    * Up to `limit` ids of rows in the span whose name contains the text, in ascending order. For accounts, the text must
    * be folded (`folded`); otherwise, only its ASCII letters must be lowercase. Keys are also found by their last four
-   * characters. Reads every row of the span.
+   * characters. Reads every row in the span.
    */
   containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;
   /**
-   * Up to `limit` ids of orders whose reference begins with the text, by reference and id. The cost does not depend on
-   * the size of the store.
+   * Up to `limit` ids of orders whose reference begins with the text, sorted by reference and id. The cost does not
+   * depend on the size of the store.
    */
   ordersReferring(prefix: string, limit: number): Awaitable<bigint[]>;
   /** Number of orders with the status, counted up to `limit`. */
@@ -184,7 +185,7 @@ export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
   readonly latencies: readonly LatencyUsage[];
   readonly keys: readonly KeyHour[];
-  /** Number of the report. A report that is sent again has the same number. */
+  /** Report number. A report that is sent again keeps its number. */
   readonly number: ReportNumber;
   readonly instance: Instance;
 }
@@ -192,7 +193,7 @@ export interface UsageReport {
 /** Times (Unix ms) before which usage data is deleted. */
 export interface UsageBounds {
   readonly minutes: number;
-  /** Bound for hourly requests and latencies, and for the daily operations of keys. */
+  /** Bound for hourly requests and latencies, and for the daily requests of keys by operation. */
   readonly history: number;
   readonly hours: number;
   readonly days: number;

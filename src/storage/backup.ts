@@ -1,4 +1,4 @@
-/** Facts about a valid backup, as recorded when it was made and as found when it is verified. */
+/** Facts about a valid backup, recorded when the backup is made and checked when it is verified. */
 export interface BackupFacts {
   /** Start of the backup, in Unix ms. The backup contains every change acknowledged before this time. */
   readonly createdAt: number;
@@ -23,7 +23,7 @@ export type Verified =
 
 export type BackupFault = 'missing' | 'damaged' | 'foreign' | 'exists' | 'space' | 'failed';
 
-/** A backup cannot be made, verified or restored; `message` has the reason and the remedy. */
+/** A backup cannot be made, verified or restored; `message` gives the reason and the remedy. */
 export class BackupError extends Error {
   readonly fault: BackupFault;
   constructor(fault: BackupFault, message: string, cause?: unknown) {
@@ -57,7 +57,7 @@ export interface BackupMaker {
 export interface NamedFile {
   readonly name: string;
   readonly bytes: number;
-  /** Time in the name, in Unix ms with a precision of one second. */
+  /** Timestamp in the name, in Unix ms, precise to the second. */
   readonly createdAt: number;
   readonly label: string | null;
   readonly verified: VerificationResult | null;
@@ -80,8 +80,8 @@ export interface BackupFolder {
   /** Creates the folder if it is missing, and removes unfinished files left by a killed service. */
   make(): Promise<void>;
   /**
-   * Removes all scheduled backups except the newest `keep`, which always include `latest`. Resolves with the names of
-   * the removed backups.
+   * Removes all scheduled backups except the newest `keep` backups, which always include `latest`. Resolves with the
+   * names of the removed backups.
    */
   prune(keep: number, latest: string): Promise<string[]>;
 }

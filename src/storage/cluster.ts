@@ -3,8 +3,8 @@
  *
  * Consistency: every instance shows all changes that any instance has acknowledged. A statement that changes data also
  * raises a version in PostgreSQL. The change is announced by writing that version to Redis, and is acknowledged only
- * after that. Every request calls Redis anyway, in order to be counted. The reply contains the versions, and a page or
- * caller that was read under other versions is read again.
+ * after that. Every request already calls Redis for rate counting. Redis' reply contains the versions, and a cached
+ * page or caller with older versions is read again.
  *
  * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new events
  * therefore reads the versions afterwards, and announces the versions that Redis lacks, before it returns the events.
@@ -18,26 +18,26 @@
  * that can reach only Redis continues with its cached data.
  *
  * While Redis is down, each instance counts separately, starting from the last state it knew. It reads every page from
- * the database, and uses cached callers while PostgreSQL confirms their version. A change to callers is acknowledged
- * after `maxStaleMs`.
+ * the database, and uses cached callers while PostgreSQL confirms their version. A change to callers is
+ * acknowledged only after `maxStaleMs`.
  *
- * In two cases, requests may be admitted beyond the limit. While Redis is down, each instance may admit one full limit
- * per window, because instances do not know each other's counts. After Redis has lost its data, the excess in the
- * current windows is limited to requests that were admitted after the last snapshot (every 10 s), and after the
- * account's last request to the first instance that sees the account again. Strikes are lost then, but bans are not: an
- * account that is unknown to Redis is checked only after PostgreSQL has returned its saved state, and instances restore
- * bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance decides from the state it knows, or
- * responds with 503.
+ * In two cases, more requests than the limit may be admitted. While Redis is down, each instance may admit one full
+ * limit per window, because instances do not know each other's counts. After Redis has lost its data, an account's
+ * counts are restored from the last snapshot (every 10 s), or from the state known to the first instance that sees the
+ * account again, whichever is newer; requests admitted since then are not counted. Strikes are lost in that case, but
+ * bans are not: an account that is unknown to Redis is checked only after PostgreSQL has returned its saved state, and
+ * instances restore bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance decides from the
+ * state it knows, or responds with 503.
  *
- * Requests are numbered, so that a request is counted exactly once even if the reply of Redis is lost. Requests beyond
- * the capacity of Redis wait in a queue. If they wait too long, their clients are asked to retry after a second; the
- * instance does not fall back to counting them separately.
+ * Requests are numbered, so that a request is counted exactly once even if Redis' reply is lost. Requests beyond Redis'
+ * capacity wait in a queue. If a request waits too long, its client is asked to retry after a second; the instance does
+ * not fall back to counting it locally.
  *
- * Redis may be a cluster, in which accounts are divided into shards. Each shard has a copy of the versions and all
- * other keys of its accounts in one slot, so that a request is still counted in one round trip to one node. A change is
- * announced to every shard before it is acknowledged. If a node is down, its shards are down: each instance counts the
- * requests of their accounts separately, and uses the versions of another shard. Failures of clients without a valid
- * key are counted only in Redis, and start at zero if Redis loses them.
+ * Redis may be a cluster, in which accounts are divided into shards. Each shard keeps a copy of the versions and all
+ * keys of its accounts in one slot, so that a request is still counted in one round trip to one node. A change is
+ * announced to every shard before it is acknowledged. If a node is down, its shards are down: each instance counts
+ * requests for their accounts separately, and uses the versions from another shard. Failed authentications are counted
+ * only in Redis, and restart at zero if Redis loses its data.
  */
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
@@ -158,7 +158,8 @@ export function readsOf(runner: Runner, spread?: Spread) {
 }
 
 /**
- * Commands read from the primary: they do not call Redis, and therefore do not know which versions a replica must have.
+ * Management commands read from the primary. They do not call Redis, so they do not know which versions a replica must
+ * have.
  */
 function replicasOf(
   { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,
@@ -203,7 +204,7 @@ async function pollVersions(runner: Runner, versions: SharedVersions, replicas?:
 }
 
 async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {
-  // A failed poll does not prevent the start, because /readyz reports the failure.
+  // A failed poll does not prevent startup, because /readyz reports the failure.
   await poll().catch(() => undefined);
   return new PeriodicTask(pollIntervalMs, poll);
 }

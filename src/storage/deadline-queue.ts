@@ -1,5 +1,5 @@
 export interface Pending {
-  /** Deadline, measured by the clock whose time is passed to `expire`. */
+  /** Deadline, on the same clock as the time passed to `expire`. */
   readonly dueAt: number;
   readonly reject: (error: unknown) => void;
 }
@@ -8,7 +8,7 @@ interface DeadlineQueueOptions {
   readonly maxEntries?: number;
   /** Creates the error for entries that are rejected because the queue is full. */
   readonly overload?: (size: number) => unknown;
-  /** `run` is called at this interval while there are entries, and expires the entries that are due. */
+  /** `run` is called at this interval while there are entries, and expires the entries whose deadline has passed. */
   readonly expiry?: { readonly intervalMs: number; readonly run: () => void };
 }
 
@@ -37,7 +37,9 @@ export class DeadlineQueue<Entry extends Pending> {
     return this.#entries[this.#head];
   }
 
-  /** Adds an entry and returns its number, starting at 1. Throws the error of `overload` if the queue is full. */
+  /**
+   * Adds an entry and returns its number, starting at 1. Throws the error that `overload` creates if the queue is full.
+   */
   add(entry: Entry): number {
     const { maxEntries = Number.POSITIVE_INFINITY, expiry } = this.#options;
     if (this.#size >= maxEntries) throw this.overload();
@@ -74,7 +76,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return taken;
   }
 
-  /** Puts entries that were just taken back, at the front of the queue. */
+  /** Puts entries back at the front of the queue, directly after they were taken. */
   requeue(entries: readonly Entry[]): void {
     this.#entries.splice(0, this.#head, ...entries);
     this.#base += this.#head - entries.length;
@@ -82,7 +84,10 @@ export class DeadlineQueue<Entry extends Pending> {
     this.#size += entries.length;
   }
 
-  /** Rejects the entries that are due at `now`, by default all entries. Returns the number of rejected entries. */
+  /**
+   * Rejects the entries whose deadline has passed at `now`. Without `now`, rejects all entries. Returns the number of
+   * rejected entries.
+   */
   expire(error: unknown, now = Number.POSITIVE_INFINITY): number {
     const before = this.#size;
     const end = this.#base + this.#entries.length;
@@ -114,7 +119,8 @@ export class DeadlineQueue<Entry extends Pending> {
 }
 
 /**
- * Runs work after all unread replies in sockets have been processed. Replies stay unread during a long event-loop tick.
+ * Runs work after all replies that are still buffered in sockets have been processed. A long event-loop tick leaves
+ * replies unread.
  */
 export function afterUnreadReplies(work: () => void): void {
   setImmediate(() => setImmediate(work));

@@ -53,7 +53,7 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
   return { ...message, accountId, url, secret, formerSecret, formerSecretUntil: until };
 }
 
-/** Where the next round starts: at the first webhook, unless this round was full. */
+/** Where the next round starts: at the first webhook, unless this round reached its maximum. */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   after: bigint,

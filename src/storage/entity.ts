@@ -10,14 +10,14 @@ export interface EntityFinds<T> {
     ...values: readonly (string | number | bigint)[]
   ): Awaitable<RowIn<T> | undefined>;
   /**
-   * Rows after the key `after`, by ascending key, or by descending key if the table is newest first. Never reads more
-   * than `limit` rows, regardless of the position, the table size and the filter.
+   * Rows after the key `after`, in ascending order of the key, or in descending order if the table is newest first.
+   * Never reads more than `limit` rows, regardless of the position, the table size and the filter.
    */
   list(after?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {
-  /** Like `list`, but returns the rows before the key `before`, by descending key. */
+  /** Like `list`, but returns the rows before the key `before`, in descending order of the key. */
   listNewest(before?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
   findMany(keys: readonly KeyIn<T>[]): Awaitable<RowIn<T>[]>;
 }

@@ -10,8 +10,8 @@ const maxGroupSize = 1_000;
 /** A write with less than this fraction of its timeout left is rejected. */
 const minShare = 0.05;
 /**
- * Number of recent groups, the fastest of which determines the expected duration of a commit. A single stall therefore
- * causes no rejections.
+ * Number of recent groups considered. The fastest of them determines the expected duration of a commit. A single stall
+ * therefore causes no rejections.
  */
 const recentGroups = 3;
 /** Maximum pause after a group in which no write was settled. */
@@ -47,8 +47,8 @@ export interface QueueFacts {
 /**
  * Commits concurrent writes in groups, one group at a time. Each write is answered after its group is committed. If the
  * commit fails, all writes of the group are rejected. However, if the oldest write timed out and nothing was changed,
- * the other writes are retried. The timeout of a write begins with its arrival. If too little time is left for a
- * commit, the write is rejected without a change.
+ * the other writes are retried. A write's timeout starts when the write arrives. If too little time is left for a
+ * commit, the write is rejected and changes nothing.
  */
 export class GroupQueue<Item, Outcome> {
   readonly #timeoutMs: number;

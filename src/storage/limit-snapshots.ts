@@ -13,7 +13,7 @@ export interface AccountBan extends Ban {
 export type LiftedBan = Omit<AccountBan, 'level'>;
 
 /**
- * Stores the limit state that must survive a data loss in Redis. All methods reject with `StorageUnavailable` within
+ * Stores the limit state that must survive if Redis loses its data. All methods reject with `StorageUnavailable` within
  * the timeout.
  */
 export interface LimitSnapshots {
@@ -28,7 +28,8 @@ export interface LimitSnapshots {
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**
    * Saves bans of different keys. Several instances may save the same key: the later ban wins. A ban that was lifted
-   * before it is saved stays lifted. Lifted bans are identified by their end, to within a second of rounding.
+   * before it is saved stays lifted. Lifted bans are identified by their end time, with a tolerance of one second for
+   * rounding.
    */
   saveBans(bans: readonly AccountBan[]): Promise<void>;
   /**

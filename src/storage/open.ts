@@ -14,9 +14,9 @@ export interface StorageOptions<All extends Units> extends Omit<StoreSettings<Al
   readonly create?: boolean;
   /** Thread that runs the units of work of an embedded store; defaults to this thread. */
   readonly writer?: WriterPlace;
-  /** Additional settings of a store on PostgreSQL; undefined without Redis. */
+  /** Additional settings for a PostgreSQL store; undefined if Redis is not used. */
   readonly cluster?: ClusterSettings | undefined;
-  /** Defaults to writing lines to standard error. */
+  /** By default, writes lines to standard error. */
   readonly notice?: Notice;
 }
 
@@ -41,7 +41,7 @@ export async function openStorage<All extends Units>(options: StorageOptions<All
   return openCluster({ ...settings, url, ...cluster });
 }
 
-/** Time limit for the statements of a copy, which process many rows. */
+/** Time limit for the statements of a copy. The limit is high because these statements process many rows. */
 const copyTimeoutMs = 60_000;
 
 /**
@@ -75,8 +75,8 @@ export function isEmbedded(url: string): boolean {
 }
 
 /**
- * The path of an embedded store's data file; undefined for other stores, and for a store in memory, which would end
- * with the command.
+ * The path of an embedded store's data file; undefined for other stores, and for an in-memory store, which would be
+ * lost when the command exits.
  */
 export function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];

@@ -15,7 +15,7 @@ export class RequiredVersions {
     return this.#minVersions[what];
   }
 
-  /** Raises the minimum version to the version of a change. A `version` of 0 means that the version is unknown. */
+  /** Raises the minimum version to a change's version. A `version` of 0 means that the version is unknown. */
   raise(what: Resource, version: number): void {
     this.#minVersions[what] = Math.max(
       this.#minVersions[what],
@@ -25,9 +25,9 @@ export class RequiredVersions {
   }
 
   /**
-   * Replaces the minimum version with the version that the primary returned to a query sent at `askedAt`, unless it was
-   * raised after that: the query saw all earlier changes. A version that exists only in Redis, without a change in
-   * PostgreSQL, is therefore required only temporarily.
+   * Replaces the minimum version with the version that the primary returned to a query sent at `askedAt`, unless the
+   * minimum has been raised since then: the query saw all earlier changes. A version that Redis has raised without a
+   * change in PostgreSQL is therefore required only temporarily.
    */
   settle(what: Resource, version: number, askedAt: number): void {
     const isSettled = this.#raisedAt[what] < askedAt;

@@ -1,4 +1,4 @@
-/** Number and total duration of the requests to a server, since the start of this process. */
+/** Number and total duration of the requests to a server, since this process started. */
 export class RoundTrips {
   count = 0;
   seconds = 0;

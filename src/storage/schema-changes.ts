@@ -102,7 +102,7 @@ export const schemaChanges: readonly SchemaChange[] = [
     `,
   },
   {
-    // For operators who search for an order by the client's reference.
+    // For operators who search for an order by its client-assigned reference.
     sqlite: 'CREATE INDEX orders_by_reference ON orders (reference) WHERE reference IS NOT NULL;',
     postgres:
       'CREATE INDEX orders_by_reference ON orders (reference COLLATE "C", id) WHERE reference IS NOT NULL;',

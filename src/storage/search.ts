@@ -1,6 +1,6 @@
 import type { SearchedTable } from './admin.ts';
 
-/** The column of each table that a search examines. */
+/** The column that a search examines in each table. */
 export const searchedNames: Readonly<Record<SearchedTable, string>> = {
   accounts: 'name_folded',
   keys: 'name',

@@ -16,9 +16,9 @@ interface ReportedVersions {
  * The versions of this process. A version is raised when a shard of Redis (with every counted request) or PostgreSQL
  * (when polled) reports a change. Both servers report the number that PostgreSQL assigned to the change, so that each
  * change counts exactly once: changes to a resource are committed in the order of their numbers, and a number covers
- * all lower numbers. A number that decreases also counts as a change, because Redis lost its data or a server was
- * restored from a backup. Redis raises a number by one if a change would not raise it. PostgreSQL's numbers are
- * microseconds, which leaves room for such increments.
+ * all lower numbers. A number that decreases also counts as a change, because it means that Redis lost its data or a
+ * server was restored from a backup. If a change's number is not higher than the number in Redis, Redis increments its
+ * number by one instead. PostgreSQL's numbers are times in microseconds, which leaves room for such increments.
  */
 export class SharedVersions {
   readonly required = new RequiredVersions();
@@ -31,7 +31,7 @@ export class SharedVersions {
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
 
-  /** The versions under which data that is read from now on may be cached. */
+  /** The versions under which newly read data may be cached. */
   get now(): Versions {
     return this.#now;
   }
@@ -59,7 +59,7 @@ export class SharedVersions {
     return this.#now;
   }
 
-  /** `askedAt` is `performance.now()` before the query, which saw everything committed before that time. */
+  /** `askedAt` is `performance.now()` before the query, so the query saw everything committed before that time. */
   applyPostgres(reported: Versions, askedAt: number): void {
     this.#askedAt = askedAt;
     for (const what of resources) {
@@ -78,9 +78,9 @@ export class SharedVersions {
   }
 
   /**
-   * The versions to use while Redis is down. The version of callers comes from PostgreSQL, or else is valid for a
-   * limited time after callers were read. All other versions are unique, so that everything else is read from the
-   * database.
+   * The versions to use while Redis is down. The version of callers comes from PostgreSQL. While PostgreSQL does not
+   * confirm it, callers are valid for a limited time after they were read. All other versions are unique, so everything
+   * else is read from the database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;

@@ -1,4 +1,4 @@
-/** Interface of every store, on any engine. Operations depend on no other module in this folder. */
+/** The interface that the stores of all engines implement. Operations do not depend on any engine. */
 import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -46,7 +46,7 @@ export class WriteUncertain extends StorageUnavailable {
   }
 }
 
-/** The store cannot be opened; `message` has the reason and the remedy. */
+/** The store cannot be opened; `message` gives the reason and the remedy. */
 export class StorageUnusable extends Error {}
 
 /** `otherwise` describes the alternative to resuming the copy. */
@@ -75,7 +75,10 @@ export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint
 
 export interface PetStore extends EntityReads<typeof pets> {
   list(after?: bigint, limit?: number, filter?: PetFilter): Awaitable<Pet[]>;
-  /** Number of animals in each status, in one category or in all. The cost does not depend on the number of animals. */
+  /**
+   * Number of animals in each status, in one category or in all categories. The cost does not depend on the number of
+   * animals.
+   */
   inventory(categoryId?: bigint): Awaitable<Inventory>;
   /** Up to `limit` categories after the id `after` that have animals, by ascending id. */
   categoriesInUse(
@@ -130,8 +133,8 @@ export interface KeyStore extends EntityReads<typeof keys> {
 }
 
 /**
- * `verdict` is undefined if the caller was read under an older version. Nothing was counted then, and the caller must
- * be read again.
+ * `verdict` is undefined if the caller was read under an older version. In that case, nothing was counted, and the
+ * caller must be read again.
  */
 export interface Admission {
   readonly verdict: Verdict | undefined;
@@ -162,8 +165,7 @@ export interface LimitStore {
   readonly banRules: BanRules;
   versions(): Awaitable<Versions>;
   /**
-   * The verdict that a request would get now, and the status of bans. Counts nothing, opens no window and adds no
-   * strike.
+   * The verdict that a request would get now, and the ban status. Counts nothing, opens no window and adds no strike.
    */
   standing(caller: CountedCaller): Awaitable<Standing & { readonly versions: Versions }>;
   /** Checks and counts a request atomically. `callersVersion` is the version under which the caller was read. */
@@ -172,12 +174,13 @@ export interface LimitStore {
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
   /**
-   * Like `fail`, but for an unknown key. Counts nothing and returns undefined if `callersVersion` is no longer current.
+   * Like `fail`, but for a key that is unknown under `callersVersion`. If that version is no longer current, counts
+   * nothing and returns undefined.
    */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
-  /** Ends the ban of a key and clears its strikes and level; false if the key is not banned. */
+  /** Lifts a key's ban and clears its strikes and level. Returns false if the key is not banned. */
   lift(keyId: number): Awaitable<boolean>;
 }
 
@@ -229,7 +232,7 @@ export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unver
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening the store created it; undefined for a store on a server. */
   readonly created?: boolean;
-  /** Description of the encryption of connections to the server; undefined without a server. */
+  /** Describes how connections to the server are encrypted; undefined for a store without a server. */
   readonly encryption?: string;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
@@ -251,8 +254,8 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   /** Facts about the store: engine, format, sizes, and the groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
   /**
-   * Executes the writes of a worker. Dispose of the result after the worker has exited. Undefined if every process
-   * writes to the store directly.
+   * Executes a worker's writes. Dispose of the result after the worker has exited. Undefined if every process writes to
+   * the store directly.
    */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
   /** Known failures, found without any I/O. Throws `StorageUnavailable` if no request can be served. */
@@ -270,7 +273,7 @@ export type TableValue = string | bigint | null;
 
 export type TableRow = readonly TableValue[];
 
-/** Conflict of added rows with a store that has changed: a key is taken, or a referenced row is missing. */
+/** A conflict between added rows and a store that has changed: a key is taken, or a referenced row is missing. */
 export type RowConflict = 'taken' | 'missing';
 
 /** A store as plain rows, for copying it to another engine. */

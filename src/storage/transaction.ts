@@ -50,13 +50,13 @@ export interface PetWrites {
   remove(pet: Pet): Awaitable<void>;
 }
 
-/** The outbox of events. A store with `events: false` records no events. */
+/** The event outbox. A store with `events: false` records no events. */
 export interface EventWrites {
   /** Adds an event after the earlier events of this transaction. */
   add(event: NewEvent): void;
   /**
-   * Removes some of the oldest events if they were recorded before an instant (Unix ms). Returns whether more events
-   * may remain.
+   * Removes some of the oldest events if they were recorded before the given time (Unix ms). Returns whether more
+   * events may remain.
    */
   prune(before: number): Awaitable<boolean>;
   /** Leaves a gap after the last event, so that readers notice that changes are missing. */
@@ -64,14 +64,16 @@ export interface EventWrites {
 }
 
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
-  /** Turns events into deliveries, and leases some of the due deliveries. */
+  /** Creates deliveries from events, and leases some of the due deliveries. */
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
   /** Ends all leases. Call this only after the processes that hold the leases have exited. */
   release(now: number): Awaitable<void>;
   /** Removes the webhook's pending deliveries of events after `after`, except for deliveries in flight. */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
-  /** Removes some deliveries that finished before an instant (Unix ms). Returns whether more deliveries may remain. */
+  /**
+   * Removes some deliveries that finished before the given time (Unix ms). Returns whether more deliveries may remain.
+   */
   prune(before: number): Awaitable<boolean>;
 }
 
@@ -112,18 +114,18 @@ export interface AnswerWrites {
 export interface UnitOfWork<Input = never, Outcome = unknown> {
   /** Resources that the unit may change, or that must not change before the unit is committed. */
   readonly writes: readonly Resource[];
-  /** The resources in `writes` that the unit needs for an input; defaults to all of `writes`. */
+  /** The resources in `writes` that the unit needs for a given input; defaults to all of `writes`. */
   readonly writesFor?: (input: Input) => readonly Resource[];
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
 }
 
 /**
- * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. Such a unit makes one call of
- * the transaction, which may become one statement.
+ * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. Such a unit makes a single call
+ * to the transaction, which may become a single statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
-  /** Whether the batch makes several calls of the transaction, each for all inputs. */
+  /** Whether the batch makes several calls to the transaction, each for all inputs. */
   readonly isSeveralCalls?: true;
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }

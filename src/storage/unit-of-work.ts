@@ -33,8 +33,8 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
 }
 
 /**
- * Throws if a unit changed an undeclared resource, because on PostgreSQL, other transactions could change the resource.
- * Only the embedded store checks this; the tests run every unit on it.
+ * Throws if a unit changed an undeclared resource, because on PostgreSQL, other transactions could change that resource
+ * at the same time. Only the embedded store checks this; the tests run every unit on it.
  */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;

@@ -126,7 +126,10 @@ export class PortWriter implements Writer<Units> {
     this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now());
   }
 
-  /** Rejects the writes that are due, by default all writes. Rejected writes may still be committed. */
+  /**
+   * Rejects the writes whose deadline has passed at `now`. Without `now`, rejects all writes. Rejected writes may still
+   * be committed.
+   */
   #giveUp(reason: string, now?: number): void {
     if (this.#pending.expire(new WriteUncertain(reason), now) === 0) return;
     this.#silence = reason;

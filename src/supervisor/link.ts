@@ -20,7 +20,7 @@ export class SupervisorLink implements Disposable {
    * needs the port.
    */
   constructor(lost: () => void) {
-    if (process.send === undefined) throw new Error('Workers are started by animal-store serve.');
+    if (process.send === undefined) throw new Error('Workers can be started only by animal-store serve.');
     const started = Promise.withResolvers<Start>();
     const stopped = Promise.withResolvers<void>();
     this.started = started.promise;

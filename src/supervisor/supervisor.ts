@@ -17,7 +17,7 @@ export interface Heartbeat {
   readonly maxMissed: number;
 }
 
-/** A worker may be silent for 20 s. No request blocks the event loop for even a second. */
+/** A worker is considered hung after 20 s of silence. No request blocks the event loop for even a second. */
 const patient: Heartbeat = { everyMs: 5_000, maxMissed: 4 };
 
 interface SupervisorOptions {
@@ -35,7 +35,7 @@ interface SupervisorOptions {
 type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
- * Keeps a number of serving processes running. A process that exits is replaced: immediately if it has served,
+ * Keeps the given number of serving processes running. A process that exits is replaced: immediately if it has served,
  * otherwise after a delay, so that a permanent failure does not occupy a CPU core. A hung process is killed and
  * replaced.
  */

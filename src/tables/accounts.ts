@@ -78,7 +78,7 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
     { isCounted: true, resource: 'callers', silentInsert: 'an account without keys is not a caller' },
   ),
   {
-    // Rows of a search also contain the folded name, which is dropped here.
+    // Rows found by a search also contain the folded name, which is dropped here.
     read: ({ id, name, plan, perMinute, perDay, createdAt, closedAt, note }) => {
       return { id, name, plan, quota: quotaOfStored({ plan, perMinute, perDay }), createdAt, closedAt, note };
     },

@@ -83,7 +83,7 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
   return shape ? shape.read(added as never) : (added as Row);
 }
 
-/** How to read a filtered list: select rows with these values in the leading columns of an index. */
+/** How to read a filtered list: by selecting rows with these values in the leading columns of an index. */
 export interface ListPlan {
   readonly equal: readonly string[];
   /** An unfiltered index column with few possible values: the list merges one range per value. */
@@ -115,7 +115,7 @@ export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
   throw new Error(`The table "${table.name}" has no index for a list filtered by ${filtered.join(' and ')}.`);
 }
 
-/** The filters of a list that are set, in the order of the description. */
+/** The list filters that are set, in the order of the description. */
 export function setFilters(table: Table, filter: Readonly<Record<string, unknown>> | undefined): string[] {
   return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
 }
@@ -141,7 +141,7 @@ export function lookupCondition(
   return [...by.map((name, index) => equal(sqlName(name), index, name)), ...others].join(' AND ');
 }
 
-/** Whether a lookup by one column finds this row for a value. */
+/** Whether the named single-column lookup finds this row for the value. */
 export function isFound(
   { lookups }: Table,
   lookup: string,

@@ -85,7 +85,9 @@ export type NewRowOf<C extends Columns> = Flat<
   }
 >;
 
-/** A unique lookup in addition to the primary key: by equal values, among rows that meet a condition. */
+/**
+ * A lookup by columns that are unique in addition to the primary key, optionally only among rows that meet a condition.
+ */
 export interface Lookup<Name = string> {
   readonly by: readonly Name[];
   /** Columns that must be NULL or have one of the given values, as in the WHERE clause of the partial unique index. */
@@ -99,7 +101,7 @@ interface Description<C extends Columns> {
   readonly isCounted?: boolean;
   /** Whether lists begin with the highest key. */
   readonly isNewestFirst?: boolean;
-  /** Indexes for lists: the columns with equal values, followed by the key. */
+  /** Indexes for lists: the columns to filter by, followed by the key. */
   readonly indexes?: readonly (readonly (keyof C & string)[])[];
   /** Columns by which lists can be filtered, in any combination. Each combination requires an index. */
   readonly filters?: readonly (keyof C & string)[];

@@ -15,7 +15,7 @@ export interface Message extends SealedSecrets {
   readonly webhookId: bigint;
   readonly accountId: number;
   readonly url: string;
-  /** Id of the event, without the prefix that `webhook-id` has. */
+  /** Id of the event, without the prefix that the `webhook-id` header adds. */
   readonly eventId: bigint | string;
   readonly body: string;
 }
@@ -68,7 +68,7 @@ interface Instants {
   /** Start of the attempt, in Unix ms. */
   readonly at: number;
   readonly now: number;
-  /** Time when a delivery whose secret cannot be decrypted is due again. */
+  /** Time when a delivery is due again if its secret cannot be decrypted. */
   readonly secretRetryAt: number;
   /** A random number in [0, 1). */
   readonly random: number;
@@ -131,7 +131,7 @@ function redirectError(status: number): { error?: string } {
   return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
 }
 
-/** The text of an error. A message about the URL is a predicate, so "The URL" is put before it. */
+/** The text of an error. A message about the URL is a predicate, so it is prefixed with "The URL". */
 export function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();

@@ -52,7 +52,7 @@ interface DispatcherOptions {
   readonly clock: Clock;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Starts calling `wake` when there are new events. Called again with every check. */
+  /** Starts calling `wake` when there are new events. Called again at every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
@@ -112,7 +112,7 @@ export class Dispatcher {
       await follow(this.wake);
       this.wake();
     } catch {
-      // The store has already logged its outage. The next check finds due deliveries.
+      // The store has already logged its outage. The next check picks up due deliveries.
     }
   }
 
@@ -124,7 +124,7 @@ export class Dispatcher {
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#round();
     } catch {
-      // The store has already logged its outage. The outcomes are stored with the next check.
+      // The store has already logged its outage. The outcomes are stored at the next check.
     } finally {
       this.#running = undefined;
     }
@@ -159,7 +159,7 @@ export class Dispatcher {
     for (const { webhookId } of deliveries) this.#next(webhookId);
   }
 
-  /** Sends queued deliveries of a webhook, up to its limit. */
+  /** Sends a webhook's queued deliveries, up to its limit. */
   #next(webhookId: bigint): void {
     for (let next = this.#lanes.next(webhookId); next !== undefined; next = this.#lanes.next(webhookId)) {
       const attempt = this.#deliver(next).then((isFast) => {
@@ -195,8 +195,9 @@ export class Dispatcher {
   }
 
   /**
-   * Suspends a webhook whose secret cannot be decrypted, so that its delivery can be due again immediately. If the
-   * webhook cannot be suspended, the delivery is due later.
+   * Returns when a delivery is due again if its secret cannot be decrypted. Suspends the webhook in this process, so
+   * that another process can send the delivery immediately. If the webhook cannot be suspended, the delivery is due
+   * later.
    */
   #secretRetryAt({ webhookId }: TakenDelivery, outcome: Outcome | Impossible, now: number): number {
     const later = now + secretRetryMs;

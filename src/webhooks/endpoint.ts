@@ -1,4 +1,4 @@
-/** Validates and resolves the URL of a webhook, when a client sets the URL and again for every request. */
+/** Validates and resolves a webhook's URL, both when a client sets the URL and before every request. */
 import { isIP } from 'node:net';
 import { dns } from 'bun';
 import type { Network } from '../domain/address.ts';
@@ -10,13 +10,14 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface Routes {
   readonly resolve: Resolve;
-  /** Networks in WEBHOOK_ALLOWED_NETWORKS, which are allowed although they are not public, even over http. */
+  /** Networks in WEBHOOK_ALLOWED_NETWORKS, which are allowed even if they are not public or the URL uses http. */
   readonly allowed: readonly Network[];
 }
 
 /**
- * Resolves names as the system does, including its hosts file. This uses c-ares, which needs no thread. getaddrinfo
- * would occupy a thread of a small pool, so unresponsive name servers would delay other endpoints and file operations.
+ * Resolves names the way the system does, including the hosts file. This uses c-ares, which needs no thread.
+ * getaddrinfo would occupy a thread of a small pool, so unresponsive name servers would delay other endpoints and file
+ * operations.
  */
 export const systemResolve: Resolve = async (hostname) => {
   const found = await dns.lookup(hostname, process.platform === 'win32' ? {} : { backend: 'c-ares' });

@@ -20,7 +20,7 @@ export interface Reply {
 export interface ExchangeError {
   readonly error: Phase | Ending;
   readonly message: string;
-  /** Whether the connection was reused, and may have been closed by the receiver before the request arrived. */
+  /** Whether the connection was reused, in which case the receiver may have closed it before the request arrived. */
   readonly isReused: boolean;
 }
 
@@ -30,7 +30,7 @@ const phaseNames: Readonly<Record<Phase, string>> = {
   response: 'response',
 };
 
-/** Error message of an exchange that was aborted. `awaited` names the step that did not finish. */
+/** Error message of an exchange that was aborted. `awaited` names the phase that did not finish. */
 export function endedMessage(ending: Ending, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }

@@ -14,7 +14,7 @@ interface Lane {
 
 /** Maximum number of fast receivers that are remembered. */
 const maxFast = 100;
-/** Maximum number of suspended webhooks, because every request to the store lists them. */
+/** Maximum number of suspended webhooks, limited because every request to the store lists all of them. */
 const maxSuspended = 1_000;
 
 export class Lanes {
@@ -42,7 +42,7 @@ export class Lanes {
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
-  /** Webhooks with fast receivers and without leased deliveries. */
+  /** Webhooks that have a fast receiver and no leased deliveries. */
   get fast(): bigint[] {
     return [...this.#fast].filter((id) => !this.#lanes.has(id));
   }

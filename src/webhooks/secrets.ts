@@ -36,8 +36,8 @@ export function openSecret(stored: string, keys: SecretKeys): string {
 }
 
 /**
- * Re-encrypts a stored secret with the first key, unless it is already encrypted with that key; undefined if no key can
- * decrypt it.
+ * Re-encrypts a stored secret with the first key, unless it is already encrypted with that key. Returns undefined if no
+ * key can decrypt the secret.
  */
 export function renewSecret(stored: string, keys: SecretKeys, randomBytes: RandomBytes): string | undefined {
   const [first] = keys;

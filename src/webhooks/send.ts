@@ -1,4 +1,4 @@
-/** Sends requests to the endpoint of a webhook, at an address that was checked. */
+/** Sends requests to a webhook's endpoint, at an IP address that has been checked. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
@@ -54,14 +54,14 @@ export type Outcome = Answer | Failure;
 export interface SenderOptions extends Routes {
   /** Returns the current time (Unix ms), to convert a date in Retry-After. */
   readonly now: () => number;
-  /** Certificate authority to trust instead of the system's authorities (PEM). */
+  /** Certificate authority (PEM) to trust instead of the system's authorities. */
   readonly authority?: string;
 }
 
 type Result = Reply | Pick<Failure, 'error' | 'message'>;
 
 /**
- * Connects to the address that was checked, with the host of the URL in the Host header and for TLS. If the host were
+ * Connects to the address that was checked, but uses the URL's host in the Host header and for TLS. If the host were
  * resolved again, it could resolve to an internal address.
  */
 export class Sender {
@@ -149,7 +149,9 @@ export class Sender {
     return 'error' in last ? { ...last, message: last.message.replaceAll(address, host) } : last;
   }
 
-  /** The agent that reuses connections; false, for a new connection, while too many endpoints have idle connections. */
+  /**
+   * The agent that reuses connections; false while too many endpoints have idle connections, to open a new connection.
+   */
   #agentOf({ protocol }: URL): HttpAgent | false {
     const agent = protocol === 'https:' ? this.#secure : this.#plain;
     return Object.keys(agent.freeSockets).length < maxIdleEndpoints && agent;

@@ -134,7 +134,7 @@ describe('a list of accounts', () => {
     expect(pages).toEqual([1, 1, 1, 1]);
   });
 
-  test('continues at its position even if the last account of a page is renamed', async () => {
+  test('continues at the same position even if the last account of a page has been renamed', async () => {
     for (const name of ['Page a', 'Page b', 'Page c']) await create(name);
     const first = await ask('GET', '/accounts?name=page&limit=1');
     const [{ id }] = first.body as [Account];

@@ -47,7 +47,7 @@ test('audit entries are listed newest first, in pages', async () => {
   expect(items.at(-1)).toMatchObject({ actor, before: null, after: { name: 'A', plan: 'pro' } } as object);
 });
 
-test('the filters of audit entries can be combined and are preserved in the links', async () => {
+test('audit entry filters can be combined, and are preserved in the links to other pages', async () => {
   const found = async (filters: string) =>
     toldBy((await list<Entry>(`/audit?${query}&limit=1${filters}`)).items);
   expect(await found(`&object=${account}`)).toEqual(all.slice(0, 4).toReversed());

@@ -16,7 +16,7 @@ async function tenant() {
   const send = async (times: number) => {
     for (let sent = 0; sent < times; sent++) await app.call('GET', '/pets', { key });
   };
-  /** Exhausts the limit per minute, and waits until additional requests count as strikes. */
+  /** Exhausts the per-minute limit, and waits until additional requests count as strikes. */
   const exhaust = async () => {
     await send(2);
     app.clock.advance(2);

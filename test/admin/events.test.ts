@@ -1,4 +1,4 @@
-/** Events for operators, which include all types and accounts. */
+/** Events for operators: all types, from all accounts. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { openStorage } from '../../src/storage/open.ts';

@@ -1,6 +1,6 @@
 /**
- * Rejections by every operation of the contract. Each operation is tested with one kind of rejection in turn, and one
- * operation is tested with every kind.
+ * Rejections by every operation in the contract. Each operation is tested with one kind of rejection, and one operation
+ * with all kinds.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
@@ -12,7 +12,7 @@ import { adminHeaders } from '../../src/http/admin/replies.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
-// Many requests are rejected. Each comes from a different network, to stay below the limits.
+// Rejected requests come from different networks, so that no network exceeds its limit.
 const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -24,7 +24,7 @@ const viewerSession = await signIn(app, viewer.token);
 let networks = 0;
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${networks & 255}` });
 
-/** The target of an operation, with 1 for every parameter. */
+/** The request target of an operation, with 1 for every path parameter. */
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
 const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
 
@@ -35,7 +35,7 @@ const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(ope
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
 const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
 
-test('every change except verifyBackup and those of sessions requires the admin role, and every read except downloadBackup the viewer role', () => {
+test('writes require the admin role, except for verifyBackup and session operations, and reads require the viewer role, except for downloadBackup', () => {
   const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
   expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
     'createSession',
@@ -45,7 +45,7 @@ test('every change except verifyBackup and those of sessions requires the admin 
   ]);
   const reads = allAdminOperations.filter(isRead);
   const adminsReads = reads.filter((operation) => roleOf(operation) !== 'viewer');
-  // A backup contains the whole store.
+  // Only admins may download a backup, because it contains the whole store.
   expect(adminsReads.map(({ operationId }) => operationId)).toEqual(['downloadBackup']);
 });
 
@@ -160,7 +160,7 @@ test.each(
 describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (path, those) => {
   const target = path.replace(/\{\w+\}/g, '1');
 
-  test('rejects every other method with a 405 that has Allow, and allows no origin', async () => {
+  test('rejects every other method with 405 and an Allow header, and allows no origin', async () => {
     const allowed = those.flatMap(methodsOf).sort();
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
       if (allowed.includes(method)) continue;

@@ -10,7 +10,7 @@ const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
 
 const wrongToken = () => makeKey(randomBytes, 'token');
 
-/** A function for each kind of guess. */
+/** Makes a wrong guess of each kind. */
 const guesses: Record<string, (app: TestApp, address: string) => ReturnType<typeof callAdmin>> = {
   'the token of a sign-in': (app, address) =>
     callAdmin(app, 'POST', '/session', { headers: from(address), body: { token: wrongToken() } }),
@@ -43,7 +43,7 @@ describe.each(Object.keys(guesses))('a client that guesses %s', (kind) => {
   });
 });
 
-describe('the body of a sign-in', () => {
+describe('a sign-in body', () => {
   test.each([
     ['that is not JSON', '{"a":', 'invalid_json'],
     ['with invalid members', '{"a":1}', 'invalid_body'],
@@ -76,7 +76,7 @@ async function exhaust(app: TestApp, address: string): Promise<void> {
     await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() });
 }
 
-test('failed sign-ins limit all addresses of the same IPv6 network, but no other networks', async () => {
+test('failed sign-ins count against all addresses in the same IPv6 network, but not against other networks', async () => {
   await exhaust(app, '2001:db8::1');
   const codeFrom = async (address: string) =>
     (await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() })).code;

@@ -53,7 +53,7 @@ describe('the request history', () => {
     expect((await history(`${range}&step=6h`)).map(({ from }) => from)).toEqual([iso(begin(6 * hourMs, at))]);
   });
 
-  test('defaults to the last hour, and starts at a whole interval', async () => {
+  test('defaults to the last hour, and starts on an interval boundary', async () => {
     await using other = await openDesk();
     const at = other.app.clock.now();
     await record(at - 2 * hourMs, 'ok', 1, 1, other.app);

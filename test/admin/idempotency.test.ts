@@ -1,4 +1,4 @@
-/** Requests of operators are applied exactly once, even if they are repeated. */
+/** Operators' requests are applied exactly once, even if they are repeated. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';

@@ -245,7 +245,7 @@ test('all rejected rows of an import are counted, and the first 10,000 are retur
 
 test('an upload that cannot be stored fails with a 503 that names the temporary folder and the remedy', async () => {
   const { TMPDIR } = process.env;
-  // The path of a file, in which no folder can be created.
+  // The path of a file, where no folder can be created.
   process.env.TMPDIR = import.meta.path;
   try {
     const { status, code, text } = await send(header + rows(1, 'unstored'));

@@ -61,7 +61,7 @@ test('a key expires at the time set by an operator, which must be in the future'
   expect(late.text).toContain('expiresAt');
 });
 
-test('scopes, rotation and revocation take effect with the next request', async () => {
+test('scopes, rotation and revocation take effect on the next request', async () => {
   const { id, key } = await issue();
   const changed = await done<object>('PATCH', `/keys/${id}`, { scopes: ['orders:read'] });
   expect(changed).toMatchObject({ scopes: ['orders:read'] });

@@ -18,7 +18,7 @@ test('the admin API listens on the port after PORT, and only on this machine', (
   expect(adminOf({ ADMIN_PORT: 'off' })).toBeUndefined();
 });
 
-test('the admin API cannot be reached from other machines without ADMIN_ORIGIN, and the error states the reason and the remedy', () => {
+test('an ADMIN_HOST that other machines can reach is rejected without ADMIN_ORIGIN, and the error states the reason and the remedy', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'admin.internal']) {
     expect(() => readConfig({ ADMIN_HOST: host })).toThrow(
       new RegExp(`ADMIN_ORIGIN must be set when ADMIN_HOST is ${host}: .* in clear text\\. Put a TLS proxy`),
@@ -35,7 +35,7 @@ test('the admin API cannot use the port of the service', () => {
   expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must differ from PORT');
 });
 
-/** A port in use by a listener that would allow sharing. */
+/** A port in use by a listener that allows other listeners to share it. */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {
     const port = likelyFreePort();
@@ -48,7 +48,7 @@ function takenPort(): { readonly port: number } & AsyncDisposable {
   }
 }
 
-/** A service on the port below one that is in use. Tries another pair if the service's port is also in use. */
+/** A service whose default admin port (`PORT` + 1) is in use. Tries other ports if `PORT` is also in use. */
 async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: number } & AsyncDisposable> {
   for (;;) {
     await using made = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-/** Lists for operators: in both directions, by time, by use, and with totals. */
+/** Lists for operators: both directions, filters by time, sorting by usage, and totals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
@@ -115,7 +115,7 @@ test('keys are listed newest first, and can be filtered by state', async () => {
   expect(await idsOf(`${of}&state=expired`)).toEqual([]);
 });
 
-test('the totals contain the number of accounts, keys and orders, in total and by status', async () => {
+test('the totals contain the numbers of accounts, keys and orders, overall and by status', async () => {
   const before = await done<{ accounts: number; closedAccounts: number; keys: number }>('GET', '/totals');
   const { id } = await done<Named>('POST', '/accounts', { name: 'one more', plan: 'pro' });
   await done('POST', `/accounts/${id}/keys`, { name: 'one more' });
@@ -129,7 +129,7 @@ test('the totals contain the number of accounts, keys and orders, in total and b
   });
 });
 
-test('categories in use are listed with their counts, and can be filtered by having a name or not', async () => {
+test('categories in use are listed with their counts, and can be filtered by whether they have a name', async () => {
   await done('PUT', '/categories/1', { name: 'Odd' });
   const inUse = async (query: string) => {
     const answer = await callAdmin(app, 'GET', `/categories/in-use${query}`, { token: desk.operator.token });

@@ -62,7 +62,7 @@ const all: readonly Metric[] = metricsOf({
   about: { version: '1.0.0' },
   startedAt: 0,
 });
-/** Names as used in queries. */
+/** Names under which queries refer to the metrics. */
 const names = new Set(
   all.flatMap(({ name, type }) => {
     if (type === 'summary') return [`${name}_sum`, `${name}_count`];
@@ -163,7 +163,7 @@ describe('the name of every metric', () => {
   });
 });
 
-/** Expressions based on the metrics. */
+/** PromQL expressions in the files that use the metrics. */
 const made: readonly { readonly what: string; readonly expressions: readonly string[] }[] = [
   {
     what: 'deploy/grafana.json',
@@ -196,7 +196,7 @@ describe.each(made)('$what', ({ what, expressions }) => {
     expect(unknown).toEqual([]);
   });
 
-  test('uses rates exactly for counters', () => {
+  test('applies rate() and increase() to every counter, and to nothing else', () => {
     const rising = new Set(
       all.flatMap(({ name, type }) => {
         if (type === 'gauge') return [];
@@ -233,7 +233,7 @@ test('deploy/grafana.json displays every metric and uses only existing labels', 
   const [{ expressions = [] } = {}] = made;
   const text = expressions.join('\n');
   const missing = all.filter(({ name }) => !text.includes(name)).map(({ name }) => name);
-  // The average delay is only for detailed analysis.
+  // The dashboard omits the average delay, which is only for detailed analysis.
   expect(missing).toEqual(['animal_store_event_loop_delay_seconds']);
 });
 

@@ -41,7 +41,7 @@ describe('the console', () => {
     expect(bytes.byteLength).toBeLessThan(150_000);
   });
 
-  test('does not serve other files of the machine', async () => {
+  test('serves no other files from the machine', async () => {
     const paths = [
       '/assets/../../package.json',
       '/assets/..%2f..%2fpackage.json',

@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const statusWith = async (session: Awaited<ReturnType<typeof signIn>>) =>
   (await callAdmin(app, 'GET', '/session', { session })).status;
 
-describe('the authentication of a session', () => {
+describe('session authentication', () => {
   test("rejects the cookie without the page's secret, because browsers send cookies to every port of the host", async () => {
     const { token } = await addOperator(app, 'admin');
     const session = await signIn(app, token);
@@ -34,7 +34,7 @@ describe('the authentication of a session', () => {
     expect(code).toBe('sign_in_required');
   });
 
-  test("uses a page's secret that appears only in the response to the sign-in", async () => {
+  test('uses a page secret that is returned only in the sign-in response', async () => {
     const session = await signIn(app, (await addOperator(app, 'admin')).token);
     const { text } = await callAdmin(app, 'GET', '/session', { session });
     expect(text).not.toContain('asp_');

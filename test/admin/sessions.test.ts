@@ -115,7 +115,7 @@ describe('a session', () => {
     expect(await storage.sessions.find(session.fingerprint)).toBeUndefined();
   });
 
-  test('ends with its operator, even if it is created while the operator is being revoked', async () => {
+  test('ends when its operator is revoked, even if it was created during the revocation', async () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
     const session = await signIn(own, token);
@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(await statusWith(session, own)).toBe(401);
   });
 
-  test('is new for each sign-in, which ignores existing secrets and ends the previous session', async () => {
+  test('is created for each sign-in, which ignores existing secrets and ends the previous session', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
       cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
@@ -199,7 +199,7 @@ describe('the code of a console link', () => {
     expect((await redeem(code)).status).toBe(201);
   });
 
-  test('is rejected before it is created, and if it is incomplete', async () => {
+  test('is rejected if no code has been issued, or if it differs from the issued code', async () => {
     await using own = await startTestApp();
     const wrong = async (code: string) => (await callAdmin(own, 'POST', '/session', { body: { code } })).code;
     expect(await wrong('')).toBe('sign_in_failed');
@@ -219,7 +219,7 @@ test('a sign-in requires either a token or a code', async () => {
   }
 });
 
-test('a page of another origin cannot sign a browser in', async () => {
+test('a page from another origin cannot sign a browser in', async () => {
   const { token } = await addOperator(app, 'viewer');
   for (const headers of [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }]) {
     const { code } = await callAdmin(app, 'POST', '/session', { body: { token }, headers });

@@ -1,4 +1,4 @@
-/** Uploads and downloads larger than ordinary bodies: files and lines. */
+/** Uploads and downloads that are larger than ordinary bodies: files, and the lines of exports. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit.ts';
@@ -18,7 +18,7 @@ const viewer = await addOperator(app, 'viewer');
 
 const csv = 'id,name,categoryId,status\n1,Ozzy,1,available\n2,Maple,7,sold\n';
 
-/** A text sent in chunks of this length. */
+/** Text that is sent in chunks of this length. */
 function inChunks(text: string, length: number): ReadableStream<Uint8Array> {
   const pieces = new TextEncoder().encode(text);
   let at = 0;
@@ -61,7 +61,7 @@ describe('an uploaded file', () => {
     expect([response?.status, JSON.parse(response?.body ?? '{}').code]).toEqual([413, 'body_too_large']);
   });
 
-  test('is rejected for an operator without permission, after which the connection can be used again', async () => {
+  test('is rejected if the operator lacks permission, and the connection stays usable', async () => {
     const { code } = await callAdmin(app, 'POST', '/pets/import', {
       token: viewer.token,
       headers: type,

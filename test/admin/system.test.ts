@@ -26,7 +26,7 @@ async function asOperator(app: TestApp) {
   };
 }
 
-/** Concerns are evaluated again after this time. */
+/** The overview's warnings are evaluated again after this time. */
 const laterSeconds = 10;
 
 describe('getOverview', () => {
@@ -68,7 +68,7 @@ describe('getOverview', () => {
   });
 });
 
-describe('the concerns of the overview', () => {
+describe("the overview's warnings", () => {
   const whats = (concerns: readonly Concern[]) => concerns.map(({ what }) => what);
 
   test('report failures in the last minute, and disappear when the failures stop', async () => {
@@ -132,7 +132,7 @@ describe('the concerns of the overview', () => {
     await app.app.watch.recordUsage();
     app.clock.advance(laterSeconds);
     expect(whats((await operator.overview()).concerns)).toEqual([
-      'Deprecated operations were called in the last 7 days, and getPet will be removed on 2027-04-15.',
+      'Deprecated operations were called in the last 7 days. getPet will be removed on 2027-04-15.',
     ]);
   });
 });
@@ -172,7 +172,7 @@ describe('getSystem', () => {
 });
 
 describe('updateLogging', () => {
-  test('changes the log level and the logged requests immediately, until a restart', async () => {
+  test('changes the log level and which requests are logged, immediately and until a restart', async () => {
     const { log, lines } = keptLog();
     await using app = await startTestApp({}, log);
     const operator = await asOperator(app);
@@ -214,7 +214,7 @@ describe('updateLogging', () => {
 });
 
 describe('the list of keys with the most requests', () => {
-  test('contains the names of each key and its account', async () => {
+  test('contains the name of each key and of its account', async () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const { counter } = app.app.watch;

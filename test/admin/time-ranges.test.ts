@@ -15,7 +15,7 @@ test('at least ten lists accept both since and until', () => {
 });
 
 test.each(ranges)(
-  'a value of since that is later than until is rejected with an error that names both: %s',
+  'a since value later than until is rejected with an error that names both parameters: %s',
   async (path) => {
     const answer = await desk.ask('GET', `${path}?since=2026-11-22T00:00:00Z&until=2026-11-21T00:00:00Z`);
     expect([answer.status, answer.code]).toEqual([400, 'invalid_parameter']);

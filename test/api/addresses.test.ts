@@ -16,7 +16,7 @@ async function left(app: TestApp, forwardedFor?: string): Promise<number> {
 }
 
 const direct = await startTestApp();
-/** A service behind a chain of proxies. Connections come from the first one. */
+/** A service behind a chain of proxies. Connections come from the first proxy. */
 const proxied = await startTestApp({ TRUSTED_PROXIES: '::ffff:7f00:1, 10.0.0.0/8, 2001:db8:aaaa::/48' });
 afterAll(() => Promise.all([direct[Symbol.asyncDispose](), proxied[Symbol.asyncDispose]()]));
 
@@ -26,8 +26,8 @@ function minuteLater(app: TestApp): TestApp {
   return app;
 }
 
-describe('the limit of failures per address', () => {
-  test('allows a number of failures per minute, after which invalid keys get 429 while valid keys are admitted', async () => {
+describe('the limit on failures per address', () => {
+  test('allows a fixed number of failures per minute; after that, invalid keys get 429, but valid keys are admitted', async () => {
     await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '4' });
     const reset = app.clock.seconds + 60;
     for (const [remaining, key] of [
@@ -87,7 +87,7 @@ describe('X-Forwarded-For', () => {
     ['[::ffff:cb00:7101]:80', '203.0.113.1'],
     ['2001:db8:1:2::1%eth0', '2001:db8:1:2::1'],
   ])(
-    'identifies all spellings of an address, and all addresses of an IPv6 /64, as one client: %s and %s',
+    'treats all spellings of an address, and all addresses in an IPv6 /64, as one client: %s and %s',
     async (one, same) => {
       const app = minuteLater(proxied);
       expect([await left(app, one), await left(app, same), await left(app)]).toEqual([599, 598, 599]);
@@ -98,7 +98,7 @@ describe('X-Forwarded-For', () => {
     ['203.0.113.1', '203.0.113.2'],
     ['2001:db8:1:2::1', '2001:db8:1:3::1'],
     ['::1', '0:0:0:1::1'],
-  ])('identifies other addresses as separate clients: %s and %s', async (one, other) => {
+  ])('treats other addresses as separate clients: %s and %s', async (one, other) => {
     const app = minuteLater(proxied);
     expect([await left(app, one), await left(app, other)]).toEqual([599, 599]);
   });

@@ -14,7 +14,7 @@ async function get(app: TestApp, key: string): Promise<Answer> {
   return app.call('GET', '/pets', { key });
 }
 
-/** Exhausts the limit per minute and begins an episode of rejections. */
+/** Exhausts the per-minute limit and begins an episode of rejections. */
 async function provoke(app: TestApp, { key }: Tenant): Promise<void> {
   expect((await get(app, key)).status).toBe(200);
   expect((await get(app, key)).error.code).toBe('rate_limit_exceeded');
@@ -56,7 +56,7 @@ describe('strikes', () => {
 });
 
 describe('a ban', () => {
-  test('lasts two minutes, is not extended, and ends at the second that the response announces', async () => {
+  test('lasts two minutes, is not extended, and ends at the exact second given in the response', async () => {
     const tenant = await strict.tenant('enterprise', scarce);
     strict.clock.advance(1.3 - (strict.clock.now() % 1_000) / 1_000);
     expect(await earnBan(strict, tenant)).toBe(120);

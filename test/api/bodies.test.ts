@@ -134,7 +134,7 @@ describe('413 body_too_large', () => {
     }
   });
 
-  test('is returned for many megabytes, and the service keeps working', async () => {
+  test('is returned for a body of many megabytes, and the service keeps working', async () => {
     expect((await send({ body: bodyOf(8_000_000) })).error.code).toBe('body_too_large');
     expect((await send({ body: newPet() })).status).toBe(201);
   });

@@ -52,7 +52,7 @@ describe('an ETag', () => {
   });
 });
 
-/** Each operation with `If-Match`: creates a resource and returns its target and a change. */
+/** For each operation with `If-Match`: creates a resource, and returns its target and a request that changes it. */
 const changes: Record<string, () => Promise<{ at: string; method: string; target: string; body?: string }>> =
   {
     updatePet: async () => {
@@ -90,7 +90,7 @@ const changes: Record<string, () => Promise<{ at: string; method: string; target
   };
 
 describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
-  test('only one of many concurrent changes with the same entity tag succeeds', async () => {
+  test('allows only one of many concurrent changes with the same entity tag', async () => {
     app.clock.advance(1);
     const { at, method, target, body } = await make();
     const etag = await etagAt(at);

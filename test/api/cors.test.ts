@@ -13,8 +13,8 @@ const ask = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-H
 const corsNames = (headers: Headers) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
-describe('a preflight of a configured origin', () => {
-  test('gets 204 without credentials on any path, which allows the methods and headers of the operations', async () => {
+describe('a preflight from a configured origin', () => {
+  test("gets 204 on any path without credentials, and is allowed the operations' methods and headers", async () => {
     for (const path of ['/pets', '/pets/1', '/elsewhere']) {
       const answer = await app.call('OPTIONS', path, { key: null, headers: { Origin: shop, ...ask } });
       expect(answer.status).toBe(204);
@@ -39,7 +39,7 @@ describe('a preflight of a configured origin', () => {
   });
 });
 
-describe('an OPTIONS request that is not a preflight of a configured origin', () => {
+describe('an OPTIONS request that is not a preflight from a configured origin', () => {
   test.each([
     ['an origin that is not configured', { Origin: 'https://evil.example', ...ask }],
     ['an origin that only begins with a configured one', { Origin: `${shop}.evil.example`, ...ask }],
@@ -53,7 +53,7 @@ describe('an OPTIONS request that is not a preflight of a configured origin', ()
 });
 
 describe('a response', () => {
-  test('can be read by a page of a configured origin with all headers, whatever the status', async () => {
+  test('can be read with all its headers by a page from a configured origin, whatever the status', async () => {
     for (const origin of [shop, 'http://localhost:5173']) {
       const headers = { Origin: origin };
       const answers = [

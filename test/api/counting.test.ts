@@ -56,7 +56,7 @@ describe('limits are counted per account', () => {
 });
 
 describe('a change of plan by an operator', () => {
-  test('applies to the next request and keeps the used quota', async () => {
+  test('applies to the next request, and does not reset the used quota', async () => {
     const { key, account } = await app.tenant('free');
     expect(await left(key)).toBe(59);
     await app.operator.accounts.update(account.id, { plan: 'pro' });

@@ -69,7 +69,7 @@ test('deliveries are listed newest first in pages, and can be filtered by status
   expect(pages).toEqual(all.slice(1));
 });
 
-test('a cursor of deliveries is rejected for another webhook or status', async () => {
+test('a delivery cursor is rejected for another webhook or status', async () => {
   const { owner, list } = await withDeliveries(2);
   const link = (await owner.call('GET', `${list}?limit=1`)).header('Link');
   const cursor = /cursor=([^>]+)>/.exec(link)?.[1];

@@ -12,7 +12,7 @@ test('an empty query string is valid for a deprecated operation', async () => {
 });
 
 describe('a deprecated operation', () => {
-  test('is also announced in a 429', async () => {
+  test('is also marked as deprecated in a 429', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1 });
     await app.call('GET', '/pets', { key });
     const answer = await app.call('GET', '/pets/1', { key });
@@ -48,7 +48,7 @@ describe('410 operation_removed', () => {
     expect((await old.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('is returned from the time in GET_PET_SUNSET, which the Sunset header contains', async () => {
+  test('is returned from the time in GET_PET_SUNSET, which is also in the Sunset header', async () => {
     await using early = await startTestApp({ GET_PET_SUNSET: '2027-01-15T10:00:01Z' });
     await addPets(early, 1);
     const before = await early.call('GET', '/pets/1');

@@ -1,4 +1,4 @@
-/** Retention of events, and changes without events. A reader that misses an event always gets an error. */
+/** Event retention, and changes made with `EVENTS=off`. A reader that misses an event always gets an error. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { dayMs } from '../../src/domain/clock.ts';
@@ -44,14 +44,14 @@ async function read(app: TestApp, after: string): Promise<unknown> {
   return (json as { id: bigint }[]).map(({ id }) => Number(id));
 }
 
-/** The cursor for a reader that lists the resources next. */
+/** The cursor of the newest event, from which a reader continues after it has listed the resources. */
 async function end(app: TestApp): Promise<string> {
   const link = linksOf(await app.call('GET', '/events?order=desc&limit=1')).next ?? '';
   return new URLSearchParams(relative(link).split('?')[1]).get('after') ?? '';
 }
 
 describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
-  test('every reader gets an error after changes that EVENTS=off left without events, whenever it started', async () => {
+  test('every reader, whenever it started, gets an error after changes made with EVENTS=off', async () => {
     await using store = await makeStore();
     const running = (EVENTS: 'on' | 'off') => startTestApp({ ...store.settings, EVENTS });
     const readers: string[] = [];
@@ -90,7 +90,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await read(first, reader)).toEqual([Number(reader) + 1]);
   });
 
-  test('the service removes expired events, and all events with EVENTS=off', async () => {
+  test('the service removes expired events, or all events if EVENTS=off', async () => {
     await using store = await makeStore();
     const oldest = async (app: TestApp) => (await app.app.admin.storage.events.bounds()).oldest;
     {

@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-test('an account may have 10 streams, and another one gets 429 too_many_streams until one of them ends', async () => {
+test('an account may have 10 streams, and an additional stream gets 429 too_many_streams until one of the 10 ends', async () => {
   const { account, key } = await app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
   const { key: second } = await app.app.admin.keys.create(account.id, 'second', undefined, ['events:read']);
   await using stack = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-/** The stream of events, read by an independent parser. Its bounds are in event-stream-bounds.test.ts. */
+/** The stream of events, read by an independent parser. Its limits are tested in event-stream-bounds.test.ts. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { parseJson } from '../../src/contract/json.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -109,7 +109,7 @@ describe('the position in the event stream', () => {
     expect([answer.status, answer.error.code]).toEqual([410, 'events_expired']);
   });
 
-  test('can be resumed during writes, without gaps or duplicates', async () => {
+  test('can be resumed without gaps or duplicates, even during writes', async () => {
     const from = await newestId();
     const seen: number[] = [];
     let isWriting = true;

@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const wait = (of: TestApp, key: string, query = '') =>
   of.call('GET', `/events?after=0&wait=30${query}`, { key });
 
-/** Resolves when the request is waiting. */
+/** Resolves once the service has accepted the request and is waiting for an event. */
 async function waiting(of: TestApp, key: string, query = '') {
   const listeners = async () => (await of.app.watch.traffic.traffic())[0]?.eventListeners ?? 0;
   const before = await listeners();

@@ -16,7 +16,7 @@ const withHeader = (name: string, value: string) => ({ headers: { [name]: value 
 describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(operation)))(
   '$operationId',
   (operation) => {
-    test('returns 304 without a body but with all other headers for the current ETag, for GET and HEAD', async () => {
+    test('returns 304 for GET and HEAD with the current ETag, with all other headers but without a body', async () => {
       const sample = await sampleOf(app, operation);
       const full = await send(app, sample);
       const etag = full.header('ETag');
@@ -43,7 +43,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
   },
 );
 
-/** The entity tag of the changed resource, whose path is that of the request without the transition. */
+/** The entity tag of the changed resource. Its path is the path of the request, without the transition. */
 async function etagOf({ target }: Sample): Promise<string> {
   const answer = await app.call('GET', target.replace(/(\d)\/[\w-]+$/, '$1'));
   expect(answer.status).toBe(200);

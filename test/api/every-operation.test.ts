@@ -89,7 +89,7 @@ for (const operation of allOperations) {
       }
     });
 
-    test('returns 500 internal_error with the limits of the address if callers cannot be looked up', async () => {
+    test("returns 500 internal_error with the address's limits if callers cannot be looked up", async () => {
       const { app: broken, of } = withoutKeys;
       const { sample, key } = of(operation);
       const answer = await send(broken, sample, { key });
@@ -99,7 +99,7 @@ for (const operation of allOperations) {
   });
 }
 
-/** A request of an operation, with a key that the service has never seen. */
+/** A request to an operation, with a key that the service has never seen. */
 interface Prepared {
   readonly sample: Sample;
   readonly key: string;
@@ -110,7 +110,7 @@ interface Broken extends AsyncDisposable {
   of(operation: Operation): Prepared;
 }
 
-/** A service whose tables were dropped, and a prepared request of every operation. */
+/** A service whose tables were dropped, and a prepared request for every operation. */
 async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> {
   const made = await startTestApp();
   const prepared = new Map<string, Prepared>();
@@ -130,7 +130,7 @@ async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> 
 /** Drops tables while the service runs. */
 function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
   using database = new Database(of.config.databaseUrl.replace('sqlite:', ''));
-  // The service may be storing usage records.
+  // Waits while the service writes usage records.
   database.run('PRAGMA busy_timeout = 10000');
   const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'");
   for (const { name } of tables.all()) {
@@ -176,7 +176,7 @@ describe.each(allOperations.filter(({ free }) => free))('$operationId', (operati
 describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
   const { scope } = operation;
 
-  test('requires no scope except its own', async () => {
+  test("requires only the operation's scope", async () => {
     const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
     const { key } = await app.app.admin.keys.create(account.id, 'only one', undefined, scope && [scope]);
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
@@ -204,7 +204,7 @@ describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
   });
 });
 
-/** Headers that do not depend on the time or on earlier requests of the account and of the connection. */
+/** Headers that do not depend on the time or on earlier requests from the account or on the connection. */
 function stable(headers: Headers): Record<string, string> {
   return Object.fromEntries(
     [...headers].filter(([name]) => !/^(connection|date|ratelimit|x-ratelimit-remaining)$/.test(name)),
@@ -223,7 +223,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
     }
   });
 
-  test('returns 404 route_not_found with a trailing slash, and for paths below', async () => {
+  test('returns 404 route_not_found for its path with a trailing slash, and for paths below it', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
     for (const beyond of ['/', '/x/y/z']) {
       expect((await app.call('GET', target + beyond)).error.code).toBe('route_not_found');
@@ -231,7 +231,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
   });
 });
 
-test('pages of configured origins may use the method of every operation', async () => {
+test('pages from configured origins may use the method of every operation', async () => {
   const origin = 'https://shop.example';
   await using open = await startTestApp({ CORS_ORIGINS: origin });
   for (const { method, path } of allOperations) {

@@ -19,7 +19,7 @@ const shown = ({ text }: Answer) => JSON.parse(text) as Shown;
 const spend = (of: TestApp, key: string) => of.call('GET', '/pets', { key });
 const at = (of: TestApp, seconds: number) => new Date((of.clock.seconds + seconds) * 1_000).toISOString();
 
-describe('the rate limit of a key', () => {
+describe("a key's rate limit", () => {
   test('contains the plan and both windows, with members in the order defined by the contract', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
@@ -42,7 +42,7 @@ describe('the rate limit of a key', () => {
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
   });
 
-  test('starts no window, because a window starts with the first request that counts', async () => {
+  test('is returned without starting a window, because only a request that counts starts a window', async () => {
     const { key } = await app.tenant('free');
     expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
     app.clock.advance(30);
@@ -103,7 +103,7 @@ describe('a ban', () => {
 });
 
 describe('getRateLimit', () => {
-  test('counts a 401 without a valid key against the address, and returns 429 when the limit of the address is reached', async () => {
+  test("counts a 401 against the caller's address, and returns 429 when the address's limit is reached", async () => {
     await using strict = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '3' });
     const wrong = makeKey(randomBytes);
     expect((await strict.call('GET', '/rate-limit', { key: null })).error.code).toBe('missing_api_key');

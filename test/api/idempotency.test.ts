@@ -88,7 +88,7 @@ describe('422 idempotency_key_reused', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('is separate for every account', async () => {
+  test('is scoped to its account', async () => {
     const other = await buyerOf(app);
     const key = freshKey();
     const answers = [

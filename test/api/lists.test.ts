@@ -31,7 +31,7 @@ test('following the links of the largest pages returns every animal exactly once
   expect(await walk(app, '/pets?limit=100')).toEqual(pets);
 });
 
-test('a list contains animals added by another process from the next request on', async () => {
+test('a list includes animals added by another process as of the next request', async () => {
   await using fresh = await startTestApp();
   await fresh.call('POST', '/pets', { body: newPet() });
   for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
@@ -102,7 +102,7 @@ describe('the filters minId and maxId', () => {
     expect(await walk(app, `/pets?limit=2&${query}`)).toEqual(wanted);
   });
 
-  test('include no link to a next page after the animal with maxId', async () => {
+  test('return no next link once the animal with maxId has been listed', async () => {
     expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=3'))).not.toHaveProperty('next');
     expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=4'))).toHaveProperty('next');
   });

@@ -97,7 +97,7 @@ describe('404 route_not_found', () => {
 });
 
 test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
-  'a 405 method_not_allowed for %s includes Allow and counts as a request',
+  'a 405 method_not_allowed for %s includes an Allow header and counts as a request',
   async (method) => {
     const { key } = await app.tenant('free');
     const answer = await app.call(method, '/pets/1', { key });

@@ -27,7 +27,7 @@ const before: Readonly<Record<string, readonly OrderStep[]>> = {
   returnOrder: ['approve', 'deliver'],
 };
 
-/** A change to resources that contain secret text of their owner. */
+/** Creates resources that contain a secret text, and returns a change to them. */
 async function changeOf(row: Row) {
   const { path, operationId } = row;
   const { id: petId } = (await owner.call('POST', '/pets', { body: newPet(secret) })).json as { id: bigint };
@@ -46,7 +46,7 @@ async function changeOf(row: Row) {
   return [target, body === undefined ? {} : { body }] as const;
 }
 
-test.each(changes)('$operationId returns no data that the client did not send', async (row) => {
+test.each(changes)('$operationId returns only data that the client sent', async (row) => {
   const writer = await buyerOf(app, [row.scope as Scope]);
   const answer = await writer.call(row.method, ...(await changeOf(row)));
   expect(answer.status).toBeLessThan(300);
@@ -57,14 +57,14 @@ test.each(changes)('$operationId returns no data that the client did not send', 
 
 const shown = changes.filter(({ readScope }) => readScope !== undefined);
 
-test.each(shown)('$operationId returns the result to a key that may read it', async (row) => {
+test.each(shown)('$operationId returns the result to a key that is allowed to read it', async (row) => {
   const both = await buyerOf(app, [row.scope as Scope, row.readScope as Scope]);
   const answer = await both.call(row.method, ...(await changeOf(row)));
   expect([answer.status, answer.headers.has('ETag')]).toEqual([200, true]);
   expect(answer.text).toContain(secret);
 });
 
-test('a replayed response has no body either', async () => {
+test('a replayed response to a write-only key has no body', async () => {
   const approve = changes.find(({ operationId }) => operationId === 'approveOrder') as Row;
   const [target] = await changeOf(approve);
   const once = { headers: { 'Idempotency-Key': 'once' } };

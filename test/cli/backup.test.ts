@@ -47,7 +47,7 @@ async function backedUpShop(): Promise<Workplace> {
   return place;
 }
 
-/** Runs a command under limits that `place.run` does not set. */
+/** Runs a command that includes a wrapper, such as a limit on file sizes, which `place.run` does not support. */
 function runIn({ folder, path }: Workplace, command: readonly string[]): Promise<Ended> {
   return ended(
     Bun.spawn([...command], {
@@ -93,7 +93,7 @@ describe('the backup command', () => {
 
   test('fails with an error if the folder or the store is missing, or if the store is a folder', async () => {
     await using place = await newShop();
-    expect(await place.failure(1, 'backup', 'missing/made.backup')).toContain('There is no folder');
+    expect(await place.failure(1, 'backup', 'missing/made.backup')).toContain('Folder not found');
     const folder = await place.run(['status'], { environment: { DATABASE_URL: 'sqlite:.' } });
     expect(folder).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a folder') });
     const elsewhere = { environment: { DATABASE_URL: 'sqlite:missing.db' } };
@@ -109,7 +109,7 @@ describe('the backup command', () => {
 
   test('deletes the files left by a killed backup', async () => {
     await using place = await newShop();
-    // No process has this number.
+    // No process has this id.
     await place.write('made.backup.4194999.partial', 'half');
     await place.write('made.backup.4194999.partial.limits', 'half');
     await place.output('backup', 'made.backup');
@@ -128,7 +128,7 @@ describe('the backup command', () => {
 
   testSmallDisk('prints the required disk space before it starts if there is not enough', async () => {
     await using place = await newShop();
-    // The limit state makes the store larger than the disk.
+    // With this rate-limit state, the store is larger than the disk.
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
     mkdirSync(place.path('small'));
     const command = onSmallDisk(place.path('small'), 'rw', [...commandLine, 'backup', 'small/made.backup']);
@@ -139,7 +139,7 @@ describe('the backup command', () => {
     ]);
   });
 
-  test('creates a file that the service does not accept as a store', async () => {
+  test('creates a file that commands refuse to open as a store', async () => {
     await using place = await backedUpShop();
     const { exitCode, stderr } = await place.run(['pets', 'list'], {
       environment: { DATABASE_URL: 'sqlite:made.backup' },

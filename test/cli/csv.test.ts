@@ -12,7 +12,7 @@ import { always as alwaysFor, anyInt64 } from '../support/property.ts';
 /** Uses fewer cases than the default, because each case is parsed several times. */
 const always: typeof alwaysFor = (cases, property) => alwaysFor(cases, property, 300);
 
-/** Reads the bytes in chunks of this size. Returns the records with their results. */
+/** Reads the bytes in chunks of this size. Returns the records, each with its animal or error. */
 function read(reader: RecordReader, bytes: Buffer, chunkBytes: number) {
   const splitter = new LineSplitter();
   const records: InputRecord[] = [];
@@ -35,7 +35,7 @@ const anyPets = fc.array(anyPet, { maxLength: 20 });
 const anyChunk = fc.integer({ min: 1, max: 64 });
 
 describe('a file written by export', () => {
-  test('is parsed by import without a difference, in chunks of any size', () => {
+  test('is read back unchanged by import, whatever the chunk size', () => {
     always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
@@ -62,7 +62,7 @@ const anyField = fc.string({
   maxLength: 8,
 });
 
-test('CSV with any valid quoting is parsed as by another CSV parser', () => {
+test('CSV with any valid quoting is parsed identically by another CSV parser', () => {
   const quoted = fc.tuple(anyField, fc.boolean()).map(([text, isQuoted]) => ({
     text,
     csv: isQuoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,

@@ -16,7 +16,7 @@ import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
-/** Commands of operations whose rows define no command, or the reason why an operation has no command. */
+/** For each operation whose row defines no command: its commands, or the reason why it has none. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
   createSession: 'Users who can open the store need no session.',
   getSession: 'Users who can open the store need no session.',
@@ -78,7 +78,7 @@ test('every operation of the admin API has a command or a stated reason for havi
   expect(doors.filter(([, command]) => !commands.includes(command))).toEqual([]);
 });
 
-test('no operation has both derived and handwritten commands', () => {
+test('no operation has both a derived and a handwritten command', () => {
   expect(derived.filter(([id]) => Object.hasOwn(otherDoors, id))).toEqual([]);
 });
 
@@ -152,7 +152,7 @@ async function addBlockedWebhook(): Promise<void> {
   await addDeliveries(databaseUrl, [failedDelivery(1n, 1n, Date.now())]);
 }
 
-/** The output of a command that fails because the URL of the webhook is not allowed. */
+/** The output of a command that fails because the webhook's URL is not allowed. */
 async function blocked(words: readonly string[]): Promise<unknown> {
   const { exitCode, stdout } = await place.run([...words, '--json']);
   expect(exitCode).toBe(1);

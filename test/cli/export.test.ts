@@ -45,7 +45,7 @@ const ndjson = rows
   )
   .join('');
 
-/** A workplace with these animals in its store. */
+/** A working folder whose store contains these animals. */
 async function filledWorkplace(): Promise<Workplace> {
   const place = await newWorkplace();
   await using admin = await operatorOf(place.folder);
@@ -55,7 +55,7 @@ async function filledWorkplace(): Promise<Workplace> {
 
 const textAt = (place: Workplace, name: string) => readFile(place.path(name), 'utf8');
 
-test('exporting, importing and exporting again gives identical bytes, even if the formats differ', async () => {
+test('exporting, importing and exporting again produces identical bytes, even with different formats', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('names.ndjson'), ndjson);
   expect(await place.json<ImportReport>('import', 'names.ndjson')).toMatchObject({

@@ -79,7 +79,7 @@ test('import with filters adds only matching rows, and counts the other rows as 
   expect(again).toMatchObject({ status: 'already-complete', added: 0 });
 });
 
-test('import rejects a part of a file that overlaps an imported part, but accepts a separate part', async () => {
+test('import rejects a part of a file that overlaps an imported part, and accepts a part that does not', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', csv);
   await place.json('import', 'pets.csv', '--status', 'sold');

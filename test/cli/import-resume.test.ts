@@ -41,7 +41,7 @@ test('a killed import resumes after the last committed line', async () => {
   const data = dataFileIn(place.folder);
   const args = ['import', 'pets.csv', '--rejects', 'rejects.csv', '--force'];
   for (const row of [3_750, 8_750]) {
-    // The group with this row never finishes, because the sum runs over a huge join.
+    // The trigger keeps the group that contains this row from ever finishing, because the sum runs over a huge join.
     const endless = 'SELECT sum(a.id * b.id * c.id * d.id) FROM pets a, pets b, pets c, pets d';
     change(data, `CREATE TRIGGER hold AFTER INSERT ON pets WHEN NEW.name = 'n${row}' BEGIN ${endless}; END`);
     const child = place.start(args);
@@ -73,7 +73,7 @@ test('a killed import resumes after the last committed line', async () => {
 test('SIGINT stops an import after the current group, and the message explains how to resume', async () => {
   await using place = await filledWorkplace();
   const importing = place.run(['import', 'pets.csv', '--json']);
-  // The import runs in this process and commits one group per event-loop tick, so this sees the first group.
+  // The import runs in this process and commits one group per event-loop tick, so the wait ends after the first group.
   await committed(place, 1);
   process.emit('SIGINT');
   const broken = await importing;
@@ -99,7 +99,7 @@ test('SIGINT stops an import after the current group, and the message explains h
 
 test('an interrupted import from standard input prints the line number for --from-line', async () => {
   await using place = await newWorkplace();
-  // The input stays open before its end, so the import is running when the signal arrives.
+  // The input is incomplete and stays open, so the import is still running when the signal arrives.
   const child = place.start(['import', '-', '--format', 'csv']);
   child.stdin.write(content.slice(0, content.lastIndexOf('\n', content.length * 0.8) + 1));
   await child.stdin.flush();

@@ -53,7 +53,7 @@ describe('CSV', () => {
     expect(stdout).toContain('imported 0, rejected 2');
   });
 
-  test('a byte order mark, CRLF, blank lines and a missing last line feed are accepted', async () => {
+  test('a byte order mark, CRLF, blank lines and a missing final newline are accepted', async () => {
     const name = await place.write(
       'windows.csv',
       '\ufeffname,categoryId,status\r\nA,1,sold\r\n\r\nB,2,\r\n\n"C",3,sold',
@@ -136,7 +136,7 @@ describe('CSV', () => {
     },
   );
 
-  test('shows the first 20 rejected rows, and the number of all others', async () => {
+  test('shows the first 20 rejected rows, and how many others there are', async () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(21);

@@ -37,7 +37,7 @@ test('keys create --plan creates an account for the key, and --account uses an e
   expect(await listed(first.id)).toMatchObject({ name: 'website', state: 'live', expiresAt: null });
 });
 
-test('keys create warns that the key of a closed account is inactive until the account is reopened', async () => {
+test('keys create warns that a key for a closed account is inactive until the account is reopened', async () => {
   const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'pro');
   await place.json('accounts', 'close', String(accountId));
   const { stdout } = await place.run(['keys', 'create', '--account', String(accountId)]);

@@ -21,7 +21,7 @@ function stage(): {
 const eraseLine = '\r\x1b[2K';
 const bar = (full: number) => '█'.repeat(full) + '░'.repeat(24 - full);
 
-test('progress is shown immediately and ten times per second, with rate and time left, and is cleared at the end', () => {
+test('progress is shown immediately and then ten times per second, with rate and time left, and is cleared at the end', () => {
   const { shown, clock, ...place } = stage();
   {
     using progress = new Progress('rows', 4_000, { visible: true, ...place });
@@ -42,7 +42,7 @@ test.each([
   [50, `${'█'.repeat(5)}${'░'.repeat(5)} 50 %  5,000,000 animals  5 s left`],
   [40, `${'█'.repeat(5)}${'░'.repeat(5)} 50 %  5,000,000 animals`],
   [20, '5,000,000 animals'],
-])('a terminal of %i columns shows what fits in one line', (columns, line) => {
+])('a terminal with %i columns shows as much of the progress as fits on one line', (columns, line) => {
   const { shown, clock, terminal, now } = stage();
   using progress = new Progress('animals', 10_000_000, {
     visible: true,

@@ -64,7 +64,7 @@ test('option descriptions come from the schemas, without the rules that error me
   );
 });
 
-describe('options and arguments are parsed by their schemas', () => {
+describe('options and arguments are parsed according to their schemas', () => {
   test.each([
     ['pets list', 'categoryId', '-9223372036854775808', -(2n ** 63n)],
     ['pets show', 'petId', '9223372036854775807', 2n ** 63n - 1n],

@@ -65,7 +65,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
     const other = new URL(schema.url);
     other.username = 'absent_role';
     const role = await list(settingsOf(other.href));
-    // A server that requires passwords does not report a missing role.
+    // A server that requires passwords does not reveal that a role is missing.
     if (role.stderr.includes('does not exist'))
       expect(role.stderr).toContain(`createuser ${server} --pwprompt absent_role\n`);
   });

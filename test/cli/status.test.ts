@@ -1,4 +1,4 @@
-/** Concerns in the output of `animal-store status`. */
+/** Problems in the output of `animal-store status`. */
 import { expect, test } from 'bun:test';
 import type { Concern } from '../../src/contract/admin/system.ts';
 import { sealSecret } from '../../src/webhooks/secrets.ts';
@@ -9,7 +9,7 @@ import { addWebhook } from '../support/webhooks.ts';
 
 const keyOf = (byte: number) => Buffer.alloc(32, byte);
 
-test('status lists concerns first, most severe at the top, and exits with 0', async () => {
+test('status lists problems first, most severe at the top, and exits with 0', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const secret = sealSecret('whsec_AAAA', [keyOf(1)], (count) => new Uint8Array(count));
@@ -33,10 +33,10 @@ test('status lists concerns first, most severe at the top, and exits with 0', as
   expect(stdout).toContain(lost);
   const whats = async (key: Buffer) => {
     const { concerns } = JSON.parse((await status(key, '--json')).stdout) as { concerns: Concern[] };
-    // Ignores machine-specific concerns, such as free disk space.
+    // Ignores machine-specific problems, such as free disk space.
     return concerns.map(({ what }) => what).filter((what) => /SECRETS_KEY|Instance/.test(what));
   };
   expect(await whats(keyOf(2))).toEqual([expect.stringContaining('SECRETS_KEY'), lost]);
-  // The earlier command with the wrong key changed nothing, so the right key has no concern about secrets.
+  // The earlier command with the wrong key changed nothing, so with the right key, no problem with secrets is reported.
   expect(await whats(keyOf(1))).toEqual([lost]);
 });

@@ -1,4 +1,4 @@
-/** Selection of the store. Commands never create or overwrite a store by mistake. */
+/** How commands select a store. They never create or overwrite one by mistake. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
@@ -65,14 +65,14 @@ test('serve creates a missing store and logs its path', async () => {
   expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
 });
 
-/** The first four bytes, which identify SQLite's WAL and shared-memory files. */
+/** The first four bytes of a file. They identify SQLite's WAL and shared-memory files. */
 const beginningOf = (path: string) => readFileSync(path).toString('hex', 0, 4);
 
 test('rejected rows and exports never overwrite the files of a store, even with --force', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   await using service = await place.serve();
   const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits'];
-  // Excludes the rest of the files, which the service still changes.
+  // Compares only the first bytes, because the service still changes the rest of the files.
   const state = () => ({
     ...digests(place.folder),
     'store.db-wal': beginningOf(place.path('store.db-wal')),

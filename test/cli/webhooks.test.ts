@@ -46,7 +46,7 @@ test('webhooks redeliver prints the number of events to be sent, and fails for a
   expect(refused.stderr).toContain('The webhook is disabled. Enable it first.');
 });
 
-test('status reports deliveries that wait for the right SECRETS_KEY, with a remedy', async () => {
+test('status reports deliveries that are waiting for the right SECRETS_KEY, and suggests a remedy', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const bytes = (count: number) => Buffer.alloc(count, 7);

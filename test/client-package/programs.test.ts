@@ -140,7 +140,7 @@ describe('the compiled program', () => {
     },
   );
 
-  describe.skipIf(!hasTools)('the program with other versions', () => {
+  describe.skipIf(!hasTools)('with other versions, the program', () => {
     test('compiles with the most common TypeScript version', async () => {
       const options = { ...nodenext, ...dom, noEmit: true };
       expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });

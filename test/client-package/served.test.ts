@@ -14,7 +14,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-test('equals the output of npm pack in client/ (to update it, run npm run client)', async () => {
+test('the served package equals the output of npm pack in client/ (to update it, run npm run client)', async () => {
   await using project = await newProject();
   const served = await (await fetch(`${app.url}/client.tgz`)).bytes();
   const packed = await Bun.file(project.tarball).bytes();

@@ -32,7 +32,7 @@ describe('a call', () => {
     }
   });
 
-  test('returns the full response, including the remaining quota, on request', async () => {
+  test('returns the full response, including the remaining quota, with withResponse()', async () => {
     const { key } = await app.tenant('free');
     const answer = await new AnimalStore({ key, url: app.url }).pets.create(ozzy).withResponse();
     expect(answer).toMatchObject({ data: { name: 'Ozzy' }, status: 201 });
@@ -44,7 +44,7 @@ describe('a call', () => {
     });
   });
 
-  test('changes only the version with the given ETag', async () => {
+  test('changes a resource only if its ETag matches', async () => {
     const { data, etag } = await store.pets.create(ozzy).withResponse();
     await store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag });
     const code = { code: 'precondition_failed', status: 412 };
@@ -80,7 +80,7 @@ describe('a call', () => {
     expect(String(error)).toContain('name must not be empty');
   });
 
-  test('rejects with an error that has the members specific to its kind', async () => {
+  test('rejects with an error that has the fields specific to its kind', async () => {
     const reader = await app.operator.keys.create((await app.tenant('pro')).account.id, 'reader', undefined, [
       'pets:read',
     ]);
@@ -107,7 +107,7 @@ describe('a call', () => {
     expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
   });
 
-  test('causes only one rejection if its full response is awaited', async () => {
+  test('rejects only once if its full response is awaited', async () => {
     const rejected: unknown[] = [];
     const count = (error: unknown) => rejected.push(error);
     process.on('unhandledRejection', count);
@@ -161,7 +161,7 @@ describe('a client option', () => {
     }
   });
 
-  test('object must be given', () => {
+  test('object that is missing or null causes an ArgumentError', () => {
     const make = AnimalStore as unknown as new (options?: unknown) => unknown;
     expect(() => new make()).toThrow(ArgumentError);
     expect(() => new make(null)).toThrow(ArgumentError);
@@ -192,7 +192,7 @@ describe('a client option', () => {
     });
   });
 
-  test('that is invalid for a call rejects the call before a request is sent', async () => {
+  test('of a call is validated before a request is sent, as are the arguments', async () => {
     const sent: unknown[] = [];
     const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
     const calls = [

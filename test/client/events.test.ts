@@ -92,7 +92,7 @@ describe('events.follow', () => {
     const isWaiting = nextWait();
     const error = rejectionOf(take(1, { after, types, onPosition, signal: ending.signal }));
     await isWaiting;
-    // Ends the wait at the service, which sends an empty page after these seconds.
+    // After this many seconds, the service ends the long poll with an empty page.
     await until(() => {
       app.clock.advance(30);
       return positions.length > 0;
@@ -168,7 +168,7 @@ function page(body: string, after: number): Response {
 const refusal = (status: number, retryAfter: string) =>
   new Response('', { status, headers: { 'Retry-After': retryAfter } });
 
-describe('while following, the client', () => {
+describe('while following events, the client', () => {
   test('respects Retry-After, even if it is longer than maxWaitSeconds', async () => {
     const asked = await timesOf([refusal(503, '20'), refusal(429, '7200')], { maxWaitSeconds: 1 });
     expect(asked.filter((at, index) => index === 0 || at !== asked[index - 1]).slice(0, 2)).toEqual([0, 20]);

@@ -21,7 +21,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const json = { 'content-type': 'application/json' };
 
-/** Failures that clients see during a restart. With a lost response, the request was applied. */
+/** Failures that clients see during a restart. A request whose response is lost was applied. */
 const failures = {
   'refused connections': () => failed('ECONNREFUSED'),
   'unknown hosts': () => failed('ENOTFOUND'),
@@ -84,7 +84,7 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
   return client;
 }
 
-/** Higher than the categories of other tests. */
+/** Higher than the category ids of other tests. */
 let nextCategory = 1_000n;
 
 describe('a restart of 10 s', () => {
@@ -216,7 +216,7 @@ describe('DELETE', () => {
     expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
   });
 
-  test('with a refused connection has an unknown outcome, because Bun may have sent the request before', () => {
+  test('has an unknown outcome if the connection is refused, because Bun may already have sent the request on another one', () => {
     const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
     const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
     expect(isUncertain(error, 'DELETE')).toBe(true);

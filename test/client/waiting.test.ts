@@ -156,7 +156,7 @@ describe('waiting', () => {
     await time.until(store.inventory.get());
     const second = store.inventory.get();
     const third = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
-    // The aborted third call frees the next minute's only request for the last call.
+    // The third call is aborted, so the last call can use the only request of the next minute.
     void second.then(() => ending.abort());
     await time.until(third);
     expect(await time.until(last ?? third)).toHaveProperty('available');
@@ -191,14 +191,14 @@ describe('waiting', () => {
     return { time, waits, store };
   };
 
-  test('respects a Retry-After with a date', async () => {
+  test('honors a Retry-After date', async () => {
     const headers = { date: 'Fri, 15 Jan 2027 10:00:00 GMT', 'retry-after': 'Fri, 15 Jan 2027 10:00:07 GMT' };
     const { time, waits, store } = await proxied([{ status: 503, headers }]);
     await time.until(store.inventory.get());
     expect(waits).toEqual([7_000]);
   });
 
-  test('has full jitter and doubling bounds without Retry-After, and is never shorter than a Retry-After', async () => {
+  test('has doubling upper bounds and full jitter without Retry-After, and is never shorter than a Retry-After', async () => {
     const without = { status: 503 };
     const { time, waits, store } = await proxied([without, without, without, without]);
     await time.until(store.inventory.get());
@@ -227,7 +227,7 @@ describe('waiting', () => {
     expect(sentAt).toEqual([0, 0, 0, 9_000, 9_000]);
   });
 
-  test('has an upper bound over all retries', async () => {
+  test('is limited in total over all retries', async () => {
     const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
     const error = await time.until(rejectionOf(store.inventory.get()));
     expect(error).toBeInstanceOf(UnavailableError);

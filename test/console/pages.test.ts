@@ -90,8 +90,8 @@ async function makeStock(): Promise<Stocked> {
 }
 
 /**
- * Records that the key called a deprecated operation, and that an instance with a harmful name has disappeared (which
- * causes a concern).
+ * Records that the key called a deprecated operation, and that an instance with a harmful name has disappeared, which
+ * is shown as a problem.
  */
 async function recordUsage({ app }: TestConsole, owner: { keyId: number; accountId: number }): Promise<void> {
   const now = Date.now();

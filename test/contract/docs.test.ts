@@ -16,7 +16,7 @@ function get(path: string, headers: Record<string, string> = {}, method = 'GET')
   return fetch(app.url + path, { method, headers, redirect: 'manual', decompress: false });
 }
 
-/** Addresses to which a browser resolves the page's links, if the page comes from `address`. */
+/** URLs to which a browser resolves the page's links if it loads the page from `address`. */
 async function addressesFrom(address: string): Promise<string[]> {
   const html = await (await get('/docs')).text();
   return [...html.matchAll(/\b(?:src|href|data-url)="([^"]*)"/g)].map(
@@ -24,7 +24,7 @@ async function addressesFrom(address: string): Promise<string[]> {
   );
 }
 
-test('the reference page loads its script and the document from relative URLs, even below the path of a proxy', async () => {
+test("the reference page loads its script and the document from relative URLs, even below a proxy's path prefix", async () => {
   const all = await addressesFrom(`${publicUrl}/docs`);
   expect(all).toContain(`${publicUrl}/docs/scalar.js?v=${version.version}`);
   expect(all).toContain(`${publicUrl}/openapi.json`);
@@ -50,7 +50,7 @@ test('the reference page may run only its own script, and call only this service
   ]);
 });
 
-test('the reference page does not connect to any host of its vendor', async () => {
+test("the reference page does not connect to any of its vendor's hosts", async () => {
   const html = await (await get('/docs')).text();
   const [, text = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
   expect(JSON.parse(text.replaceAll('&quot;', '"'))).toMatchObject({
@@ -91,7 +91,7 @@ test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
   },
 );
 
-test.each(['/docs', '/docs/scalar.js'])('%s rejects POST with a 405 that has Allow', async (path) => {
+test.each(['/docs', '/docs/scalar.js'])('%s rejects POST with 405 and an Allow header', async (path) => {
   const response = await get(path, {}, 'POST');
   expect(response.status).toBe(405);
   expect(response.headers.get('allow')).toBe('GET, HEAD');

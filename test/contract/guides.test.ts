@@ -36,7 +36,7 @@ async function allPages(): Promise<Map<string, string>> {
 const pages = await allPages();
 
 describe('the guides', () => {
-  test('link to every guide, and to a page for every error code', () => {
+  test('include every guide, and a page for every error code', () => {
     const names = [...pages.keys()];
     expect(names).toContain('/docs/guides/typescript-client');
     for (const name of readdirSync(join(root, 'docs/guides')).filter((file) => file.endsWith('.md'))) {
@@ -107,7 +107,7 @@ test('an unknown path returns an HTML page to a browser, and the Error body to a
   }
 });
 
-test('pages of configured origins can read the OpenAPI document and send trace headers', async () => {
+test('pages from configured origins can read the OpenAPI document and send trace headers', async () => {
   const from = (origin: string) => fetch(`${app.url}/openapi.json`, { headers: { Origin: origin } });
   expect((await from('https://shop.example')).headers.get('access-control-allow-origin')).toBe(
     'https://shop.example',

@@ -12,7 +12,7 @@ export interface Located {
 /** Keywords for lower bounds. Raising a lower bound allows fewer values, like lowering an upper bound. */
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const;
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
-/** Keywords without an order. Any change to them breaks clients. */
+/** Keywords whose values have no order. Any change to them breaks clients. */
 const sameAlways = ['const', 'pattern', 'format', 'default', 'multipleOf', 'uniqueItems'] as const;
 const combinations = ['allOf', 'anyOf', 'oneOf'] as const;
 

@@ -10,7 +10,8 @@ function mistakesIn(body: string): string[] {
 }
 
 test('a number is parsed in linear time', () => {
-  // A hundred times the maximum body size. A linear check takes a tenth of a second, but a quadratic one half an hour.
+  // A hundred times the maximum body size. A linear check takes a tenth of a second, and a quadratic check takes half
+  // an hour.
   const zeros = '0'.repeat(100 * maxBodyBytes);
   expect(mistakesIn(`{"name":"Ozzy","categoryId":1${zeros}1}`)).toHaveLength(1);
 });

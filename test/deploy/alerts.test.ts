@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 
-// The package of promtool contains all of Prometheus, which CI does not install for this test.
+// promtool is part of the Prometheus package, which CI does not install just for this test.
 const testRules = testWith({ name: 'promtool', package: 'prometheus', optional: true }, [
   'promtool',
   '--version',

@@ -23,7 +23,7 @@ test("the service, the disruption budget and the topology spread select the depl
   }
 });
 
-test('every port belongs to the client API, and no port to the admin listener', () => {
+test('every port belongs to the client API, and none to the admin listener', () => {
   const port = container.env.find(({ name }) => name === 'PORT')?.value;
   expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
   const { startupProbe, livenessProbe, readinessProbe } = container;

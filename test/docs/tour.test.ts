@@ -1,4 +1,4 @@
-/** Tours in the README and the guides: the commands of each step run in a shell and must print the documented output. */
+/** Runs the tours in the README and the guides: the commands of each step must print the documented output. */
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -7,7 +7,7 @@ import { testWith } from '../support/requirements.ts';
 
 const step = /```sh\n([\s\S]*?)```\n(?:```\n([\s\S]*?)```\n)?/g;
 
-/** Pattern for a text in which … stands for variable parts. */
+/** Returns a pattern that matches the text, in which … stands for any characters. */
 function pattern(expected: string): RegExp {
   const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);

@@ -5,7 +5,7 @@ import { FakeMachine } from '../support/clock.ts';
 const start = new FakeMachine().clock.now();
 const hour = 3_600_000;
 
-test("the date and steady time start at the system's date, in whole milliseconds", () => {
+test("the date and monotonic time start at the system's date, in whole milliseconds", () => {
   const { clock } = new FakeMachine();
   expect([clock.now(), clock.steady(), clock.aheadSeconds]).toEqual([start, start, 0]);
   const real = systemClock();
@@ -16,7 +16,7 @@ test("the date and steady time start at the system's date, in whole milliseconds
 });
 
 test.each([-hour, -1_000, -900, 60, 1_000, hour])(
-  'a clock change of %d ms affects the date immediately, but not steady time',
+  'a clock change of %d ms affects the date immediately, but not monotonic time',
   (stepMs) => {
     const machine = new FakeMachine();
     const { clock } = machine;
@@ -44,7 +44,7 @@ test('clock changes add up, and restoring the date leaves no offset', () => {
   }
 });
 
-test('steady time is never converted to a date that is too early', () => {
+test('monotonic time is never converted to a date that is too early', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.step(400);
@@ -74,7 +74,8 @@ test('a suspension still counts as elapsed time if the clock is set back afterwa
   const { clock } = machine;
   machine.suspend(hour);
   machine.step(-10 * hour);
-  // The system reports suspensions to within about a second. A value that is too low does not end a window early.
+  // The system reports suspensions to within about a second. The result may be too low, but never too high, so that no
+  // window ends early.
   expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);
   expect(clock.steady()).toBeLessThanOrEqual(start + hour);
 });
@@ -102,7 +103,7 @@ function commonSteps(): DateSteps & { count: number; aheadMs: number } {
   };
 }
 
-test('a clock change that several processes detect counts once, and steady time is the same in all of them', () => {
+test('a clock change that several processes detect counts once, and monotonic time is the same in all of them', () => {
   const steps = commonSteps();
   const machines = [new FakeMachine(), new FakeMachine(), new FakeMachine()];
   for (const { clock } of machines) clock.share?.(steps);
@@ -133,7 +134,7 @@ test('a process that starts after an undetected clock change agrees with the oth
   expect([young.clock.steady(), young.clock.aheadSeconds, steps.count]).toEqual([start, 3_600, 1]);
 });
 
-test('a restarted service continues the steady time of the previous one', () => {
+test('a restarted service continues the monotonic time of the previous process', () => {
   const steps = commonSteps();
   const before = new FakeMachine();
   before.clock.share?.(steps);

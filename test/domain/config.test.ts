@@ -71,7 +71,7 @@ function mistakesOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('the configuration', () => {
-  test('needs no environment variables', () => {
+  test('requires no environment variables', () => {
     expect(mistakesOf({})).toEqual([]);
     expect(readConfig({})).toMatchObject({
       host: '127.0.0.1',

@@ -74,7 +74,7 @@ describe('contradictory settings are rejected', () => {
     ],
     [
       { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b,postgres://a@127.0.0.2/b' },
-      'DATABASE_REPLICA_URLS must not name a URL twice',
+      'DATABASE_REPLICA_URLS must not list the same URL twice',
     ],
     [
       { ...cluster, DATABASE_REPLICA_URLS: 'postgres://a:secret@127.0.0.2/b,mysql://a:secret@127.0.0.2/b' },
@@ -97,7 +97,7 @@ describe('contradictory settings are rejected', () => {
         DATABASE_URL: 'postgres://a@127.0.0.1/b?search_path=shop',
         DATABASE_REPLICA_URLS: 'postgres://a@127.0.0.2/b?search_path=shops',
       },
-      'DATABASE_REPLICA_URLS must have the search_path of DATABASE_URL: set it to "shop" instead of "shops".',
+      'DATABASE_REPLICA_URLS must have the same search_path as DATABASE_URL: set it to "shop" instead of "shops".',
     ],
     [{ BACKUP_FOLDER: import.meta.path }, 'BACKUP_FOLDER must be a folder'],
   ])('%p', (environment, message) => {

@@ -58,7 +58,7 @@ describe('an API key', () => {
     });
   });
 
-  test('is not recognized in other text', () => {
+  test('is not recognized in arbitrary text, even with the right prefix and length', () => {
     always(fc.oneof(fc.string(), fc.stringMatching(/^ask_[0-9A-Za-z]{38}$/)), (text) => {
       expect(isWellFormedKey(text)).toBe(false);
     });
@@ -73,7 +73,7 @@ describe('an API key', () => {
     expect(makeKey(() => bytes.subarray(0, 32)).slice(4, 36)).toBe(base62.slice(0, 32));
   });
 
-  test('is derived from all random bytes below 248, and from no others', () => {
+  test('uses every random byte below 248, and discards the rest', () => {
     const batches = [248, 255, 247].map((byte) => new Uint8Array(32).fill(byte));
     expect(makeKey(() => batches.shift() ?? new Uint8Array(32)).slice(4, 36)).toBe('z'.repeat(32));
   });

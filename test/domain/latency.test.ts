@@ -15,7 +15,7 @@ describe('a latency bucket', () => {
     });
   });
 
-  test('increases with the latency, up to the last bucket', () => {
+  test('has an index that increases with the latency, up to the last bucket', () => {
     const of = Array.from({ length: 400 }, (_, step) => latencyBucketOf(0.001 * 1.06 ** step));
     expect(of.toSorted((one, other) => one - other)).toEqual(of);
     expect([of[0], of.at(-1), latencyBucketOf(1e12)]).toEqual([1, latencyBuckets - 1, latencyBuckets - 1]);
@@ -24,7 +24,7 @@ describe('a latency bucket', () => {
 });
 
 describe('latency quantiles', () => {
-  test('are interpolated evenly within a bucket, whatever the order of the buckets', () => {
+  test('are interpolated linearly within a bucket, whatever the order of the buckets', () => {
     const counts = [
       [latencyBucketOf(1.1), 50],
       [latencyBucketOf(0.1), 50],

@@ -39,7 +39,7 @@ class Account {
   }
 }
 
-// Quotas, bans and pauses are small, so that a few hundred requests are enough to trigger every rule.
+// Quotas are small, and bans and pauses are short, so that a few hundred requests are enough to trigger every rule.
 const anyQuota = fc.record({
   perMinute: fc.integer({ min: 1, max: 6 }),
   perDay: fc.integer({ min: 1, max: 40 }),

@@ -24,7 +24,7 @@ describe('a masked URL', () => {
     ['sqlite:./data/a@b.db', 'sqlite:./data/a@b.db'],
     ['./data/store.db', './data/store.db'],
     ['mysql://localhost/pets', 'mysql://localhost/pets'],
-  ])('of %s is displayed as %s', (text, shown) => {
+  ])('for %s is %s', (text, shown) => {
     expect(maskedUrl(text)).toBe(shown);
   });
 
@@ -32,7 +32,7 @@ describe('a masked URL', () => {
     ['redis://:pw@h1:6379,h2:6380', 'redis://:***@h1:6379,redis://:***@h2:6380'],
     ['redis://:p,w@h1', 'redis://:***@h1'],
     ['redis://u:p@w@h1,h2', 'redis:***,redis:***'],
-  ])('of the Redis hosts %s is displayed as %s', (value, shown) => {
+  ])('for the Redis hosts %s is %s', (value, shown) => {
     expect(withoutPassword(value, 'REDIS_URL')).toBe(shown);
   });
 

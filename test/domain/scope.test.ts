@@ -26,7 +26,7 @@ describe('scopes in text form', () => {
     expect(scopesOfText('stock:read pets:read stock:write')).toEqual(['pets:read']);
   });
 
-  test('with a similar spelling grant nothing', () => {
+  test('that are misspelled grant nothing', () => {
     const near = [
       'pets',
       'pets:',
@@ -40,7 +40,7 @@ describe('scopes in text form', () => {
     for (const word of near) expect(scopesOfText(word)).toEqual([]);
   });
 
-  test('contain only scopes that are words of the text', () => {
+  test('never grant a scope that is not a word in the text', () => {
     always(
       fc.oneof(fc.string(), fc.array(fc.constantFrom(...scopes, 'all', '', '*')).map(String)),
       (text) => {

@@ -44,7 +44,8 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   const shows = (client: ReturnType<typeof clientOf>, name: string) =>
     until(async () => (await client.get(list)).text.includes(`"${name}"`));
   /**
-   * Resolves when a key is banned and PostgreSQL has stored the ban. Instances without Redis read bans from PostgreSQL.
+   * Resolves when a key is banned and PostgreSQL has stored the ban. Instances that cannot reach Redis read bans from
+   * PostgreSQL.
    */
   const isBanned = async (client: ReturnType<typeof clientOf>, keyId: number) => {
     await until(async () => (await client.get(list)).text.includes('api_key_banned'));
@@ -69,7 +70,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   });
 
   test.each(['writes', 'writes and reads'])(
-    'that is cut off from Redis %s events whose changes every instance then lists',
+    'that is cut off from Redis %s events, and every instance lists the changed animals',
     async (role) => {
       await using far = await distant();
       await using other = await distant();
@@ -92,7 +93,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     },
   );
 
-  test('that is cut off from Redis applies a revocation and a lifted ban, and still does after it reconnects', async () => {
+  test('that is cut off from Redis applies a revocation and a lifted ban, and they stay in effect after it reconnects', async () => {
     await using far = await distant();
     const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
     const [revokedThere, bannedThere] = [clientOf(far.url, revoked.key), clientOf(far.url, banned.key)];
@@ -112,7 +113,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await revokedThere.get(list)).status).toBe(401);
   });
 
-  test('that is cut off from Redis keeps a ban when an operator changes something else', async () => {
+  test('that is cut off from Redis still applies a ban after an operator has revoked another key', async () => {
     await using far = await distant();
     const { key, keyId } = await issueKey({ perMinute: 1, perDay: 1_000 });
     const there = clientOf(far.url, key);
@@ -140,7 +141,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(there, 401);
   });
 
-  test('that is cut off from PostgreSQL learns, through a third instance, of changes made by an instance that is cut off from Redis', async () => {
+  test('that is cut off from PostgreSQL applies changes made by an instance that is cut off from Redis, which a third instance passes on', async () => {
     await using deaf = await distant();
     await using mute = await distant();
     const { key } = await issueKey();
@@ -208,7 +209,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     );
   });
 
-  test('reports in /readyz the servers that do not respond, without querying them', async () => {
+  test('lists unresponsive servers in /readyz without querying them', async () => {
     // A query would time out only after this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
     far.toPostgres.hold();

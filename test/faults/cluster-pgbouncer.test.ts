@@ -52,7 +52,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
       ),
     );
 
-  test('every operation returns what the model expects, with every outcome', async () => {
+  test('every operation produces each of its outcomes as the model expects', async () => {
     if (servers === undefined) return;
     await using database = await makeDatabase();
     const url = await bouncerBefore(database.url);

@@ -71,11 +71,11 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects the service', (
     });
   }
 
-  test('beyond a few connections, each instance gets some connections and uses only those', async () => {
+  test('beyond three connections, each instance gets at least one of the three and eventually serves all requests', async () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
-    // Less than the instances need, so that they compete for connections.
+    // Fewer connections than the instances need, so that they compete for connections.
     await database?.allowConnections(3);
     let served = 0;
     await until(async () => {

@@ -170,7 +170,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.isUsed(name)).toBe(false);
   });
 
-  test('that are the primary, have another store or have no store are reported in the log with a remedy', async () => {
+  test('are reported in the log with a remedy if they are the primary, have another store or have no store', async () => {
     await using other = await startCluster({ instances: 1 });
     if (other === undefined) return;
     await using standby = await replica(other.postgres);

@@ -69,7 +69,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
 
     const banned = await issueKey({ perMinute: 1, perDay: 1 });
     expect((await statuses(clientsOf(banned.key))).sort()).toEqual([200, 429, 429]);
-    // Rejected requests are strikes only from one second after the first rejection.
+    // Requests rejected in the second after the first rejection do not count as strikes.
     const codes = async () =>
       Promise.all(clientsOf(banned.key).map(async (client) => (await client.get('/pets')).text));
     await until(async () => (await codes()).some((text) => text.includes('api_key_banned')));

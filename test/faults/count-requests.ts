@@ -1,7 +1,7 @@
 /**
  * Counts requests of account 1 concurrently with other processes. Arguments: data file, worker number, number of
- * requests, quota. Prints the requests remaining in the day after each accepted request. A separate mapped file records
- * how many requests were begun and finished.
+ * requests, quota. After each accepted request, prints the number of requests that remain for the day. A separate
+ * mapped file records how many requests were started and finished.
  */
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';

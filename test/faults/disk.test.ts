@@ -30,7 +30,7 @@ import {
 } from './disk.ts';
 
 const testLimited = testWith(...fileSizeLimits);
-// Tests with a file size limit get another error than ENOSPC, so some tests use a disk that is really full.
+// A file size limit causes EFBIG, not ENOSPC, so some tests use a disk that is really full.
 const testSmallDisk = testWith(...smallDisks);
 
 function namesOf(round: number): string[] {
@@ -46,7 +46,7 @@ testLimited(
     const { stored } = await addAll(client, namesOf(0));
 
     const wal = `${dataFileIn(folder.path)}-wal`;
-    // The file size limits allow from zero bytes to a part of a WAL frame. A partial write must never become visible.
+    // These file size limits let the WAL grow by at most two frames. A partial write must never become visible.
     for (const [round, extraBytes] of [-Infinity, 0, 1, 100, 4_200, 8_240].entries()) {
       const before = (await client.get('/pets?limit=1')).remaining;
       limitFileSize(service.pid, Math.max(0, statSync(wal).size + extraBytes));
@@ -110,7 +110,7 @@ testSmallDisk(
   },
 );
 
-/** Issues keys of two new accounts, for which the limit file must grow. Both accounts would use the same extension. */
+/** Issues keys for two new accounts. Both need the same extension of the limit file. */
 async function keysBeyond(folder: string): Promise<string[]> {
   rowsOf(dataFileIn(folder), "UPDATE sqlite_sequence SET seq = 50000 WHERE name = 'accounts'");
   return [await issueKey(folder, 'pro'), await issueKey(folder, 'pro')];

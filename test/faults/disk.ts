@@ -6,7 +6,7 @@ import type { Client, Reply } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
 import { storedAnimals } from './stored.ts';
 
-/** Requirement for `limitFileSize`, as arguments of `testWith`. */
+/** Arguments for `testWith` that skip a test where `limitFileSize` is not available. */
 export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
 
 /**
@@ -25,9 +25,9 @@ export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readon
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
 }
 
-/** Requirement for `onSmallDisk`, as arguments of `testWith`. */
+/** Arguments for `testWith` that skip a test where `onSmallDisk` is not available. */
 export const smallDisks = [
-  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  { name: 'permission to create private mounts (user namespaces)', package: 'util-linux', optional: true },
   onSmallDisk(tmpdir(), 'rw', ['true']),
 ] as const;
 
@@ -45,10 +45,7 @@ export function fillDisk(pid: number, folder: string): () => void {
   return () => rmSync(ballast);
 }
 
-/**
- * Expects a 503 with Retry-After. Given the number of requests remaining before, also checks that the 503 did not
- * count.
- */
+/** Expects a 503 with Retry-After. With `remainingBefore`, also checks that the 503 did not count against the limit. */
 export function expectUnavailable(reply: Reply, remainingBefore = reply.remaining): void {
   const { status, headers, text, remaining } = reply;
   expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);

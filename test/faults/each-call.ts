@@ -36,7 +36,7 @@ export async function killAtEachCall({ folder, words, files, check }: EachCall):
 
 interface Point {
   readonly name: string;
-  /** Number of the call among the calls with the same name. */
+  /** Position of the call among the calls with the same name. */
   readonly number: number;
   readonly text: string;
 }

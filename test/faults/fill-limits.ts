@@ -11,7 +11,7 @@ const folder = process.argv[2] ?? '';
 const { limits, notices } = openAlone(folder, systemClock());
 const served: number[] = [];
 const reasons = new Set<string>();
-// For each of these accounts, the limit file must grow.
+// The limit file must grow for each of these accounts.
 for (let index = 0; index < 60; index++) {
   try {
     limits.take(callerOf(plans.business, 1 + index * 5_000));

@@ -5,7 +5,7 @@ import { issueKey } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import type { Acknowledged } from './stored.ts';
 
-/** Number of concurrent requests that add animals, and that each limited account sends. */
+/** Number of concurrent requests that add animals, and number of concurrent requests from each limited account. */
 const writers = 8;
 export const callersPerAccount = 3;
 
@@ -111,7 +111,7 @@ export class LimitedAccount {
 
   /**
    * Number of requests that were counted but got no response. Throws if more requests were accepted than the limit
-   * allows, or if other requests were counted in addition.
+   * allows, or if more requests were counted than were sent.
    */
   chargedUnused(): number {
     for (const [reset, admitted] of this.#admitted) {

@@ -1,6 +1,6 @@
 /**
  * Simulates power loss at any system call of a recorded run. For every possible state of the disk, the store must open
- * without losses.
+ * without losing acknowledged data.
  */
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -39,7 +39,7 @@ export interface PowerFigures {
   mostUncounted: number;
 }
 
-/** Maximum number of animals sent concurrently, which are committed in a group. */
+/** Maximum number of animals sent concurrently and committed as one group. */
 const largestBurst = 40;
 const limitFile = basename(limitFileIn(''));
 /** Number of animals that the initial key of a new store can add within a minute. */
@@ -58,8 +58,8 @@ export interface AnimalRecording extends Recording {
 }
 
 /**
- * Records a service while animals are added, one at a time and in bursts. With up to `freeAnimals`, the service also
- * creates the store.
+ * Records a service while animals are added, one at a time and in bursts. For up to `freeAnimals` animals, the service
+ * also creates the store.
  */
 export async function recordAnimals(animals: number, seed: number): Promise<AnimalRecording> {
   const sent = new Set<string>();
@@ -176,8 +176,8 @@ async function checked(
 }
 
 /**
- * Throws unless all requests counted before the last sync are still counted, so that a power loss makes no request
- * free.
+ * Throws unless all requests counted before the last sync are still counted. Otherwise, a power loss would raise a
+ * limit.
  */
 function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {
   const { callers } = storage.limits.versions() as Versions;

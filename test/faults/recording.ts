@@ -46,7 +46,7 @@ export interface RecordOptions {
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
 }
 
-/** Changes to the limit file when a number of responses had been sent. */
+/** Changes to the limit file, found after `answered` responses. */
 interface Look {
   readonly answered: number;
   readonly sectors: readonly Sector[];
@@ -109,8 +109,8 @@ interface Timed<What> {
 }
 
 /**
- * Orders actions by the time of their effect. A change or sync takes effect when its system call has ended, but a
- * response may reach the client as soon as its system call has begun.
+ * Orders actions by the time at which they take effect. A change or sync takes effect when its system call has ended,
+ * but a response may reach the client as soon as its system call has begun.
  */
 function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: string): Event[] {
   const done = calls

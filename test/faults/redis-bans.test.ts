@@ -1,4 +1,4 @@
-/** No ban is lost while any instance or server knows the ban, and a lifted ban ends on all instances. */
+/** No ban is lost while any instance or server knows of it, and a lifted ban ends on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { WriteUncertain } from '../../src/storage/storage.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
@@ -9,7 +9,7 @@ import { ban, caller, type LimitBench, type LimitInstance, limitBench, take } fr
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Less than the interval of 10 s at which counts are saved, because bans must be saved earlier. */
+/** Less than the interval of 10 s at which counts are saved, because bans must be saved sooner. */
 const soonMs = 5_000;
 
 const isBanned = async ({ store }: LimitInstance) => (await take(store)).refusal === 'api_key_banned';
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isSaved(bench), soonMs);
   });
 
-  test('that was lifted is not saved again by an instance that learns of the lift later', async () => {
+  test('is not saved again after it was lifted, even by an instance that learns of this later', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await take(one.store);
@@ -231,7 +231,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await kill(other);
     await cutOff(one);
     expect(await one.store.limits.lift(second.keyId)).toBe(true);
-    // The third instance has applied both lifts when it accepts the second key.
+    // Once the third instance accepts the second key, it also knows that the first ban was lifted.
     await until(async () => (await take(third.store, second)).refusal !== 'api_key_banned');
     expect(await isBanned(third)).toBe(true);
   });

@@ -70,7 +70,9 @@ export const isPartly = ({ store }: Instance) => store.health().includes(trouble
 export const both = ({ one, other }: ClusterBench, holds: (instance: Instance) => boolean) =>
   until(() => holds(one) && holds(other));
 
-/** Waits until both instances agree on an account's remaining requests of the day, and returns the number. */
+/**
+ * Waits until both instances agree on the number of requests that remain for an account today, and returns this number.
+ */
 export async function remaining({ one, other }: ClusterBench, accountId: number): Promise<number> {
   let left: readonly number[] = [];
   await until(async () => {

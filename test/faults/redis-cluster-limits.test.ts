@@ -114,7 +114,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(await listed()).toEqual(banned);
 
     for (const id of banned) expect(await bench.one.store.limits.lift(id)).toBe(true);
-    // An instance may still list a lifted ban until it learns of the lift.
+    // An instance may still list a ban until it learns that the ban was lifted.
     await until(async () => (await listed()).length === 0);
     expect(await refusals()).not.toContain('api_key_banned');
   });

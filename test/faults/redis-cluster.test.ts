@@ -50,7 +50,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await both(bench, isPartly);
     expect(bench.one.notices.join()).toContain(`degraded: Redis node 127.0.0.1:${node.port} unavailable`);
     for (const id of ids) await takeBoth(id);
-    // Each instance knows three requests of that account: two counted in Redis and one counted locally.
+    // Each instance knows of three requests of that account: two counted in Redis and one counted locally.
     const lefts = await Promise.all(
       [bench.one, bench.other].map(async ({ store }) => {
         return (await store.limits.standing(callerOf(there, ample))).verdict.day.remaining;
@@ -62,7 +62,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await own.settled();
     await both(bench, isWhole);
     await takeBoth(there);
-    // The node lost its counts. One of the requests counted before may be missing.
+    // The node lost its counts. One of the previously counted requests may be missing.
     const left = await remaining(bench, there);
     expect(left).toBeGreaterThanOrEqual(ample.perDay - 6);
     expect(left).toBeLessThanOrEqual(ample.perDay - 5);

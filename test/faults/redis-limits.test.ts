@@ -1,5 +1,5 @@
 /**
- * Limits and bans survive data loss, delays and lost replies of Redis and PostgreSQL. Each server is behind a dedicated
+ * Limits and bans survive data loss, delays and lost replies in Redis and PostgreSQL. Each server is behind a dedicated
  * proxy.
  */
 
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect([other.refusal, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
   });
 
-  test('are applied from the state that the instance knows while Redis has lost its data and PostgreSQL does not respond', async () => {
+  test("are enforced from the instance's last known state if Redis has lost its data and PostgreSQL does not respond", async () => {
     await using place = await bench();
     // Long enough to connect to PostgreSQL on a busy machine.
     await using instance = await place.open({ statementTimeoutMs: 2_000 });
@@ -44,7 +44,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     instance.postgres.hold();
     await place.empty();
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
-    // The instance does not know another account's state, so that account's caller must retry.
+    // The instance does not know the state of other accounts, so their callers must retry.
     const stranger = { ...caller, keyId: 9, accountId: 9 };
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
     await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable')));
@@ -101,7 +101,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned');
   });
 
-  test('a request that Redis counted without a reply counts only once', async () => {
+  test('a request is counted only once if Redis counted it but its reply was lost', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
@@ -114,7 +114,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).remaining).toBe(41);
   });
 
-  test('a request that reaches Redis after the timeout counts only once', async () => {
+  test('a request is counted only once if it reaches Redis after the timeout', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
@@ -123,17 +123,17 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
     expect((await take(instance.store)).remaining).toBe(41);
-    // Another instance does not get more remaining requests either.
+    // Another instance counts each of these requests only once as well.
     await using other = await place.open();
     expect((await take(other.store)).remaining).toBe(40);
   });
 
-  test('are still counted in Redis by a slow process, which does not take a responsive Redis for unavailable', async () => {
+  test('a slow process still counts requests in Redis, and does not mistake a responsive Redis for an unavailable one', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
     const asked: ReturnType<typeof take>[] = [];
-    // Each event-loop tick takes longer than the Redis timeout and sends another query.
+    // Blocks the event loop for longer than the Redis timeout before each query.
     for (let tick = 0; tick < 6; tick++) {
       const until = performance.now() + 300;
       while (performance.now() < until);
@@ -145,7 +145,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(instance.notices).toEqual([]);
   });
 
-  test('requests beyond the Redis capacity get Retry-After, and the instance does not fall back to counting locally', async () => {
+  test('requests beyond the capacity of Redis get Retry-After, and the instance does not fall back to counting locally', async () => {
     await using place = await bench();
     await using instance = await place.open();
     const { limits } = instance.store;
@@ -190,7 +190,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await expect(open('mistyped:', false)).rejects.toThrow(`REDIS_PREFIX=${prefix}`);
   });
 
-  test('an instance with another prefix than the running instances is rejected until they have stopped, and then moves the store to its prefix', async () => {
+  test('an instance cannot open the store with a new prefix until the instances with the old prefix have stopped, and then moves the store to the new prefix', async () => {
     await using schema = await there.makeSchema();
     const clock = new FakeClock();
     const notices: string[] = [];

@@ -1,4 +1,4 @@
-/** Notices report to operators why Redis does not work. */
+/** Notices explain to operators why Redis does not work. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
@@ -35,8 +35,8 @@ describe.skipIf(redis === undefined)('an operator is notified', () => {
   }
 
   /**
-   * The first notice of a store on this Redis. Runs `begin`, if given, and then counts requests until there is a
-   * notice.
+   * Opens a store on this Redis server, runs `begin` if given, and counts requests until the store logs a notice.
+   * Returns the first notice.
    */
   async function notice(
     url: string,
@@ -59,7 +59,7 @@ describe.skipIf(redis === undefined)('an operator is notified', () => {
     return await noticed.promise;
   }
 
-  test('if the memory of Redis is full', async () => {
+  test('if Redis is out of memory', async () => {
     const fill = () => command('CONFIG', 'SET', 'maxmemory', '1');
     expect(await notice(own.url, fill)).toContain('OOM command not allowed');
     await command('CONFIG', 'SET', 'maxmemory', '0');

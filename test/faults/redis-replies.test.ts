@@ -35,7 +35,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
     });
   }
 
-  test('about the limit status of a key is replaced by the state that the instance knows', async () => {
+  test("about a key's limit status is replaced by the instance's last known state", async () => {
     await using bench = await limitBench(there);
     await using instance = await bench.open();
     await take(instance.store);

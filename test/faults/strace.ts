@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/folder.ts';
 const mayAttach =
   '[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]';
 
-/** Requirement for tests that trace: strace, with permission to trace other processes of the same user. */
+/** Tracing requires strace, and permission to trace other processes of the same user. */
 export const tracing = [
   { name: 'strace that may trace', package: 'strace', optional: true },
   ['sh', '-c', `strace -qq -o /dev/null true && { ${mayAttach}; }`],

@@ -1,5 +1,5 @@
 /**
- * Creations with a fault at one of their system calls. Every response must be correct, and the file must stay intact.
+ * Injects a fault into one system call of each creation. Every response must be correct, and the file must stay intact.
  */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export interface SyscallFigures {
   restarts: number;
 }
 
-/** A service with a store of known contents, in which single system calls are made to fail. */
+/** A service whose store has known contents, and whose system calls can be made to fail. */
 export class Disturbed implements AsyncDisposable {
   readonly figures: SyscallFigures = {
     faults: 0,

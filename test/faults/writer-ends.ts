@@ -1,6 +1,6 @@
 /**
- * Preloaded into the service. On SIGUSR2, the writer thread ends as `WRITER_ENDS` specifies, because no request can
- * cause this.
+ * Preloaded into the service. On SIGUSR2, ends the writer thread as `WRITER_ENDS` specifies, because no request can end
+ * it.
  */
 const ends: Readonly<Record<string, (thread: Worker) => void>> = {
   'it throws': (thread) => thread.postMessage({ notCalls: true }),

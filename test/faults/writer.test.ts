@@ -102,7 +102,7 @@ testTraced(
       .split('\n')
       .map((line) => JSON.parse(line));
     const outage = lines.filter(({ part }) => part === 'animal storage');
-    // Checks only the first outage, because the disk of a busy machine may hang again.
+    // Checks only the first outage, because on a busy machine the disk may stall again and cause further outages.
     expect(outage.slice(0, 2).map(({ msg, refused }) => [msg.replace(/: no commit.*/, ''), refused])).toEqual(
       [
         ['degraded: animal storage unavailable', undefined],

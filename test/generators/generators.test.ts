@@ -1,4 +1,4 @@
-/** Clients that four generators create from the OpenAPI document. */
+/** Clients generated from the OpenAPI document by four generators. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe.skipIf(!(await packagesInstalled(folder, 'The client generators')))('a 
     expect(await run([join(root, 'node_modules/.bin/tsc'), '-p', folder])).toEqual(silent);
   });
 
-  test('of openapi-fetch keeps int64 exact with a lossless parser', async () => {
+  test('that uses openapi-fetch keeps int64 values exact with a lossless parser', async () => {
     await using app = await startTestApp();
     const program = join(folder, 'programs/exact-integers.js');
     expect(await run([process.execPath, program, `${app.url}/v1`, app.key, `${int64Max}`])).toEqual({

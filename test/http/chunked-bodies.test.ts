@@ -67,14 +67,14 @@ async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[
   return responsesOf(received);
 }
 
-describe.each(heads)('a malformed chunk of a request %s gets only one response', (_, sent) => {
-  test('if it arrives with the head, or after a valid chunk', async () => {
+describe.each(heads)('a malformed chunk in a request %s gets only one response', (_, sent) => {
+  test('if it arrives with the head, even with a valid chunk before it', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(`${sent}${good}zz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
     }
   });
 
-  test('if it arrives after the head, or after a valid chunk', async () => {
+  test('if it arrives after the head, even with a valid chunk before it', async () => {
     for (const good of ['', '2\r\n{}\r\n']) {
       expect((await inSteps(sent + good, `zz\r\n${next}`)).length).toBe(1);
     }
@@ -139,9 +139,9 @@ describe('an endless body', () => {
       .filter(([, line]) => !line.startsWith('GET'))
       .flatMap(([name, sent]) => bodies.map(([size, body]) => [name, size, sent, body] as const)),
   )(
-    'of a rejected request %s, sent %s, is cut off at a limit after the response',
+    'in a request %s, sent %s, is discarded up to a limit, and the connection is closed',
     async (_, _size, sent, body) => {
-      // A body that the operation needs is first read up to its limit.
+      // If the operation needs a body, the service first reads it up to the maximum size.
       const needed = chunks(1, maxBodyBytes + 1);
       const [response, ...more] = await inSteps(sent, needed + body);
       expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
@@ -149,7 +149,7 @@ describe('an endless body', () => {
   );
 });
 
-test('the connection is closed after the response to a request with an unnecessary chunked body', async () => {
+test('the connection is closed after the response to a GET request with a chunked body', async () => {
   const answers = await inSteps(`${head('GET /v1/pets', authorization)}2\r\n{}\r\n0\r\n\r\n`);
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);
 });

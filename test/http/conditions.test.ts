@@ -51,14 +51,14 @@ describe('If-Match', () => {
   });
 });
 
-test('If-None-Match on a change that creates nothing is evaluated only if it is "*"', () => {
+test('If-None-Match on a change that cannot create a resource is ignored unless it is "*"', () => {
   const read = (value: string) =>
     preconditionsOf(operations.updatePet, headersOf({ 'If-None-Match': value }));
   expect(read('*')).toEqual({ value: { isNew: true } });
   expect(read('"a"')).toEqual({ value: {} });
 });
 
-describe('If-None-Match of a change', () => {
+describe('If-None-Match on a change', () => {
   const read = (value: string) =>
     preconditionsOf(operations.putCategory, headersOf({ 'If-None-Match': value }));
 
@@ -77,7 +77,7 @@ describe('If-None-Match of a change', () => {
   });
 });
 
-describe('If-None-Match of a read', () => {
+describe('If-None-Match on a read', () => {
   const has = (value: string, etag: string | undefined = '"a"') =>
     isNotModified(headersOf({ 'If-None-Match': value }), etag);
 

@@ -1,5 +1,6 @@
 /**
- * Responses that count against no plan are limited per connection, because pipelining makes them cheap to request.
+ * Responses that do not count against a rate limit are limited per connection, because pipelining makes them cheap to
+ * request.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { freeResponsesPerMinute } from '../../src/http/listener/free-budget.ts';
@@ -58,7 +59,7 @@ describe('pipelined requests', () => {
   });
 });
 
-test('the number of free responses per connection is reset every minute', async () => {
+test('the number of responses per connection that do not count against a rate limit is reset every minute', async () => {
   using connection = await Connection.open(app.url);
   const closed: boolean[] = [];
   for (let minute = 0; minute < 2; minute++) {

@@ -19,13 +19,13 @@ test('the links of a nested list contain the id of the parent resource', () => {
   );
 });
 
-test('the pages of a nested list are cached by their target, from the second request', () => {
+test('the pages of a nested list are cached by request target, starting with the second request', () => {
   const cache = new PageCache();
   const versions = versionsFrom(() => 1);
   const read = (target: string, operation = nested, at = versions) => ({ operation, target, versions: at });
   const page = '/v1/categories/7/pets';
   cache.keeper(read(page), undefined)(answer, undefined);
-  // Most pages are requested once.
+  // Not cached on the first request, because most pages are requested only once.
   expect(cache.get(read(page), undefined)).toBeUndefined();
   cache.keeper(read(page), undefined)(answer, undefined);
   expect(cache.get(read(page), undefined)).toBeDefined();

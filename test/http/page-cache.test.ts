@@ -23,7 +23,7 @@ class CountingOperations extends ClientOperations {
 const operations = new CountingOperations(clientParts(app));
 const context: RequestContext = { ...requestContextOf(app), operations };
 
-/** Requests a page like the server. Returns the number of pages built for the request. */
+/** Requests a page as the server does. Returns the number of pages built for the request. */
 async function makes(url: string): Promise<number> {
   const before = made;
   const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });

@@ -30,7 +30,7 @@ test('an address gets a limited number of responses per minute without a key, th
   expect((await get('/docs')).status).toBe(200);
 });
 
-test('health checks and requests with a key do not count against the limit of the address, and are not rejected because of it', async () => {
+test("health checks and requests with a key do not count against the address's limit, and are not rejected because of it", async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '1' });
   for (let round = 0; round < 3; round++) {
     for (const path of ['/livez', '/readyz']) expect((await fetch(app.url + path)).status).toBe(200);
@@ -59,7 +59,7 @@ test('at most 1,000 rejections are delayed at a time, and the connections of oth
   const answer = publicRoutesOf(requestContextOf(app), options);
   const get = () => answer(incomingOf(app.url + page, {}), page);
   expect((await get()).status).toBe(200);
-  // All in one event-loop tick, so that they overlap.
+  // All are sent in one event-loop tick, so that they overlap.
   const refusals = await Promise.all(Array.from({ length: 1_010 }, get));
   expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([429]));
   expect(refusals.filter(({ headers }) => headers.get('connection') === 'close')).toHaveLength(10);

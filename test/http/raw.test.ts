@@ -81,8 +81,8 @@ describe('pipelined requests', () => {
   });
 
   test('are never answered out of order, even after a create request that waits for the disk', async () => {
-    // The runtime serves no request behind one that is still in flight. It closes the connection, and the client
-    // retries (RFC 9112, section 9.3.2).
+    // The runtime does not process a request while an earlier one on the same connection is in flight. It closes the
+    // connection, and the client retries (RFC 9112, section 9.3.2).
     const sent = request('GET /v1/pets/0', 'a') + post('b') + request('GET /v1/pets/0', 'c') + post('d');
     const responses = await exchange(app.url, sent + last);
     const ids = idsOf(responses);

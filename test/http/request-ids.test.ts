@@ -47,7 +47,7 @@ describe.each(paths)('%s', (path) => {
   });
 });
 
-/** Expects an internal error in the Error body, with its request id in the log. */
+/** Expects an internal error with an Error body, and its request id in the log. */
 async function expectLogged(response: Response, lines: readonly Readonly<Record<string, unknown>>[]) {
   expect(response.status).toBe(500);
   expect(response.headers.get('content-type')).toBe('application/json');

@@ -62,7 +62,7 @@ describe('LOG_REQUESTS', () => {
       'alive GET  /livez 200 ',
       'nowhere GET   404 ',
     ]);
-    // The first account and key come with the new store, so those of the test have the id 2.
+    // A new store already has an account and a key, so the test's account and key have the id 2.
     const byId = Object.fromEntries(under.requests().map((line) => [line.requestId, line]));
     expect(byId.listed).toMatchObject({ account: 2, key: 2 });
     expect(byId.refused).toMatchObject({ account: 3, key: 3 });

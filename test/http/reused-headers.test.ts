@@ -14,7 +14,7 @@ const routes: readonly (HeaderFields | undefined)[] = [
   undefined,
   { Deprecation: '@1', Sunset: 'then', Link: '</successor>' },
 ];
-/** Response headers. Some override the headers of a route, and some objects are reused, like those of cached pages. */
+/** Response headers. Some override headers of the route, and some objects are reused, as for cached pages. */
 const owns: readonly (() => HeaderFields)[] = [
   () => ({}),
   () => ({ ETag: '"a"', Link: '</next>' }),

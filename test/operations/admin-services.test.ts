@@ -1,4 +1,4 @@
-/** Operations of operators on accounts, keys and bans, and their errors. */
+/** Operator operations on accounts, keys and bans, and their errors. */
 import { afterAll, expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';

@@ -26,7 +26,7 @@ async function admittedAfter(changes: number) {
   const { id } = await enterprise(storage, quota);
   const { key } = await new KeyOperations({ store: storage, clock, actor }, randomBytes).create(id, 'till');
   let left = changes;
-  /** The real limits, with changes to the caller between calls. */
+  /** The real limits, except that the caller changes between calls. */
   const restless: LimitStore = {
     banRules: limits.banRules,
     versions: () => limits.versions(),
@@ -57,7 +57,7 @@ test('admission fails with service_unavailable, not invalid_api_key, while calle
   await expect(admittedAfter(5)).rejects.toMatchObject({ code: 'service_unavailable' });
 });
 
-/** The real keys, with a count of lookups. */
+/** The real key store, with a count of lookups. */
 function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
@@ -99,7 +99,7 @@ for (const [name, makePlace] of Object.entries(places)) {
         const admitted = await admission.admit({ kind: 'key', key: sent }, () => '192.0.2.1');
         return admitted.caller === undefined ? admitted.refusal : 'admitted';
       };
-      // The first key loads the list of keys.
+      // The first request loads the list of keys.
       expect(await admit(key)).toBe('admitted');
       await nextTurn();
       const kept = opened.move();

@@ -45,7 +45,7 @@ function started(settings: BackupSettings = daily): BackupOperations {
 const actor = { kind: 'operator', name: 'anna' } as const;
 
 describe('scheduled and manual backups', () => {
-  test('are due immediately if there is none, or when the interval since the latest has passed, even after a restart', async () => {
+  test('are due immediately if no backup exists, or when the interval since the latest one has passed, even after a restart', async () => {
     const first = started();
     expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
     clock.advance(24 * hour - 1);
@@ -161,10 +161,10 @@ describe('scheduled and manual backups', () => {
     expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
   });
 
-  test('remove the partial files of a killed service', async () => {
+  test('clean up partial files left by a killed service', async () => {
     mkdirSync(backups);
     const stranger = 'store-2027-01-01.4194999.partial';
-    // No process has this number.
+    // No process has this id.
     for (const name of ['.4194999.partial', '.4194999.partial.limits']) {
       writeFileSync(join(backups, `store-2027-01-01T000000Z.backup${name}`), 'half');
     }

@@ -67,7 +67,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       await expect(reading()).rejects.toThrow('the oldest retained id is 4.');
     });
 
-    test('an event recorded while the end of an empty feed is read comes after that end', async (bench) => {
+    test('an event recorded while the newest position of an empty feed is read comes after that position', async (bench) => {
       const { feed, page } = racing(bench);
       const { items, next } = await feed.newest(1, wanted);
       expect([items, next]).toEqual([[], '0']);

@@ -175,7 +175,7 @@ describe('the statistics of API keys', () => {
     ]);
   });
 
-  test('are limited to a number of keys, and requests of additional keys are counted as lost', () => {
+  test('cover a limited number of keys, and requests with other keys are counted as lost', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     let calls = 0;
     counter.keys.whenMany = () => {

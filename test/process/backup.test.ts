@@ -100,7 +100,7 @@ test('the service creates a backup when the latest is older than the interval, a
   ];
   for (const name of [...old, ...others.slice(0, 2)])
     copyFileSync(join(folder.path, 'made.backup'), join(backups, name));
-  // A file is not a backup only because of its name.
+  // A name alone does not make a file a backup.
   writeFileSync(join(backups, 'store-2020-01-04T000000Z.backup'), 'a letter');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', BACKUP_KEEP: '2' };
   const made = () =>

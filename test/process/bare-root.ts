@@ -3,9 +3,9 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../support/server-process.ts';
 
-/** Requirement for `bareRoot`: permission to create private mounts. */
+/** Arguments for `testWith` that skip a test where private mounts are not permitted. */
 export const bareRoots = [
-  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  { name: 'permission to create private mounts (user namespaces)', package: 'util-linux', optional: true },
   ['unshare', '--map-root-user', '--mount', 'true'],
 ] as const;
 

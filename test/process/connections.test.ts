@@ -85,7 +85,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
-  'uploads of authenticated clients and operators survive many connections with incomplete request heads',
+  'uploads by authenticated clients and operators survive many connections with incomplete request heads',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '40' });
@@ -116,7 +116,7 @@ async function statusBesideCrowd(url: string, begin: string, rest: string, crowd
   const beganAt = performance.now();
   upload.write(begin);
   using held = new DisposableStack();
-  // Opens connections twice, because the service closes connections that are older than a second first.
+  // Opens connections twice, because the service first closes connections that are older than a second.
   for (let wave = 0; wave < 2; wave++) {
     const closed: Promise<unknown>[] = [];
     for (let count = 0; count < crowd; count++) {

@@ -57,7 +57,7 @@ test('the executable contains no traces of the build machine', () => {
   expect(readFileSync(executable.path).includes(root)).toBe(false);
 });
 
-test('the executable serves, in an empty folder and without Node.js or any other program, the API, all pages and the console, and keeps the data', async () => {
+test('the executable, run in an empty folder without Node.js or any other program, serves the API, all pages and the console, and persists data', async () => {
   await using place = await EmptyPlace.make(executable);
   let key: string;
   {
@@ -105,7 +105,7 @@ testBareRoot('the executable runs with only a C library and one writable folder'
   await stop(service);
 });
 
-test("the executable's workers run the same file, serve and write, and exit with the service", async () => {
+test("the executable's workers run the same file, serve writes, and exit with the service", async () => {
   await using place = await EmptyPlace.make(executable);
   await using service = await place.serve({ WORKERS: '2' });
   const workers = childrenOf(service.pid);

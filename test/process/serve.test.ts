@@ -60,7 +60,8 @@ describe('when the process that started the service has exited', () => {
     const { shell, url, pid } = started;
     shell.signal('SIGTERM');
     await until(() => !isAlive(shell.pid));
-    // A service that npx starts later detects its parent's exit later than this service would.
+    // This second service is started by npx. By the time it detects its parent's exit and stops, the first service
+    // would also have detected the exit of its parent.
     await using otherPlace = await newWorkplace();
     await using ofNpx = await startedByShell(otherPlace, 'exec');
     ofNpx.shell.signal('SIGTERM');

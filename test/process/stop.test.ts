@@ -45,8 +45,8 @@ describe('draining', () => {
     await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
     await service.logged(stopping);
-    // Longer than the grace period of requests for which the service does not wait. The rest of the 10 s is a margin
-    // for slow machines.
+    // Long enough to show that the service waits for the slow body. The service waits up to 10 s, and the remaining
+    // time is a margin for slow machines.
     await Bun.sleep(3_000);
     slow.write(body.slice(10));
     expect((await slow.reply()).status).toBe(201);
@@ -57,7 +57,7 @@ describe('draining', () => {
 });
 
 describe('shutdown', () => {
-  test('saves exact counts, from which the next start continues', async () => {
+  test('saves exact counts, which are used after the next start', async () => {
     await using folder = await temporaryFolder();
     let key: string;
     {

@@ -73,7 +73,7 @@ test('a newer command upgrades a store that no service is using, even if several
   await using _two = openLater(path, false);
   expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterMigrations.length }]);
   expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
-  // This version is now the older version.
+  // For the upgraded store, this version is the older one.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 

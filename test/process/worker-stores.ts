@@ -114,7 +114,7 @@ export function workersTests(define: typeof test = test): StoresTest<WorkerStore
   return (name, body) => {
     onEmbedded(name, body);
     define(`${name}, on PostgreSQL and Redis`, async () => {
-      // Missing servers have already been reported.
+      // The test is skipped; the missing servers have already been reported.
       if (servers !== undefined) await body(servers);
     });
   };

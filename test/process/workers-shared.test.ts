@@ -31,7 +31,7 @@ embeddedTest(
 );
 
 embeddedTest(
-  'changes to keys and accounts by an operator apply on every worker immediately',
+  "an operator's changes to keys and accounts take effect on every worker immediately",
   async (stores) => {
     const { operator, issueKey } = stores;
     await using service = await stores.startInstance(settings);
@@ -55,7 +55,7 @@ embeddedTest(
   },
 );
 
-embeddedTest('a ban imposed by one worker applies on all workers until it is lifted', async (stores) => {
+embeddedTest('a ban imposed by one worker applies to all workers until it is lifted', async (stores) => {
   await using service = await stores.startInstance({
     ...settings,
     BAN_STRIKES: '3',
@@ -68,8 +68,8 @@ embeddedTest('a ban imposed by one worker applies on all workers until it is lif
   const ask = async () => (await one?.get('/v1/pets', key))?.body;
   await ask();
   expect(await ask()).toContain('daily_quota_exceeded');
-  // Rejected requests are strikes only from one second after the first rejection. Requests without a pause would close
-  // the connection.
+  // Rejected requests are strikes only from one second after the first rejection. Without the pause, the service would
+  // close the connection.
   const refusedAt = performance.now();
   await until(() => performance.now() - refusedAt > 1_000);
   for (let strike = 1; strike <= 3; strike++) await ask();
@@ -80,7 +80,7 @@ embeddedTest('a ban imposed by one worker applies on all workers until it is lif
 });
 
 embeddedTest(
-  'all workers together accept exactly as many requests of an account with two keys as its limit allows, and return each Remaining once',
+  'all workers combined accept exactly as many requests from an account with two keys as its limit allows, and return each Remaining value once',
   async (stores) => {
     await using service = await stores.startInstance({ WORKERS: '4' });
     for (let window = 0; window < 3; window++) {
@@ -94,7 +94,7 @@ embeddedTest(
   },
 );
 
-embeddedTest('failed authentications of an address are counted across all workers', async (stores) => {
+embeddedTest('failed authentications from an address are counted across all workers', async (stores) => {
   const most = 12;
   await using service = await stores.startInstance({
     ...settings,
@@ -108,7 +108,7 @@ embeddedTest('failed authentications of an address are counted across all worker
 });
 
 embeddedTest(
-  'concurrent creations on all workers get contiguous ids that ascend for every client',
+  'concurrent create requests on all workers get contiguous ids that ascend for every client',
   async (stores) => {
     await using service = await stores.startInstance(settings);
     const { key } = await stores.issueKey();

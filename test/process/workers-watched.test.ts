@@ -59,7 +59,7 @@ const logging = (service: Service) =>
       .map((line) => (JSON.parse(line) as { worker: number }).worker),
   );
 
-test('metrics total all workers, including workers that have exited', async (stores) => {
+test('metrics are summed across all workers, including workers that have exited', async (stores) => {
   await using service = await stores.startInstance({ ADMIN_PORT: '0' });
   const { key } = await stores.issueKey();
   const operator = await operatorOf(service, stores);

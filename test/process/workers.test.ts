@@ -99,8 +99,8 @@ workersTest(
 embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
   await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
   using open = new DisposableStack();
-  // One worker gets at least 30 of the 60 connections, which exceeds its share of 20. If each worker allowed 40, one of
-  // them would need at least 40 connections.
+  // One worker gets at least 30 of the 60 connections, which exceeds its half of MAX_CONNECTIONS (20). If each worker
+  // allowed 40 connections, the limit would usually not be exceeded.
   for (let count = 0; count < 60; count++) {
     const connection = open.use(await Connection.open(service.url));
     connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -111,5 +111,5 @@ embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
 test('a worker without a supervisor does not start', async () => {
   await using worker = start([...serveCommand.slice(0, -1), 'serve-worker', '1']);
   expect(await worker.exited).toBe(1);
-  expect(worker.stderr()).toBe('animal-store: Workers are started by animal-store serve.\n');
+  expect(worker.stderr()).toBe('animal-store: Workers can be started only by animal-store serve.\n');
 });

@@ -6,7 +6,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 test.each(['a=&', '=&', 'limit=1&'])(
-  'an error that a query repeats for 14,000 bytes is reported only once (%s)',
+  'the same error repeated throughout a 14,000-byte query is reported only once (%s)',
   async (parameter) => {
     const answer = await app.call('GET', `/pets?${parameter.repeat(14_000 / parameter.length)}`);
     expect(answer.status).toBe(400);

@@ -1,4 +1,4 @@
-/** The command `animal-store sandbox`, and checks that a normal service contains nothing of the sandbox. */
+/** The command `animal-store sandbox`, and the absence of its code and routes in a normal service. */
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

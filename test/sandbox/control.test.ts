@@ -47,7 +47,7 @@ describe('advancing the clock', () => {
     expect(removed.header('date')).toStartWith('Thu, 05 Dec 2030 00:00:');
   });
 
-  test('is not possible backwards or beyond the year 9998', async () => {
+  test('is rejected if it would go backwards or past the year 9998', async () => {
     for (const body of [
       { advanceSeconds: -1 },
       { to: '2020-01-01T00:00:00Z' },
@@ -170,7 +170,7 @@ describe('sandbox accounts', () => {
   });
 });
 
-describe('an invalid request to /sandbox is rejected with an error of the API', () => {
+describe('an invalid request to /sandbox is rejected with an API error', () => {
   test.each<[string, string, unknown, number, string, RegExp]>([
     ['GET', '/nothing', undefined, 404, 'route_not_found', /GET \/sandbox lists/],
     ['PUT', '/faults', {}, 405, 'method_not_allowed', /method/],
@@ -197,7 +197,7 @@ describe('an invalid request to /sandbox is rejected with an error of the API', 
   });
 });
 
-describe('the index of the sandbox', () => {
+describe('the sandbox index', () => {
   test('is text for browsers and JSON for programs', async () => {
     const text = await (await sandbox.steer('GET', '')).text();
     for (const { key } of sandbox.accounts) expect(text).toContain(key);

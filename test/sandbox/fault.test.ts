@@ -90,7 +90,7 @@ test('every error code and status of the API can be used as a fault', () => {
   }
 });
 
-describe('the rate of a fault', () => {
+describe("a fault's rate", () => {
   const drawn = (text: string, count = 1_000) => {
     const asked = new AskedFault(parseFault(text));
     return Array.from({ length: count }, () => asked.happens());

@@ -229,7 +229,7 @@ describe('faults set with POST /sandbox/faults', () => {
     expect(statuses).toEqual([503, 503, 200]);
   });
 
-  test('with a rate let a client that retries succeed, and each write is applied exactly once', async () => {
+  test('that have a rate let a retrying client succeed, with each write applied exactly once', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const faults = ['cut=after; rate=0.3; seed=7', 'cut=before; rate=0.3; seed=8', 'status=503; rate=0.2'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });

@@ -48,13 +48,13 @@ async function run(command: readonly string[]): Promise<string> {
   return program.stdout();
 }
 
-/** Pattern for a text in which … stands for variable parts. */
+/** Returns a pattern that matches the text, in which … stands for any characters. */
 function pattern(expected: string): RegExp {
   const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);
 }
 
-/** Code blocks in a language, each with the output block below it. */
+/** Code blocks in the given language, each paired with the output block that follows it. */
 function steps(text: string, language: string): { code: string; output: string }[] {
   const step = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\`\n(?:\`\`\`\n([\\s\\S]*?)\`\`\`\n)?`, 'g');
   return [...text.matchAll(step)].map(([, code = '', output = '']) => ({ code, output }));

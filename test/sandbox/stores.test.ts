@@ -44,7 +44,7 @@ test('an isolated store has separate animals, limits, faults, clock and requests
   expect((await steer('/stores')).status).toBe(404);
 });
 
-test('removing a removed or unknown store returns 404', async () => {
+test('removing an unknown or already removed store returns 404', async () => {
   const { id, url } = await sandbox.steered<StoreEntry>('POST', '/stores');
   expect(await sandbox.steered<StoreEntry[]>('GET', '/stores')).toContainEqual(
     expect.objectContaining({ id, url }),

@@ -88,8 +88,8 @@ const misbehave = (faults: string | string[], account?: number) =>
 const hits = async () => (await sandbox.steered<{ hits: number }[]>('GET', '/faults'))[0]?.hits;
 const advance = (advanceSeconds: number) => sandbox.steered('POST', '/clock', { advanceSeconds });
 
-describe('webhooks of a sandbox', () => {
-  test.each(['127.0.0.1', 'localhost', '[::1]'])('to %s receive events over http', async (host) => {
+describe('sandbox webhooks', () => {
+  test.each(['127.0.0.1', 'localhost', '[::1]'])('on %s can receive events over http', async (host) => {
     const user = await newAccount();
     await using hook = await subscribe(user, 'http', host);
     await addPet(user, 'Ozzy');

@@ -27,7 +27,7 @@ export function keysConform(check: StoreTest): void {
     expect((await store.keys.findCaller('lasting'))?.quota).toEqual(plans.business);
   });
 
-  check('the fingerprints of all keys can be read from any id', async ({ store }) => {
+  check('the fingerprints of all keys can be read, starting at any id', async ({ store }) => {
     const { keys } = store;
     const { id: accountId } = await enterprise(store, tiny);
     const made: { id: number; fingerprint: string }[] = [];

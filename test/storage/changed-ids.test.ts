@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, store.mark())).toBe(true);
   });
 
-  test('resources without ranges, versions without Redis and very long spans are considered changed', async () => {
+  test('a page is considered changed if its resource has no ranges, Redis reports no version, or its range of ids is very long', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     const span = { from: 1n, to: 1n };

@@ -27,7 +27,7 @@ afterAll(async () => {
 let stores = 0;
 const sqliteUrl = async () => `sqlite:${join(folder.path, `${stores++}.db`)}`;
 
-/** Creates an empty store and returns its URL, by engine. */
+/** For each engine, creates an empty store and returns its URL. */
 const targets: Record<string, () => Promise<string>> = { SQLite: sqliteUrl };
 if (servers !== undefined) targets.PostgreSQL = async () => (await servers.makeSchema()).url;
 

@@ -26,7 +26,7 @@ describe('a queue with deadlines', () => {
     expect([queue.oldest, queue.size]).toEqual([undefined, 0]);
   });
 
-  test('rejects entries beyond its limit, and accepts one after another is removed', () => {
+  test('rejects entries beyond its limit, and accepts an entry once another has been removed', () => {
     const { queue, entry, numbers } = queueOf(2, 1, 2);
     expect(() => queue.add(entry(3))).toThrow('2 wait');
     queue.remove(numbers[1] ?? 0);
@@ -58,7 +58,7 @@ describe('a queue with deadlines', () => {
     expect([rejected, queue.size]).toEqual([[1, 3, 5, 9], 0]);
   });
 
-  test('keeps entry numbers and order while thousands of later entries are removed before the oldest', () => {
+  test('keeps entry numbers and order when thousands of later entries are removed before the oldest', () => {
     const { queue, entry, numbers } = queueOf(Number.POSITIVE_INFINITY, 0);
     const passing = (count: number) => {
       for (let id = 1; id <= count; id++) expect(queue.remove(queue.add(entry(id)))?.id).toBe(id);

@@ -82,7 +82,9 @@ test('a group whose outcome is unknown is not retried', async () => {
   expect(await outcomes(writes)).toEqual(['unavailable', 'unavailable']);
 });
 
-/** A queue whose commits take these times, the last of which repeats. Records when each commit starts. */
+/**
+ * A queue whose commits take these times. The last time applies to all later commits. Records when each commit starts.
+ */
 function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   const begun: number[] = [];
   const queue = new GroupQueue<number, number>(timeoutMs, (items, dueAt) => {

@@ -160,7 +160,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.keyOperations(9, always)).toEqual([]);
   });
 
-  check('the history in a report that is sent again is counted once', async (bench) => {
+  check('history in a report that is sent again is counted only once', async (bench) => {
     const { store } = bench;
     const number = { process: 'uncertain', number: 1, reportedAt: day };
     const given = { minutes: [count(0, 'listPets', 'ok', 1)], latencies: [latency(0, 20, 1)], number };
@@ -171,7 +171,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.latencies(steps)).toMatchObject([{ requests: 1 }]);
   });
 
-  check('history older than its bound is removed', async ({ store }) => {
+  check('history older than its cutoff is removed', async ({ store }) => {
     const operations = [{ operation: 'listPets', requests: 1 }];
     const counts = {
       keyId: 1,

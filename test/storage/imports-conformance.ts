@@ -55,7 +55,7 @@ export function importsConform(check: StoreTest): void {
     },
   );
 
-  check('only the parts of the given input are found', async ({ store }) => {
+  check('findParts returns only the parts of the given input', async ({ store }) => {
     const { imports } = store;
     for (const source of [begun.source, `${begun.source}:9`, `${begun.source}:12`, `${'e'.repeat(64)}:9`]) {
       await commit(store, [], { ...begun, source });

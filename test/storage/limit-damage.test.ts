@@ -1,4 +1,4 @@
-/** A damaged limit file is detected and repaired with stricter limits, without a crash. */
+/** Damage to the limit file never causes a crash: it is detected and repaired, and limits only become stricter. */
 import { expect, test } from 'bun:test';
 import {
   closeSync,
@@ -78,7 +78,7 @@ test('a torn count is replaced by the previous copy; if both copies are torn, th
   ]);
 });
 
-test('if the record of a key is torn, the damage is reported and the key is banned for the maximum time, until the ban is lifted', async () => {
+test("if a key's record is torn, the damage is reported and the key is banned for the maximum time, until the ban is lifted", async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);

@@ -24,7 +24,7 @@ export interface Opened extends AsyncDisposable {
   readonly notices: string[];
 }
 
-/** Opens only the limit state, like the service. */
+/** Opens only the limit state, as the service does. */
 export function openAlone(folder: string, clock: Clock, rules: LimitRules = strictRules): Opened {
   const notices: string[] = [];
   const limits = openLimits({

@@ -33,7 +33,7 @@ export function limitStoreConforms(check: StoreTest): void {
   });
 
   check(
-    'a request of a caller read at an older version is neither checked nor counted',
+    'a request whose caller was read at an older version is neither checked nor counted',
     async ({ store, beside }) => {
       const [caller] = await callersOf(store, 1);
       const before = await store.limits.versions();

@@ -138,7 +138,7 @@ class PlainLimits {
   }
 }
 
-/** The limiter of an empty store, with its clock and rules. */
+/** A limiter for an empty store, with its clock and rules. */
 export interface Limiter {
   readonly limits: LimitStore;
   readonly clock: FakeClock;
@@ -267,7 +267,7 @@ export async function compareWithLaw(limiter: Limiter, options: SequenceOptions)
   const tally: Tally = {};
   const { clock } = limiter;
   const { serverClocks = 1 } = options;
-  // A store that uses the clocks of servers must first read each of these clocks.
+  // A store that uses server clocks must first read each of them.
   for (let id = 1; id <= serverClocks; id++) {
     const caller = callerWith({ keyId: id, accountId: id, quota: { perMinute: 1, perDay: 1 } });
     await limiter.limits.take(caller, (await limiter.limits.versions()).callers);

@@ -1,4 +1,4 @@
-/** A store created by version 1.0.0, and the storage part of a later version. */
+/** A store created by version 1.0.0, and the storage code of a later version. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { systemClock } from '../../src/domain/clock.ts';
@@ -23,10 +23,10 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
   }
 }
 
-/** The migrations of a later version, which has one more. */
+/** The migrations of a later version, which has one additional migration. */
 export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
-/** Opens a store like the service or the command line of a later version. */
+/** Opens a store as the service or the command line of a later version does. */
 export function openLater(path: string, serving: boolean): Storage {
   return openSqlite({
     path,

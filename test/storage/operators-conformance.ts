@@ -20,7 +20,7 @@ function newSession(fingerprint: string, given: Partial<Session> = {}): Session 
   };
 }
 
-/** Input for creating a session, in addition to the session. */
+/** Additional input for creating a session. */
 const added = { idleMs: 500, lastFour: 'wxyz' };
 
 export function operatorsConform(check: StoreTest): void {

@@ -22,7 +22,7 @@ export interface Place extends AsyncDisposable {
 
 export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
 
-/** Rules with limits that a test can reach. */
+/** Rules with limits low enough for a test to reach. */
 export const strictRules: LimitRules = {
   ban: { ...defaultBanRules, strikes: 3 },
   failuresPerMinute: 5,
@@ -53,7 +53,7 @@ export interface Bench {
   /** The store of the service. */
   readonly store: Store;
   readonly clock: FakeClock;
-  /** Opens the store like the command line, while the service has it open. */
+  /** Opens the store as the command line does, while the service has it open. */
   beside(): Promise<Store>;
   /** Like `beside`, with a test's units of work. */
   besideWith<All extends Units>(units: All): Promise<Storage<All>>;

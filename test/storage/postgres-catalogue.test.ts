@@ -251,7 +251,7 @@ describe.skipIf(servers === undefined)('changes to the catalogue on PostgreSQL',
   } as const;
 
   for (const [name, { write, input, resources }] of Object.entries(acknowledged)) {
-    test(`the response to ${name} is sent only after the original change is announced, even by another instance`, async () => {
+    test(`another instance announces the original change before it responds to ${name}`, async () => {
       const { store: opening, hold, release } = openedWithHeld();
       await using store = await opening;
       const [id = 0n] = await store.add('Rex');

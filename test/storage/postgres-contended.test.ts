@@ -1,4 +1,4 @@
-/** Changes of one heavily contended animal succeed, and other requests do not wait for them. */
+/** Changes to one heavily contended animal succeed, and other requests do not wait for them. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { Transaction } from '../../src/storage/transaction.ts';
@@ -20,7 +20,10 @@ describe.skipIf(servers === undefined)('contended changes to an animal on Postgr
   // Without servers, these tests are skipped.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A unit whose animal another session changes between the read and the commit, unless the animal is locked. */
+  /**
+   * A unit of work that lets another session change its animal between the read and the commit, unless the animal is
+   * locked.
+   */
   const overtaken = () => {
     const beside: { session: SQL | undefined } = { session: undefined };
     const unit = {

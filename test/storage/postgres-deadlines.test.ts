@@ -91,14 +91,14 @@ describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
       });
       const passed = await store.clock.until(() => outcome !== undefined);
       expect(outcome).toBe(expected);
-      // Allows a tenth for the server's confirmation, and two check intervals.
+      // Allows an additional 10% for the server's confirmation, and 5% for two check intervals.
       expect(passed).toBeLessThanOrEqual(timeoutMs * 1.15);
       expect(store.notices).toEqual([]);
       await store.proxy.heal();
     });
   }
 
-  test('create requests that timed out waiting for a table lock are known not to be stored', async () => {
+  test('a create request that times out waiting for a table lock is reported as not stored', async () => {
     await using store = await opened();
     const { pets, add, other, clock } = store;
     await other`BEGIN`;

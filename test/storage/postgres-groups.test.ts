@@ -17,7 +17,7 @@ import { newPet } from './samples.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Number of server processes that wait for the lock of a resource. */
+/** Number of server processes that wait for a resource's lock. */
 async function waitingForCounters(session: SQL): Promise<number> {
   const rows: unknown[] = await session`
     SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE OF counters%'`;
@@ -98,7 +98,7 @@ const keys = 300;
 const rounds = 8;
 const reporters = 3;
 
-/** A usage report of every key, in an order that depends on the reporter. */
+/** A usage report for every key, in an order that depends on the reporter. */
 function reportOf(reporter: number, round: number): UsageReport {
   const first = (reporter * 167 + round * 31) % keys;
   const step = [1, keys - 1, 7][reporter] ?? 1;

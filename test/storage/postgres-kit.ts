@@ -56,8 +56,8 @@ export async function untilDone(run: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Separate writers of one store. The result records their announcements. `announced` can delay the announcements of a
- * writer, by its index.
+ * Separate writers of one store. The result records their announcements. `announced` can delay the announcements of the
+ * writer with the given index.
  */
 export async function openWriters<All extends Units>(
   url: string,

@@ -1,4 +1,7 @@
-/** The cost of reads on PostgreSQL does not depend on depth, size, filters or contents of the tables. */
+/**
+ * The cost of reads on PostgreSQL does not depend on the position of the page, the filters, or the size and contents of
+ * the tables.
+ */
 import { afterAll, describe, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { maxCountedPending } from '../../src/domain/delivery.ts';
@@ -17,17 +20,17 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /**
- * A page may merge one range per order status and read one row beyond each, or look up as many ids. For a custom plan,
- * the server also reads the first and last rows of indexes.
+ * A page reads at most one range per order status, with one extra row each, or the same number of ids. For a custom
+ * plan, the server also reads the first and last rows of indexes.
  */
 const mostRows = 5 * (limit + 1) + 2 * 10;
-/** Reads for metrics, which count up to a bound. */
+/** Reads for metrics, which count rows only up to a maximum. */
 const mostCounted: Readonly<Record<string, number>> = { 'deliveries.backlog()': 2 * maxCountedPending };
 
 /** Tables that may be scanned, because they stay small and no request reads them. */
 const small = new Set(['imports', 'operators', 'instances', 'inventory', 'counters', 'unnumbered_events']);
 
-/** The first rows share a common value. Every other row has a separate value. */
+/** The first rows share a common value. Each remaining row has a distinct value. */
 const either = (one: string, other: string) => `CASE WHEN id <= ${common} THEN ${one} ELSE ${other} END`;
 const outcomes = 'ok, refused, limited, failed, last_used_at, deprecated';
 const counts = `1, 1, 1, 1, 0, CASE WHEN id > ${rows - 10} THEN 1 ELSE 0 END`;

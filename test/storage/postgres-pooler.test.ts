@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     ['rejects', {}],
     ['ignores', { ignore_startup_parameters: ignored }],
   ] as const) {
-    test(`that ${name} startup parameters, instances migrate the database once and store every acknowledged change`, async () => {
+    test(`if it ${name} startup parameters, instances migrate the database once and store every acknowledged change`, async () => {
       await using bouncer = await startBouncer({ settings });
       await using all = new AsyncDisposableStack();
       const open = () => {
@@ -105,7 +105,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     'that have no timeouts': () => ({}),
     "that have the service's timeouts": (ms: number) => ({
       connectQuery: `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`,
-      // Waiting for a session does not shorten the time of a statement.
+      // Waiting for a session does not shorten the time allowed for a statement.
       settings: { default_pool_size: poolSize },
     }),
   };
@@ -188,7 +188,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     await Promise.all(others.map((other) => other.close()));
   });
 
-  test('a limit below the maximum pool size is reported, and the remaining connections are used', async () => {
+  test('a connection limit below the maximum pool size is reported, and the remaining connections are used', async () => {
     await using store = await openStore(10_000, { settings: { max_client_conn: poolSize - 1 } });
     const { database, pets, notices } = store;
     const read = () =>
@@ -206,7 +206,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
 
   for (const settings of [{}, { ignore_startup_parameters: ignored }]) {
     const name = 'ignore_startup_parameters' in settings ? 'ignores' : 'rejects';
-    test(`a schema in the URL that the pooler ${name} fails unless the sessions already use the schema`, async () => {
+    test(`if the pooler ${name} the schema in the URL, migration fails unless the sessions already use that schema`, async () => {
       const schema = 'shop';
       const open = (url: string) => {
         const here = new URL(url);
@@ -231,7 +231,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     });
   }
 
-  test('the log names the pooler under `encryption`', async () => {
+  test('the log names the pooler in its `encryption` field', async () => {
     await using store = await openStore(10_000);
     expect(await store.database.encryption()).toBe('unknown (sslmode=prefer), to a connection pooler');
   });

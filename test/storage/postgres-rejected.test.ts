@@ -46,7 +46,7 @@ describe.skipIf(servers === undefined)('changes to the catalogue that PostgreSQL
     expect((await store.reads.pets.list()).map(({ name }) => name)).toEqual(['Rex', 'Moritz']);
   });
 
-  test('a single rejected change among 256 is found by repeatedly halving the group', async () => {
+  test('a single rejected change among 256 is found by bisecting the group', async () => {
     await using store = await opened({ spoil }, 1);
     const [spoilt = 0n, ...others] = await store.add(
       ...Array.from({ length: 256 }, (_, index) => `${index}`),

@@ -81,7 +81,7 @@ async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: n
       send('PUT', `/categories/${client}`, { body: JSON.stringify({ name: `category ${round}` }) }),
       send('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: `renamed ${round}` }) }),
       send('GET', '/events?limit=10'),
-      // Only one operator, because a request gets 503 if callers change during each of four reads.
+      // Only one operator, because a request gets 503 if callers change during each of its four attempts to read them.
       ...(client === 0 ? [app.operator.keys.create(buyer.account.id, `key ${round}`)] : []),
       app.operator.storage.accounts.list(undefined, 20),
     ]);

@@ -37,7 +37,8 @@ test('the changes of every group use one of a small number of statements', () =>
   }
   for (const group of groups)
     texts.add(JSON.stringify(shaped(group).map(({ table: { name }, ...part }) => [name, part])));
-  // Animals are changed in one of eight ways or not used. The other tables form two bundles, each used or not.
+  // A group changes animals in one of eight ways, or does not use them. The other tables form two bundles, each of
+  // which a group uses or does not use.
   expect(texts.size).toBeLessThanOrEqual((8 + 1) * 2 * 2);
   const readOnly = { isAdded: false, isChanged: false, isRemoved: false };
   const isStoredAlike = (change: Partial<TableChange>) =>

@@ -286,6 +286,6 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       ],
     } as const;
     await using store = await opened([{ twice }]);
-    expect(`${await rejectionOf(store.write('twice'))}`).toContain('calls its transaction once');
+    expect(`${await rejectionOf(store.write('twice'))}`).toContain('must call its transaction exactly once');
   });
 });

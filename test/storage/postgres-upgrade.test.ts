@@ -19,7 +19,7 @@ import {
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Adds an animal like a version without the inventory. */
+/** Adds an animal as a version without the inventory does. */
 async function addAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1, version = version + 1 WHERE name = 'pets' RETURNING last)
@@ -29,7 +29,7 @@ async function addAsBefore(session: SQL, name: string): Promise<void> {
 /** The last format without operators. */
 const before = 5;
 
-/** Creates an account like a version without folded names. */
+/** Creates an account as a version without case-folded names does. */
 async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
@@ -109,7 +109,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     expect(kept).toEqual(counted);
   });
 
-  test('folds the case of account names like the service, not like the server', async () => {
+  test('case-folds account names as the service does, not as the server does', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await writeStoreOfFormat(older, before);

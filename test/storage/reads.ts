@@ -1,6 +1,6 @@
 /**
- * A call of every read of a store, with every filter. The compiler reports missing reads and filters, so that the
- * measurements of `postgres-pages.test.ts` and `sqlite-plans.test.ts` are complete.
+ * A call to every read method of a store, with every filter. The compiler reports missing reads and filters, so that
+ * the measurements of `postgres-pages.test.ts` and `sqlite-plans.test.ts` are complete.
  */
 import { orderStatuses } from '../../src/domain/order-status.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
@@ -16,7 +16,7 @@ import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
 import { type Entities, entities } from '../../src/tables/tables.ts';
 import { deliveries } from '../../src/tables/webhooks.ts';
 
-/** Number of rows of each table with common values. The remaining rows are all different. */
+/** Number of rows per table that share common values. The remaining rows are all different. */
 export const common = 8_000;
 export const rows = 12_000;
 /** Number of rows per page. */
@@ -65,7 +65,7 @@ function filters<Filter extends object>(
   );
 }
 
-/** Calls of a list with each of these positions and filters. */
+/** Calls to a list with each of these positions and filters. */
 function pages<Position, Filter>(positions: readonly Position[], all: readonly Filter[]) {
   return positions.flatMap((after) =>
     all.map((filter) => [after, limit, filter] as [Position, number, Filter]),
@@ -221,7 +221,7 @@ export const finds: { readonly [Name in keyof Finders]: Calls<Finders[Name]> } =
   sessions: findsOf(sessions, [`${last}`]),
 };
 
-/** Calls by name, as functions of an object with these methods. */
+/** The calls with their names, as functions that take the object with these methods. */
 export function callsOf<Parts extends object>(
   all: object,
 ): { readonly name: string; readonly call: (parts: Parts) => unknown }[] {

@@ -1,4 +1,4 @@
-/** Instances and Redis agree on clock changes. In these tests, each instance has a separate clock. */
+/** Instances and Redis stay consistent when a clock changes. In these tests, each instance has a separate clock. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
@@ -18,7 +18,7 @@ const quota = { perMinute: 2, perDay: 100 };
 const caller = callerWith({ quota });
 
 interface Instance {
-  /** The clock's date is the date of Redis. Its steady time is that of the instance. */
+  /** The clock's date is the date of Redis. Its monotonic time is that of the instance. */
   readonly clock: FakeClock;
   take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
 }

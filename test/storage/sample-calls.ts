@@ -1,4 +1,4 @@
-/** A call of every unit of work, in an order in which each succeeds on an empty store and changes something. */
+/** A call to every unit of work, in an order in which each succeeds on an empty store and changes something. */
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { sharedOperations } from '../../src/contract/operations.ts';

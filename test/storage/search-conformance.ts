@@ -45,7 +45,7 @@ export function searchConforms(check: StoreTest): void {
     expect(await found('keys', 'qwe')).toEqual([]);
   });
 
-  check('orders are found by the beginning of their reference', async ({ store }) => {
+  check('orders are found by a prefix of their reference', async ({ store }) => {
     const references = ['cart-2', undefined, 'cart-10', 'Cart-1', 'cart-1', 'a%'];
     for (const [index, reference] of references.entries()) {
       await store.write('createPet', { params: {}, body: newPet(`${index}`), now: createdAt } as never);

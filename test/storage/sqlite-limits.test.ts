@@ -164,7 +164,7 @@ test('records and locks of one process are visible to others, even after it has 
   for (const limits of [worker, another]) await limits.close();
 });
 
-test('the worker with the highest possible number shares the counts of the others, and its locks can be released', async () => {
+test('the worker with the highest possible number shares the counts of the other workers, and its locks can be released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const last = openWorker(folder.path, maxWorkers);

@@ -21,7 +21,7 @@ const former = 3;
 const beforeOperators = 4;
 const lowest = -(2n ** 63n);
 
-/** Creates a store of an earlier format. */
+/** Creates a store in an earlier format. */
 function makeFormer(path: string, version: number): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
@@ -29,7 +29,7 @@ function makeFormer(path: string, version: number): Database {
   return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
 }
 
-/** Creates a store of the former format with this many animals, the first 1,000 categories and a key. */
+/** Creates a store in the previous format with this many animals, the first 1,000 categories and a key. */
 function writeFormer(path: string, animals: number): void {
   using database = makeFormer(path, former);
   database.run(`

@@ -4,7 +4,7 @@ import { tables } from '../../src/tables/tables.ts';
 
 interface TableFacts {
   /**
-   * The resource whose version increases with each change of the table. Units that read or change the table lock it.
+   * The resource whose version increases with each change to the table. Units that read or change the table lock it.
    */
   readonly resource?: Resource | undefined;
   /** The resource that units lock. Its version does not increase, because no response shows the table. */
@@ -68,7 +68,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
-/** Units whose change of a resource raises no version, each with the reason. */
+/** Units whose change to a resource raises no version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is not a caller',
   'dispatchDeliveries webhooks': 'no response shows the position and the last success',

@@ -122,7 +122,7 @@ function apartFromNeighboursConforms(check: StoreTest): void {
   );
 
   check(
-    'the writes of a rejected unit are rolled back, and its ids are assigned again',
+    'the writes of a rejected unit of work are rolled back, and its ids are reused',
     async ({ besideWith }) => {
       const other = await besideWith(testUnits().units);
       const [refused] = await Promise.allSettled([other.write('addAndRefuse', newPet('refused'))]);

@@ -122,7 +122,7 @@ export function usageConforms(check: StoreTest): void {
   );
 
   check(
-    'keys are sorted by number of requests, or of requests to deprecated operations, highest first',
+    'keys are sorted by their number of requests, or of requests to deprecated operations, in descending order',
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);
@@ -196,7 +196,7 @@ export function usageConforms(check: StoreTest): void {
     },
   );
 
-  check('report numbers older than their bound are removed', async ({ store }) => {
+  check('report numbers older than their cutoff are removed', async ({ store }) => {
     const given = { minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }] };
     const [old, young] = [
       { process: 'old', number: 1, reportedAt: day },
@@ -264,7 +264,7 @@ export function usageConforms(check: StoreTest): void {
     },
   );
 
-  check('only data older than its bound is removed, in several steps', async ({ store }) => {
+  check('only data older than its cutoff is removed, in several steps', async ({ store }) => {
     const minutes = Array.from({ length: 2_500 }, (_, index) => {
       return { minute: day + index * minuteMs, operation: 'listPets', code: 'ok', requests: 1 };
     });

@@ -31,7 +31,7 @@ const requestAt = (at: number, room: number): TakeRequest => ({
   fast: [],
 });
 
-/** Leases up to `room` deliveries of committed events, like a process. */
+/** Leases up to `room` deliveries of committed events, as a process does. */
 async function take(store: Store, room = 0, at = now): Promise<Taken> {
   await store.events.bounds();
   return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });
@@ -219,7 +219,7 @@ export function webhooksConform(check: StoreTest): void {
     expect([await left(now), await left(now + 1)]).toEqual([2, 1]);
   });
 
-  check('the backlog has the age of the oldest pending delivery to an enabled webhook', async ({ store }) => {
+  check('the backlog is as old as the oldest pending delivery to an enabled webhook', async ({ store }) => {
     const first = await create(store);
     expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
     await addPets(store, 1);
@@ -235,7 +235,7 @@ export function webhooksConform(check: StoreTest): void {
     expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: undefined });
   });
 
-  check('deliveries are deleted with their webhook, and no others', async ({ store }) => {
+  check('deleting a webhook deletes its deliveries, and no others', async ({ store }) => {
     const [{ id: webhookId }, other] = [await create(store), await create(store)];
     await addPets(store, 1);
     await take(store);

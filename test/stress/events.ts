@@ -1,5 +1,5 @@
 /**
- * Writes many events during kills and outages. Each reader of the feed or the stream must receive every event exactly
+ * Produces many events during kills and outages. Each reader of the feed or the stream must receive every event exactly
  * once and in order, and a copy built from the events must equal the store.
  */
 import { join } from 'node:path';

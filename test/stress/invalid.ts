@@ -26,7 +26,7 @@ export const cases = allOperations.flatMap((operation) =>
   })),
 );
 
-/** Inputs for requests that do not depend on the store's contents. */
+/** Inputs for generating requests for an empty store. */
 export function nothingIn(chance: Chance): Making {
   const scene = {
     world: new World(),

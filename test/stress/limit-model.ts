@@ -1,6 +1,6 @@
 /**
- * Checks rate limiting against an independent model, with a simulated clock. The date jumps at any point of windows,
- * strike episodes and bans. These jumps do not affect the model, which uses monotonic time.
+ * Checks rate limiting against an independent model, with a simulated clock. The date may jump at any point during a
+ * window, a strike episode or a ban. These jumps do not affect the model, which uses monotonic time.
  */
 import {
   asDates,

@@ -25,7 +25,7 @@ const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   ],
 ];
 
-/** Number of concurrent orders for an animal of which only one succeeds. */
+/** Number of concurrent orders for the same animal. Only one of them succeeds. */
 const buyers = 3;
 
 /** A write that is repeated until it gets a response. */
@@ -78,7 +78,7 @@ export async function liveOnce(
       const order = await write('/orders', JSON.stringify({ petId: pet.id, reference }));
       return { reference, ...(order as StoredOrder) };
     };
-    // A rejected order may be sent again later, and must not find the animal available then.
+    // A rejected order may be retried later. If the animal were available by then, a second order would succeed.
     const rivals = petStatusBeside(last) === 'available' ? 1 : buyers;
     const bids = Array.from({ length: rivals }, (_, bid) => place(`${name}, order ${number}.${bid}`));
     const { reference, ...placed } = onlyOne(await Promise.allSettled(bids));

@@ -33,7 +33,7 @@ const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;
 
-/** Sends a write with the client. All ids in this test are small enough for numbers. */
+/** Sends a write through the client. All ids in this test are small enough for numbers. */
 async function perform(store: AnimalStore, { target, body, idempotencyKey }: Write): Promise<Stored> {
   const given = JSON.parse(body ?? '{}');
   const [, id = '', step = ''] = /^\/orders\/(\d+)\/(\w+)$/.exec(target) ?? [];
@@ -135,7 +135,7 @@ export async function eachOnce(
     progress(`${writes} of ${rounds} writes`);
     if (writes % perKill !== 0 || writes > rounds) return;
     const takesAway = ++kills % 2 === 0;
-    // Runs one fault at a time, while the clients continue.
+    // Injects one fault at a time, while the clients continue.
     killing = killing.then(() =>
       failures.guard('kill', async () => {
         if (takesAway && place.takeAway) count(await place.takeAway(chance));

@@ -17,7 +17,7 @@ const crowds = [32, 64, 128];
 const overloadFactor = 10;
 /** More concurrent creations than the service can hold: a queue of 10,000 plus the current group of up to 1,000. */
 const stampede = 13_000;
-/** Duration of the write lock. It exceeds the service's timeout, so that writes are rejected. */
+/** How long the data file is locked. This exceeds the service's timeout, so that writes are rejected. */
 const lockedMs = 4_000;
 const leastGoodput = 0.9;
 const calmWithinMs = 5_000;

@@ -34,8 +34,8 @@ export class Refused {
   }
 
   /**
-   * Creates the keys, exhausts their quotas or gets them banned at one instance, and waits until PostgreSQL has stored
-   * this.
+   * Creates the keys, sends requests to one instance until each key is banned or its quota is exhausted, and waits
+   * until PostgreSQL has stored this.
    */
   static async prepare(cluster: Cluster, url: string, lifts: number): Promise<Refused> {
     const keys: RefusedKey[] = [];

@@ -32,7 +32,7 @@ const readParts = 20;
 const loopers = 8;
 const keyedClients = 16;
 const measureMs = 800;
-/** Interval of checks that the service is idle before a measurement. */
+/** Interval between checks that the service is idle before a measurement. */
 const restMs = 200;
 const settledWithinMs = 10_000;
 

@@ -19,7 +19,7 @@ class Clients {
   readonly failures: string[] = [];
   readonly acknowledged: string[] = [];
   answered = 0;
-  /** Number of refused connections. After each, the client tries the other instance. */
+  /** Number of refused connections. After each refused connection, the client tries the other instance. */
   turnedAway = 0;
   #stopped = false;
   readonly #key: string;

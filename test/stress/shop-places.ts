@@ -1,6 +1,5 @@
 /**
- * Deployments for tests that kill processes: on the embedded store with one process or two workers, or on three
- * instances.
+ * Deployments for tests that kill processes: one process or two workers with the embedded store, or three instances.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AdminServices } from '../../src/app/app.ts';

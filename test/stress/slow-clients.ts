@@ -108,7 +108,7 @@ async function callOn(
       : { method: 'GET', target: '/pets', headers };
     const { status } = await wire.send(bytesOf(request));
     if (status !== (isWrite ? 201 : 200))
-      throw new Error(`a request during the slow connections returned ${status}`);
+      throw new Error(`a request returned ${status} while slow connections were open`);
     tookMs.push(performance.now() - start);
     onAnswer();
     await sleep(callEveryMs);
@@ -116,7 +116,7 @@ async function callOn(
   return tookMs.sort((a, b) => a - b);
 }
 
-/** Minimum number of requests by other clients during the slow connections. */
+/** Minimum number of requests that other clients send while slow connections are open. */
 const leastCalls = 50;
 
 /**

@@ -85,7 +85,7 @@ async function checkCounts(url: string, folder: string, { animals, key }: OldSto
 export const upgrade: StressTest = {
   name: 'upgrade',
   promise:
-    'a store of version 1.0.0 is upgraded in place at the first start: animals and scopes of keys are as they were ' +
+    'a store of version 1.0.0 is upgraded in place at the first start: animals and key scopes are unchanged ' +
     '(rounds: animals)',
   rounds: 10_000_000,
   async run({ rounds, progress }) {

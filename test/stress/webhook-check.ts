@@ -131,7 +131,10 @@ function checkRepeats({ failures, faults }: Proof, what: string, seen: readonly 
   return repeats;
 }
 
-/** Checks that a webhook was disabled only for a reason, with an event each time. Returns how often it was disabled. */
+/**
+ * Checks that a webhook was disabled only for a valid reason, and that the feed contains an event for each time.
+ * Returns how often it was disabled.
+ */
 async function checkDisabled({ store, feed }: Proof, receiver: Receiver): Promise<number> {
   const { kind, seen, webhookId } = receiver;
   const { enabled } = await store.webhooks.get(webhookId);

@@ -14,7 +14,10 @@ export type Reply =
 export interface ReceiverKind {
   readonly name: string;
   readonly types: readonly EventSelector[];
-  /** True if the receiver must get every event. The webhooks of other receivers are disabled sooner or later. */
+  /**
+   * True if the receiver must get every event. If false, the receiver's responses eventually cause its webhook to be
+   * disabled.
+   */
   readonly isDurable: boolean;
   /** `trap` is the target URL of redirects. The service must never request it. */
   reply(chance: Chance, trap: string): Reply;
@@ -34,7 +37,7 @@ const garbage = [
   `HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(40_000)}\r\nContent-Length: 0\r\n\r\n`,
 ];
 
-/** Accepts most events. With probability `part`, a request gets the other reply. */
+/** Accepts most requests. With probability `part`, a request gets the reply from `otherwise`. */
 function mostly(part: number, otherwise: (chance: Chance, trap: string) => Reply): ReceiverKind['reply'] {
   return (chance, trap) => (chance.often(part) ? otherwise(chance, trap) : accepted);
 }

@@ -1,4 +1,4 @@
-/** Checks that events reach receivers that fail in every way, while the sending processes are killed. */
+/** Checks that events reach receivers that fail in every possible way, while the sending processes are killed. */
 import { AnimalStore } from '../../client/src/index.ts';
 import { until } from '../support/wait.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
@@ -22,9 +22,9 @@ const untilKillMs = 3_000;
  * attempt.
  */
 const skippedMs = { from: 61_000, to: 280_000 } as const;
-/** More than the ten attempts of a delivery. */
+/** Maximum number of times the clocks are advanced, which exceeds the ten attempts of a delivery. */
 const mostSkips = 20;
-/** Less than the 7 days for which deliveries are listed. */
+/** Maximum total by which the clocks are advanced. It is less than the 7 days for which deliveries are listed. */
 const mostAheadMs = 6.8 * 86_400_000;
 const idleMs = 700;
 /** Maximum delay of a delivery that is due. The leases of killed processes expire after 60 s. */
@@ -93,7 +93,8 @@ async function killOnce({ place, receivers, faults, writing, store, feed }: Proo
   await until(() => receivers.requests >= requests || isLate());
   const { takeAway } = place;
   if (takeAway !== undefined && chance.often(0.3)) await faults.disturb(() => takeAway(chance));
-  // The leases of a killed instance delay its deliveries for a minute, so skipping time is more frequent on clusters.
+  // The leases of a killed instance delay its deliveries for a minute, so the clocks are advanced more often on
+  // clusters.
   const skips = chance.often(takeAway === undefined ? 0.15 : 0.3);
   if (skips) await faults.skip(chance.int(skippedMs.from, skippedMs.to));
   else await faults.disturb(async () => `kills of ${await place.kill(chance)}`);

@@ -36,7 +36,7 @@ function supervised(heartbeat?: Heartbeat) {
     pidOf: (number: number): number => {
       const [hello] = stores.findLast(({ worker }) => worker === number)?.received ?? [];
       const { pid } = hello as { pid?: unknown };
-      // A kill of process 0 would signal every process of the group.
+      // Killing process 0 would signal every process in the group.
       if (typeof pid !== 'number' || pid < 2)
         throw new Error(`Worker ${number} did not report its process id.`);
       return pid;
@@ -103,7 +103,7 @@ describe("the supervisor's store", () => {
 });
 
 describe('a worker', () => {
-  test('that fails to restart is retried with increasing delays and the logged reason until the restart succeeds', async () => {
+  test('whose restart fails is restarted again, with increasing delays and a logged reason, until it serves', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();

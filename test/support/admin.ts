@@ -24,7 +24,7 @@ export interface AdminAnswer {
   readonly code: string | undefined;
 }
 
-/** Both secrets of a session, as a browser and the console's page send them. */
+/** Both secrets of a session: the browser sends the cookie, and the console sends the header. */
 export interface TestSession {
   /** Value of the `Cookie` header. */
   readonly cookie: string;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Requirement for tests that create certificates, as arguments of `testWith`. */
+/** Arguments for `testWith` that skip a test where certificates cannot be created. */
 export const openssl = [{ name: 'openssl', package: 'openssl' }, ['openssl', 'version']] as const;
 
 /** A server's certificate and private key, in PEM format. */

@@ -15,7 +15,9 @@ export interface Reply {
   readonly tookMs: number;
 }
 
-/** The members other than the name of every animal that this client adds. Tests use them to detect incomplete rows. */
+/**
+ * The members, other than the name, of every animal that this client adds. Tests use them to detect incomplete rows.
+ */
 export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
 
 export function clientOf(url: string, key: string): Client {

@@ -40,7 +40,10 @@ export class FakeClock implements Clock {
     this.advance((nowMs - this.#nowMs) / 1_000);
   }
 
-  /** Changes the date without elapsed time, as NTP or an operator does. Negative seconds set the date back. */
+  /**
+   * Changes the date without advancing monotonic time, as NTP or an operator may do. Negative seconds set the date
+   * back.
+   */
   step(seconds: number): void {
     this.#nowMs += Math.round(seconds * 1_000);
   }

@@ -74,7 +74,7 @@ async function get({ url, key }: Original, path: string): Promise<Response> {
   throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
 }
 
-/** The first ten strings of `some` that are missing in `others`. */
+/** The first ten strings of `some` that are missing from `others`. */
 function notIn(some: readonly string[], others: readonly string[]): string[] {
   const known = new Set(others);
   return some.filter((each) => !known.has(each)).slice(0, 10);

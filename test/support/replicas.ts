@@ -52,7 +52,7 @@ export async function instanceOf(
 
 let pages = 0;
 
-/** Target of a list with all animals from an id. The query is unique, so that the page is not cached. */
+/** Target of a list of all animals, starting at an id. The query is unique, so that the page is not cached. */
 export const uncached = (from = 1n) => `/pets?minId=${from}&maxId=${BigInt(2 ** 40 + pages++)}&limit=100`;
 
 /** Reads pages until this server has served some reads. */

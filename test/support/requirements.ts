@@ -10,7 +10,7 @@ export interface Requirement {
 
 /**
  * Returns `test` for tests with a requirement, which is detected by running a command. If the requirement is missing,
- * the tests are skipped and a line reports this. With `CI=true`, the tests fail instead.
+ * the tests are skipped and a message reports this. With `CI=true`, the tests fail instead.
  */
 export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
   if (works(command)) return test;

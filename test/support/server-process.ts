@@ -11,7 +11,7 @@ export interface OwnServer extends AsyncDisposable {
   start(): Promise<void>;
   /** Stops the server: SIGTERM shuts down cleanly, SIGKILL is `kill -9`. Resolves when the process has exited. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Suspends the server (SIGSTOP). It keeps its connections but does not respond until `thaw`. */
+  /** Suspends the server (SIGSTOP). It keeps its connections but does not respond until `thaw` is called. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }

@@ -149,7 +149,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         unix_socket_directories: '',
         // Enough connections for all test files that use the server concurrently.
         max_connections: 300,
-        // A killed server loses no data without fsync. Only a power loss would lose data.
+        // Without fsync, only a power loss would lose data. Killing the server does not.
         fsync: 'off',
         full_page_writes: 'off',
         ssl: certificate === undefined ? 'off' : 'on',

@@ -12,16 +12,16 @@ export interface TcpProxy extends AsyncDisposable {
    * Delays responses by this number of milliseconds. 0 ends the delay. Bytes that are already delayed keep their delay.
    */
   delay(ms: number): void;
-  /** Closes every connection, and refuses new connections until `heal`. */
+  /** Closes every connection, and refuses new connections until `heal` is called. */
   cut(): Promise<void>;
   /**
-   * Keeps and accepts connections but forwards nothing until `heal`, as if packets were dropped. `heal` forwards the
-   * held bytes, as TCP would.
+   * Keeps and accepts connections but forwards nothing until `heal` is called, as if packets were dropped. `heal`
+   * forwards the held bytes, as TCP would.
    */
   hold(direction?: Direction): void;
   /** Holds the server's responses on a connection once the client has sent this text. */
   holdAnswersTo(text: string): void;
-  /** Replaces the server's responses until `heal`. */
+  /** Replaces the server's responses until `heal` is called. */
   alterAnswers(change: (answer: Buffer) => Buffer): void;
   /** Resolves when a response from the server is being held, so that the client cannot know the result. */
   answerHeld(): Promise<void>;

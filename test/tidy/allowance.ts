@@ -1,12 +1,12 @@
 import { refuse } from './sources.ts';
 
 /**
- * Allowed number of violations of a rule, per file or folder, and the reason if it is not obvious. Numbers may only
- * decrease.
+ * Allowed number of violations of a rule, per file or folder, and the reason if it is not obvious. The numbers may
+ * decrease but never increase.
  */
 export type Allowances = Readonly<Record<string, readonly [places: number, reason?: string]>>;
 
-/** Fails with advice if there are more places than allowed. Prints the allowances that can be lowered. */
+/** Fails with the advice if there are more violations than allowed. Prints the allowances that can be lowered. */
 export function refuseBeyond(
   allowances: Allowances,
   advice: string,

@@ -69,7 +69,7 @@ describe('code size', () => {
 });
 
 describe('leftovers', () => {
-  test('there are no markers of unfinished work', () => {
+  test('no markers of unfinished work remain', () => {
     const marks = new RegExp(
       `\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`,
     );
@@ -79,7 +79,7 @@ describe('leftovers', () => {
     refuse('Do the work now, or open an issue and remove the marker:', found);
   });
 
-  test('there is no debugging output and no debugger statement', () => {
+  test('no debugging output or debugger statements remain', () => {
     const found = codeIn(files, 'src', 'client', 'console').flatMap(({ path, text }) =>
       linesMatching(path, bare(text), /\bconsole\.(?:log|debug|dir|trace|table)\b|\bdebugger\b/),
     );
@@ -88,7 +88,7 @@ describe('leftovers', () => {
 });
 
 describe('types', () => {
-  test('there is no `any` type and no suppressed error', () => {
+  test('no `any` types or suppressed errors exist', () => {
     const found = code.flatMap(({ path, text }) => [
       ...linesMatching(path, bare(text), /(?<!\.)\bany\b/),
       ...linesMatching(path, text, /@ts-(?:ignore|expect-error|nocheck)\b(?!.*\|)/),

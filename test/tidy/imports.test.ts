@@ -201,7 +201,7 @@ function cyclesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
 }
 
 describe('restricted code', () => {
-  /** Lines outside the files that match `place`, whose code matches `pattern`. */
+  /** Lines whose code matches `pattern`, except in files that match `place`. */
   function elsewhere(place: RegExp, pattern: RegExp): string[] {
     return sources
       .filter(({ path }) => !place.test(path))

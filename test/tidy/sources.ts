@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const root = resolve(import.meta.dir, '../..');
 
-/** Folders that are not part of the project's text: folders of tools, and folders in .gitignore. */
+/** Folders that are not part of the project's text: tool folders, and folders in .gitignore. */
 const foreign = new Set(['node_modules', '.git', 'data', 'dist', 'coverage', 'generated']);
 const textFile =
   /(?:\.(?:ts|tsx|js|mjs|json|md|sql|lua|toml|ya?ml|sh|html|css|txt|csv|env|example|service)|\/(?:run|Dockerfile|LICENSE|\.\w+))$/;

@@ -8,8 +8,8 @@ const tests = codeIn(projectFiles(), 'test')
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
 /**
- * Number of allowed sleeps per file that do not wait for an event, such as pauses between requests, times of kills,
- * proxy delays and timeouts. Numbers may only decrease.
+ * Number of allowed sleeps per file that do not wait for an event, such as pauses between requests, times at which
+ * processes are killed, proxy delays and timeouts. The numbers may decrease but never increase.
  */
 const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/process/stop.test.ts': 1,
@@ -53,7 +53,7 @@ test('no test sets a timeout', () => {
   );
 });
 
-/** Numbers of the lines on which a test ends with a timeout after its function. */
+/** Numbers of the lines on which a test ends with a timeout argument after its function. */
 function ownTimeouts(text: string): number[] {
   const lines = text.split('\n');
   return lines.flatMap((line, index) => {

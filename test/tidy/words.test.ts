@@ -1,9 +1,11 @@
-/** Finds words that are typical of translated sentences. The number of such words in each folder may only decrease. */
+/**
+ * Finds words that are typical of translated sentences. The number of such words in each folder must never increase.
+ */
 import { expect, test } from 'bun:test';
 import { type Allowances, refuseBeyond } from './allowance.ts';
 import { bare, projectFiles, type Source } from './sources.ts';
 
-/** Allowed number in each top-level folder. '.' is the root. Numbers may only decrease. */
+/** Allowed number in each top-level folder. '.' is the root. The numbers may decrease but never increase. */
 const allowed: Allowances = {
   '.github': [0],
   '.': [0],
@@ -12,10 +14,10 @@ const allowed: Allowances = {
   client: [0],
   console: [0],
   deploy: [0],
-  docs: [1],
+  docs: [0],
   examples: [0],
   src: [3],
-  test: [36],
+  test: [34],
 };
 
 const telltales = new RegExp(

@@ -52,9 +52,9 @@ interface Shown {
 
 interface Started extends AsyncDisposable {
   readonly app: TestApp;
-  /** Number of attempts so far that failed for lack of a secret. */
+  /** Number of attempts that have failed because the secret was unavailable. */
   readonly unsigned: () => number;
-  /** Log messages about secrets so far. */
+  /** All log messages about secrets since the start. */
   messages(): string[];
 }
 
@@ -145,7 +145,7 @@ describe.each(places)('on %s', (_name, open) => {
     expect(await concernsOf(fourth)).toEqual([]);
   });
 
-  test('a missing key is logged and reported as a concern, and deliveries wait until it is restored', async () => {
+  test('a missing key is logged and reported as a problem, and deliveries wait until it is restored', async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     const headers = { 'Idempotency-Key': 'once' };

@@ -1,4 +1,4 @@
-/** Sending deliveries, and the outcomes with faulty receivers. */
+/** Sends deliveries, including to faulty receivers. */
 import { describe, expect, test } from 'bun:test';
 import type { Resolve } from '../../src/webhooks/endpoint.ts';
 import { type Outcome, Sender, type SenderOptions } from '../../src/webhooks/send.ts';
@@ -49,7 +49,7 @@ test('a delivery is sent as a POST with the given headers and body', async () =>
   expect(body).toBe('{"id":1}');
 });
 
-describe('the response of a receiver', () => {
+describe("a receiver's response", () => {
   test.each([
     ['204 No Content', {}, 'X-A: b'],
     ['302 Found', {}, 'Location: http://127.0.0.1:9/'],
@@ -86,7 +86,7 @@ describe('the response of a receiver', () => {
   test.each([
     ['is incomplete', (end: () => void) => end()],
     ['hangs', () => undefined],
-  ])('counts by its status even if its body %s', async (_, then) => {
+  ])('is judged by its status even if its body %s', async (_, then) => {
     await using receiver = await startReceiver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => then(() => socket.end()));
     });
@@ -163,7 +163,7 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('the address of a delivery', () => {
+describe("a delivery's address", () => {
   /** Options with a resolver that returns the next list of addresses at each call. */
   function changing(...answers: string[][]): SenderOptions & { readonly asked: string[] } {
     const asked: string[] = [];

@@ -221,7 +221,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(missed).not.toBe(wanted);
   });
 
-  test('one delivery or all events after an id can be sent again as new deliveries', async () => {
+  test('one event, or all events after an id, can be redelivered as new deliveries', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);
@@ -265,7 +265,7 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
-  test('a service releases its deliveries at shutdown, and sends them after the next start', async () => {
+  test('a service releases its deliveries at shutdown, and sends them after a restart', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);

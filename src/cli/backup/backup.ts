@@ -57,8 +57,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
 }
 
 /**
- * Records a backup in the audit log. A failure is returned as text instead of thrown, because the backup itself is
- * valid.
+ * Records a backup in the audit log. Returns an error message instead of throwing, because the backup itself is valid.
  */
 async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
   try {
@@ -135,7 +134,7 @@ function embedded({ databaseUrl }: Config): string {
   const path = sqlitePath(databaseUrl);
   if (path === undefined) {
     throw new CommandError(
-      'DATABASE_URL is PostgreSQL, which has its own tools for backups, such as pg_dump. See docs/backup.md.',
+      'DATABASE_URL refers to PostgreSQL, which has its own backup tools, such as pg_dump. See docs/backup.md.',
     );
   }
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())

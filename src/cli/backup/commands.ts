@@ -23,7 +23,7 @@ export function addBackup(program: Command, config: ReadConfig): void {
     .action(async (file, options) => (await import('./backup.ts')).backUp(config(), file, options));
 
   addCommand(backup, 'verify', {
-    summary: 'Verify a backup or the store completely.',
+    summary: 'Fully verify a backup or the store.',
     examples: ['animal-store backup verify friday.backup', 'animal-store backup verify --json'],
     notes: [
       'A backup is intact if it is unchanged (SHA-256), its tables and indexes are consistent, and its rows and limit',
@@ -35,7 +35,7 @@ export function addBackup(program: Command, config: ReadConfig): void {
   })
     .argument('[file]', 'the backup, or a data file (default: the store of DATABASE_URL)')
     .addOption(jsonOption())
-    // Commander assigns options that a command shares with its parent to the parent.
+    // If a command and its parent have the same option, Commander assigns the value to the parent.
     .action(async (file, _options, command: Command) =>
       (await import('./backup.ts')).verifyBackup(config(), file, command.optsWithGlobals()),
     );

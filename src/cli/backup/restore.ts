@@ -52,7 +52,9 @@ function printRestored(
   );
   printLine('Keys that were revoked after the backup are valid again. Revoke them again.');
   if (format < newestFormat)
-    printLine(`The next start upgrades the store from format ${format} to ${newestFormat}.`);
+    printLine(
+      `The store will be upgraded from format ${format} to ${newestFormat} the next time the service starts.`,
+    );
   if (to !== undefined)
     printLine(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
 }

@@ -35,7 +35,7 @@ export function addImport(program: Command, config: ReadConfig): void {
       'With --status or --category, other valid rows are skipped. The progress of such an import is stored separately',
       'from that of the whole file. An import that would add the same rows twice is refused without --again.',
       '',
-      'Ids in a file are not imported, because assigned ids are never reused. A file with ids',
+      'Ids in a file are not imported, because the store assigns ids and never reuses them. A file with ids',
       'is refused without --new-ids. To move a store with all ids, use copy.',
     ],
   })
@@ -55,7 +55,8 @@ export function addImport(program: Command, config: ReadConfig): void {
 
 export function addExport(program: Command, config: ReadConfig): void {
   addCommand(program, 'export', {
-    summary: 'Export animals to a CSV or NDJSON file, by ascending id. The service can keep running.',
+    summary:
+      'Export animals to a CSV or NDJSON file, in ascending order of id. The service can keep running.',
     examples: [
       'animal-store export pets.csv',
       'animal-store export sold.csv --status sold --category 3 --ids',
@@ -64,7 +65,7 @@ export function addExport(program: Command, config: ReadConfig): void {
     notes: [
       'Fields: name, categoryId, status, in the format that import reads; with --ids, id comes first. Integers are',
       'exact. CSV follows RFC 4180. The filters can be combined.',
-      'Every animal that exists during the whole export appears exactly once, in its state when it was',
+      'Every animal that exists throughout the export appears exactly once, with the values it had when it was',
       'read. The file appears under its name only when it is complete.',
       '',
       'Spreadsheets evaluate a name such as "=1+1" as a formula. --escape-formulas prefixes such names with an apostrophe.',

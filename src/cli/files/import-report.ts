@@ -149,7 +149,7 @@ function countsText(added: number, rejected: number): string {
   return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
 }
 
-/** Ids ascend from 1, so a disk fills up long before ids exceed the exact range of JSON numbers. */
+/** Ids start at 1 and increase, so the disk fills up long before they exceed the exact range of JSON numbers. */
 function idOf(id: bigint | undefined): number | null {
   return id === undefined ? null : Number(id);
 }

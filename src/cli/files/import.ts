@@ -128,8 +128,8 @@ async function runOf(
 }
 
 /**
- * Rejects an import of the whole file if a part of it was imported before, because the rows of that part would be added
- * twice.
+ * Rejects an import of the whole file if part of it has already been imported, because the rows of that part would be
+ * added twice.
  */
 async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
   const parts = await imports.partsOf(content);
@@ -141,8 +141,8 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
 }
 
 /**
- * Rejects an import of a part that may overlap with a part imported before. Every part extends to the end of the file,
- * so two parts overlap unless their filters are disjoint.
+ * Rejects an import of a part that may overlap with a previously imported part. Every part extends to the end of the
+ * file, so two parts overlap unless their filters are disjoint.
  */
 async function refuseOverlap(
   imports: ImportOperations,
@@ -156,7 +156,7 @@ async function refuseOverlap(
   if (others.length === 0) return;
   throw new CommandError(
     `Some of these rows may have been imported already: ${name} was imported with ${others.map(optionsOf).join(' and ')}. ` +
-      'Use --again to import all rows that fit, including those a second time.',
+      'Use --again to import all matching rows, including those a second time.',
   );
 }
 

@@ -6,11 +6,11 @@ import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
 export interface Output extends AsyncDisposable {
   readonly name: string;
-  /** Whether the output is not a terminal, so that the terminal is free for progress. */
+  /** Whether progress can be shown on the terminal, because the output goes elsewhere. */
   readonly leavesTerminalFree: boolean;
   write(text: string): Promise<void>;
   finish(): Promise<void>;
-  /** Prints the result to a stream other than the output. */
+  /** Prints the result: to standard output or, if that contains the output, to standard error. */
   report(line: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Commands of resources, derived from the operations of the admin API. */
+/** Resource commands, derived from the operations of the admin API. */
 import { Argument, type Command } from 'commander';
 import { allAdminOperations } from '../../contract/admin/operations.ts';
 import { isRead, type Operation } from '../../contract/operation.ts';
@@ -26,7 +26,8 @@ export interface RowCommand {
 }
 
 /**
- * Adds a resource's group with the called command, or with all commands. A resource without ids gets a single command.
+ * Adds a resource's command group, with only the called command or, if there is no such command, with all of them. A
+ * resource without ids gets a single command instead of a group.
  */
 export function addResource(
   program: Command,

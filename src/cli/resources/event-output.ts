@@ -71,7 +71,9 @@ async function* pagesOf(
 
 const retryMs = 1_000;
 
-/** Prints events as they are recorded, until a signal. Rejects with `events_expired` if events are missing. */
+/**
+ * Prints events as they are recorded, until it receives a signal. Rejects with `events_expired` if events are missing.
+ */
 export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
   using interrupted = interruption();
   const { signal } = interrupted;
@@ -134,7 +136,10 @@ function whatOf({ type, data }: StoreEvent): string {
   return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
 }
 
-/** Formats an event. The type column is wide enough for the longest type, because later events are unknown. */
+/**
+ * Formats an event. The type column is wide enough for the longest type, because the types of later events are not
+ * known yet.
+ */
 function lineOf(event: StoreEvent): string {
   const [id = '', at = '', type = '', what = ''] = cellsOf(event);
   return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();

@@ -37,7 +37,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       ],
       notes: [
         ...typesNotes,
-        `In the order newest first, lists at most ${pageLimit.max} events among the newest 500 of all types.`,
+        `With the newest first, lists at most ${pageLimit.max} events, selected from the newest 500 events of all types.`,
       ],
     }),
   )

@@ -69,7 +69,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   ],
   closeAccount: step,
   reopenAccount: step,
-  getAccountLimits: { notes: ['This command does not count as a request of the account.'] },
+  getAccountLimits: { notes: ['This command does not count against the limits of the account.'] },
   listKeys: {
     isWhole: true,
     notes: ['LAST USED is accurate to the minute. TODAY counts requests since 00:00 UTC.'],
@@ -99,13 +99,13 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   rotateOperator: { byName: 'operator', examples: ['anna', '2'] },
   revokeOperator: {
-    about: 'Revoke an operator permanently, with the token and all sessions, effective immediately.',
+    about: 'Permanently revoke the token and all sessions of an operator, effective immediately.',
     byName: 'operator',
     examples: ['anna', '2'],
   },
   listPets: { notes: ['The filters can be combined. To write all animals to a file, use export.'] },
   updatePet: {
-    about: 'Change an animal. Omitted members are unchanged.',
+    about: 'Change an animal. Omitted fields are unchanged.',
     notes: [
       'available can change to pending or sold, pending to available or sold, and sold to available.',
       'While an open order reserves the animal, its status cannot be changed.',
@@ -124,7 +124,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   testAccountWebhook: {
     notes: [
-      'This command sends the request itself: set SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS as for the service.',
+      "This command sends the request itself, so it needs the service's SECRETS_KEY and WEBHOOK_ALLOWED_NETWORKS.",
       'The exit code is 1 if the receiver does not respond with 2xx.',
     ],
     examples: ['1', '1 --json'],

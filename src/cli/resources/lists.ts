@@ -21,7 +21,7 @@ export interface ListOptions {
 
 export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
   readonly read: (query: ListQuery) => Awaitable<unknown>;
-  /** JSON of an item, if it differs from the API. */
+  /** Formats an item as JSON, if the format differs from the API's. */
   readonly json?: (item: never) => string;
 }
 

@@ -25,7 +25,8 @@ export interface Member {
 
 /** Returns the members of an operation's input that a command can set, except the limit and cursor of a list. */
 export function membersOf({ params = {}, query, body, scope }: Operation): Member[] {
-  // Ids in the public API may be any int64. Ids of accounts, keys and operators are assigned by the store and positive.
+  // Ids in the public API may be any int64. Ids of accounts, keys and operators are assigned by the store and are
+  // positive.
   const isPositive = scope === undefined;
   const membersIn = (part: Member['part'], shape: Readonly<Record<string, unknown>>) =>
     Object.entries(shape).map(([name, schema]) => memberOf(part, name, schema as z.ZodType, isPositive));

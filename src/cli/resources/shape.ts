@@ -16,7 +16,10 @@ export type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
 
 type MemberOf<Item> = keyof Item & string;
 
-/** A member with a title derived from its name, or an explicit title with a member or a function for the cells. */
+/**
+ * A member whose name determines the column's title, or an explicit title with the member or function that provides the
+ * cells.
+ */
 type Column<Item> =
   | MemberOf<Item>
   | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
@@ -68,7 +71,7 @@ function titleOf(name: string): string {
     .toUpperCase();
 }
 
-/** Returns the formatter of a member's cells: times to the second, counts with thousands separators. */
+/** Returns a formatter for a member's cells: times to the second, counts with thousands separators. */
 function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
   const { override } = shape[name] === undefined ? {} : metaOf(shape[name] as z.ZodType);
   return ({ [name]: value }) => {

@@ -208,7 +208,7 @@ function importText(imported: Imported | null): string {
   return file === undefined ? counts : `${file}: ${counts}`;
 }
 
-/** Describes the changes by member. Empty for created and deleted objects. */
+/** Describes each changed member. Empty for created and deleted objects. */
 function changeText(before: unknown, after: unknown): string {
   if (before === null || after === null) return '';
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>];

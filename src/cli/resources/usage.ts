@@ -37,8 +37,8 @@ export function addUsage(program: Command, config: ReadConfig): void {
     notes: [
       'Without --account, --key, --history, --operations or --minutes, shows the keys with the most requests today (UTC).',
       'For keys, --since and --until select whole days.',
-      'Requests in the last 10 seconds may be missing. Minutes are kept for 2 days, hours for 7, days for 400;',
-      'the history and the hourly requests by operation for 35 days.',
+      'Requests in the last 10 seconds may be missing. Data per minute is kept for 2 days, per hour for 7 days and',
+      'per day for 400 days; the history and the hourly requests by operation are kept for 35 days.',
       '',
       timeForms,
     ],

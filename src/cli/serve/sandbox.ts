@@ -46,7 +46,7 @@ interface SandboxCommand {
 
 /**
  * Runs a sandbox until SIGTERM, SIGINT or SIGHUP. npx does not forward SIGTERM, so under npx the sandbox also stops
- * when its parent ends.
+ * when its parent exits.
  */
 async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
   const parent = startedByNpx ? process.ppid : undefined;
@@ -57,7 +57,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     import('../../sandbox/sandbox.ts'),
     import('../../app/openapi.ts'),
   ]);
-  // The importer is loaded only if it is needed, so that other sandboxes start faster.
+  // The importer is loaded only if it is needed, so that sandboxes without an import start faster.
   const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
   await using sandbox = await startSandbox({
     port,

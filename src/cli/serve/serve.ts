@@ -19,13 +19,13 @@ export interface ServeOptions {
 
 /**
  * Serves until SIGTERM, SIGINT or SIGHUP, then drains and stops. Another signal, at least 1 s later, ends the process
- * immediately. npx does not forward SIGTERM, so under npx the service also stops when its parent ends.
+ * immediately. npx does not forward SIGTERM, so under npx the service also stops when its parent exits.
  */
 export async function serve(
   config: Config,
   { environment, startedByNpx, command }: ServeOptions,
 ): Promise<void> {
-  // Reads the parent's process id first, to detect that the parent ends during startup.
+  // Reads the parent's process id first, to detect that the parent exits during startup.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
@@ -54,7 +54,7 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Logged if standard output is not a terminal, because no sign-in link is printed then. */
+/** Logged instead of a sign-in link if standard output is not a terminal. */
 const createToken =
   "the console needs an operator token: this command creates one, using the service's settings";
 

@@ -22,7 +22,7 @@ export function addStatus(program: Command, config: ReadConfig): void {
     examples: ['animal-store status', 'animal-store status --json'],
     notes: [
       'Problems are listed first, most severe at the top, each with a remedy. They do not affect the exit code.',
-      'This command reads the store directly: set SECRETS_KEY as for the service. To check a running service, use /readyz.',
+      "This command reads the store directly, so it needs the service's SECRETS_KEY. To check a running service, use /readyz.",
     ],
   })
     .addOption(jsonOption())
@@ -56,7 +56,7 @@ async function concernsIn(
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
 
 /**
- * Returns the range of retained events. Whether the service records events is not included, because it depends on the
+ * Returns the range of retained events. Does not include whether the service records events, which depends on the
  * service's settings.
  */
 async function eventsIn({ store, clock }: AdminServices, config: Config) {

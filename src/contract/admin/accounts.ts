@@ -54,7 +54,7 @@ export const ListAccountsQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        'Order of the list: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
+        'Sort order: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
         'Defaults to `name` with the `name` filter, and otherwise to `id`.',
     }),
   cursor: namedCursorParameter,
@@ -95,7 +95,7 @@ const note = requiredString()
 
 const AccountPatch = bodyShape(
   'AccountPatch',
-  'Changes to an account. Omitted members are unchanged.',
+  'Changes to an account. Omitted fields are unchanged.',
   'a change to an account',
   { name: name.optional(), plan: PlanName.optional(), perMinute, perDay, note: note.nullable().optional() },
 );
@@ -135,7 +135,7 @@ export const accountOperations = rowsOf(
       path: '/accounts',
       summary: 'List accounts',
       description:
-        'Returns a page of accounts with their usage, by ascending id or in the order of `sort`. In the order of `requestsToday` or `lastUsedAt`, an account may move to another page between requests.',
+        'Returns a page of accounts with their usage, in ascending order of id or as specified by `sort`. When sorting by `requestsToday` or `lastUsedAt`, an account may move to another page between requests.',
       query: ListAccountsQuery,
       paginated: true,
       success: okPage(Accounts, accountTagText, 'A page of accounts.'),
@@ -183,15 +183,16 @@ export const accountOperations = rowsOf(
       method: 'GET',
       path: '/accounts/{accountId}/limits',
       summary: "Get an account's rate limits",
-      description: "Returns the account's used quota in both windows. This does not count as a request.",
+      description:
+        'Returns how many requests the account has used in both windows. This does not count as a request.',
       params,
-      success: okJson(AccountLimits, 'Usage of both windows.'),
+      success: okJson(AccountLimits, 'Usage in both windows.'),
     },
     getAccountUsage: {
       method: 'GET',
       path: '/accounts/{accountId}/usage',
       tag: usageTag,
-      summary: 'Get the usage of an account',
+      summary: "Get an account's usage",
       description: 'Returns the number of requests with any key of the account, by hour or by day.',
       params,
       query: UsageQuery,

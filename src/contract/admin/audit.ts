@@ -8,7 +8,7 @@ export const AuditEntry = shape('AuditEntry', 'A change made by an operator.', {
   at: instant('Time of the change (UTC).'),
   actor: z.string().meta({
     description:
-      'The actor: `operator:` and a name, `cli:` and the system user, or `console:` and the system user who started the service.',
+      'The actor: `operator:` followed by a name, `cli:` followed by the system user, or `console:` followed by the system user who started the service.',
     examples: ['operator:anna'],
   }),
   operation: z.string().meta({ description: 'The operation.', examples: ['updateAccount'] }),

@@ -55,16 +55,16 @@ export const BackupState = shape('Backups', 'The backups of the store.', {
   folder: z
     .string()
     .nullable()
-    .meta({ description: 'Folder of the backups; null if BACKUP_FOLDER is not set.' }),
+    .meta({ description: 'Folder that contains the backups; null if BACKUP_FOLDER is not set.' }),
   everySeconds: count
     .nullable()
-    .meta({ description: 'Interval of scheduled backups; null if backups are made only on request.' }),
+    .meta({ description: 'Interval between scheduled backups; null if backups are made only on request.' }),
   keep: count.meta({ description: 'Number of scheduled backups to keep.' }),
   running: z
     .object({ done: count, total: count })
     .nullable()
     .meta({ description: 'Bytes written so far and in total; null if no backup is in progress.' }),
-  lastError: z.string().nullable().meta({ description: 'Error of the last backup; null if it succeeded.' }),
+  lastError: z.string().nullable().meta({ description: 'Error from the last backup; null if it succeeded.' }),
   backups: z.array(Backup).meta({ description: 'Existing backups, latest first.' }),
 });
 

@@ -33,7 +33,7 @@ export const categoryUseOperations = rowsOf(
       path: '/categories/in-use',
       summary: 'List categories with animals',
       description:
-        'Returns a page of all categories that have animals, with or without a name, by ascending id.',
+        'Returns a page of all categories that have animals, with or without a name, in ascending order of id.',
       query: ListCategoriesInUseQuery,
       paginated: true,
       success: okPage<CategoryInUse>(

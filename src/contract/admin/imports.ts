@@ -58,7 +58,7 @@ export const Import = shape('Import', 'An import of a file.', {
   id: id('ID of the import.'),
   requestId: z.string().meta({ description: '`X-Request-Id` of the import request.' }),
   actor: z.string().meta({ description: 'The operator, as named in the audit log.' }),
-  fileName: z.string().nullable().meta({ description: 'Name of the file; null if it was not sent.' }),
+  fileName: z.string().nullable().meta({ description: 'Name of the file; null if no name was sent.' }),
   format: z.enum(importFormats).meta({ description: 'Format of the file.' }),
   state: z.enum(importStates).meta({
     description:
@@ -171,9 +171,9 @@ export const importOperations = rowsOf(
       summary: 'Import animals',
       description:
         'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. Sending the same file again resumes ' +
-        'the import and adds no animal twice. To stop an import, close its connection or call `stopImport`. `listImports` shows the ' +
+        'the import and adds no duplicates. To stop an import, close its connection or call `stopImport`. `listImports` shows the ' +
         'progress.',
-      // Importing the same file again adds no row twice.
+      // Importing the same file again adds no duplicate rows.
       repeatable: false,
       query: ImportQuery,
       upload,

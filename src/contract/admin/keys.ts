@@ -44,7 +44,7 @@ export const Key = shape(
     revokedAt: instant('Time when the key was revoked (UTC); null if it is not revoked.').nullable(),
     successorId: id('ID of the key that replaced this key.').nullable(),
     lastUsedAt: instant(
-      'Time of the last request (UTC), to the minute; null if it was never used.',
+      'Time of the last request (UTC), to the minute; null if the key was never used.',
     ).nullable(),
     requestsToday: count.meta({ description: 'Requests since 00:00 UTC.' }),
   },
@@ -60,7 +60,7 @@ export const BanStatus = shape('BanStatus', 'The bans of a key, and its strikes 
   strikes: count.meta({
     description: 'Number of requests within `withinSeconds` that did not wait for `Retry-After` after a 429.',
   }),
-  strikesToBan: count.meta({ description: 'Number of strikes that ban the key.' }),
+  strikesToBan: count.meta({ description: 'Number of strikes after which the key is banned.' }),
   withinSeconds: count.meta({ description: 'Number of seconds for which a strike counts.' }),
   bans: count.meta({
     description:
@@ -122,7 +122,7 @@ export const KeyId = idParameter('ID of the key.');
 export type FoundKey = z.infer<typeof FoundKey>;
 export type Key = z.infer<typeof Key>;
 
-/** Text from which a key's entity tag is computed: all members except the usage of the key. */
+/** Text from which a key's entity tag is computed: all members except the key's usage. */
 export function keyTagText({
   id,
   name,
@@ -146,7 +146,7 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys',
       summary: 'List keys',
-      description: 'Returns a page of keys by ascending id or, with `order=desc`, newest first.',
+      description: 'Returns a page of keys in ascending order of id or, with `order=desc`, newest first.',
       query: ListKeysQuery,
       paginated: true,
       success: okPage(Keys, (key: Key) => JSON.stringify(key), 'A page of keys.'),
@@ -171,7 +171,7 @@ export const keyOperations = rowsOf(
     updateKey: {
       method: 'PATCH',
       path: '/keys/{keyId}',
-      summary: 'Change the scopes of a key',
+      summary: "Change a key's scopes",
       description: 'Sets the scopes of a key. The change applies to the next request with the key.',
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
@@ -200,7 +200,7 @@ export const keyOperations = rowsOf(
     getKeyBanStatus: {
       method: 'GET',
       path: '/keys/{keyId}/ban-status',
-      summary: 'Get the ban status of a key',
+      summary: "Get a key's ban status",
       description:
         'Returns the strikes and bans of the key. A strike is a request that was sent after 429 without waiting for `Retry-After`. Too many strikes ban the key.',
       params,
@@ -210,7 +210,7 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys/{keyId}/usage',
       tag: usageTag,
-      summary: 'Get the usage of a key',
+      summary: "Get a key's usage",
       description: 'Returns the number of requests with the key, by hour or by day.',
       params,
       query: UsageQuery,
@@ -220,9 +220,9 @@ export const keyOperations = rowsOf(
       method: 'GET',
       path: '/keys/{keyId}/usage/operations',
       tag: usageTag,
-      summary: 'Get the usage of a key by operation',
+      summary: "Get a key's usage by operation",
       description:
-        'Returns the number of requests with the key by operation and day (UTC). `since` defaults to 30 days ago. Days are kept for 35 days.',
+        'Returns the number of requests with the key by operation and day (UTC). `since` defaults to 30 days ago. Daily counts are kept for 35 days.',
       params,
       query: z.strictObject({ since, until }),
       success: okJson(KeyOperationUsages, 'The requests, oldest first.'),

@@ -1,4 +1,4 @@
-/** Filters and orders that only lists of the admin API have, and totals. */
+/** Filters and sort orders that only the admin API's lists have, and totals. */
 import * as z from 'zod';
 import { orderStatuses } from '../../domain/order-status.ts';
 import { okJson, rowsOf } from '../operation.ts';
@@ -6,7 +6,7 @@ import { sharedOperations } from '../operations.ts';
 import { count, enumOf, shape } from '../values.ts';
 import { since, until } from './values.ts';
 
-/** Closed accounts and the orders in a status are counted up to this number. */
+/** Closed accounts and the orders in each status are counted only up to this number. */
 export const maxCounted = 10_000;
 
 export const direction = enumOf(['asc', 'desc'])
@@ -26,14 +26,14 @@ export const ownShopOperations = {
   getPet,
   listPets: {
     ...listPets,
-    description: 'Returns a page of animals by ascending id or, with `order=desc`, newest first.',
+    description: 'Returns a page of animals in ascending order of id or, with `order=desc`, newest first.',
     query: listPets.query.extend({ order: direction }),
   },
   listOrders: {
     ...listOrders,
     description:
-      'Returns a page of orders by ascending id or, with `order=desc`, newest first. `since` and `until` filter by ' +
-      'the time when an order was placed. Ids ascend with this time if the clocks of all instances agree.',
+      'Returns a page of orders in ascending order of id or, with `order=desc`, newest first. `since` and `until` filter by ' +
+      'the time when an order was placed. Ids increase with this time only if the clocks of all instances agree.',
     query: listOrders.query.extend({ order: direction, since, until }),
   },
 } as const;

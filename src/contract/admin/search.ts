@@ -28,8 +28,8 @@ const SearchQuery = z.strictObject({
     .refine((text) => text.trim() !== '', 'must not be blank')
     .meta({
       description:
-        'An id such as `7`; an id with a kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`) such as `key:7`; part of a name, ignoring case; the last four characters of a key; ' +
-        'the beginning of the reference of an order, case-sensitive; or the request id of an import or a recent failed request.',
+        'An id such as `7`; an id prefixed with a kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`) such as `key:7`; part of a name, ignoring case; the last four characters of a key; ' +
+        'the beginning of an order reference, case-sensitive; or the request id of an import or a recent failed request.',
       examples: ['seattle'],
     }),
 });
@@ -40,16 +40,16 @@ const Found = shape('Found', 'An object found by a search.', {
     .bigint()
     .nullable()
     .meta({
-      description: `ID of the object. For a failed request, ID of its key, or null without a valid key. ${int64Hint}`,
+      description: `ID of the object. For a failed request, ID of its key, or null if there was no valid key. ${int64Hint}`,
       override: { type: ['integer', 'null'], format: 'int64', examples: [1] },
     }),
   name: z.string().nullable().meta({
     description:
-      'Name of the object, reference of an order, description of a webhook, file of an import, or request id; null if there is none.',
+      'Name of the object, reference of an order, description of a webhook, file name of an import, or request id; null if there is none.',
   }),
   state: z.string().nullable().meta({
     description:
-      'State or status of the object, as in its list, or error code of a request; null for kinds without a state.',
+      'State or status of the object, as shown in lists, or error code of a failed request; null for kinds without a state.',
   }),
   lastFour: z.string().nullable().meta({
     description: "Last four characters of a key or an operator's token; null for other kinds.",
@@ -62,7 +62,7 @@ const Found = shape('Found', 'An object found by a search.', {
       description: 'ID of the account of a key, a webhook or a request; null for other kinds.',
       override: { type: ['integer', 'null'], format: 'int64', minimum: 1 },
     }),
-  matched: enumOf(matches).meta({ description: 'The member that matches the text.' }),
+  matched: enumOf(matches).meta({ description: 'The field that matches the text.' }),
 });
 
 export const SearchResults = shape('SearchResults', 'Results of a search.', {
@@ -87,8 +87,8 @@ export const searchOperations = rowsOf(
       path: '/search',
       summary: 'Find objects by id, name or reference',
       description:
-        `Returns at most ${maxPerKind} objects of each kind. Animals are found by id, and by name among the newest ` +
-        `${namedAnimals.toLocaleString('en')}; other objects by id and name. Imports and recent failed requests of this instance are found by request id.`,
+        `Returns at most ${maxPerKind} objects of each kind. Animals are found by id and, among the newest ` +
+        `${namedAnimals.toLocaleString('en')}, by name. Other objects are found by id and name. Imports and recent failed requests of this instance are found by request id.`,
       query: SearchQuery,
       success: ok<SearchResults>(SearchResults, searchJson, 'The results.'),
     },

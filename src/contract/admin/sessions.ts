@@ -22,7 +22,7 @@ export const Session = shape('Session', 'A console session.', {
   operator: z.string().meta({ description: 'The signed-in operator, as named in the audit log.' }),
   role: Role,
   expiresAt: instant(
-    'Time when the session expires at the latest (UTC); null for a token, which does not expire.',
+    'Latest time at which the session expires (UTC); null for a token, which does not expire.',
   ).nullable(),
 });
 
@@ -39,7 +39,7 @@ export const OwnSession = shape('OwnSession', 'A session of the signed-in operat
   id: id('ID of the session.'),
   startedAt: instant('Time when the session began (UTC).'),
   usedAt: instant('Time when the session was last used (UTC), to the minute.'),
-  expiresAt: instant('Time when the session expires at the latest (UTC).'),
+  expiresAt: instant('Latest time at which the session expires (UTC).'),
   isCurrent: z.boolean().meta({ description: 'Whether this session sent the request.' }),
 });
 

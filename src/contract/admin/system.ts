@@ -10,12 +10,12 @@ export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', 
   refused: count,
   limited: count,
   failed: count,
-  p50: microseconds.meta({ description: 'Median latency in microseconds; null without requests.' }),
+  p50: microseconds.meta({ description: 'Median latency in microseconds; null if there were no requests.' }),
   p95: microseconds.meta({
-    description: '95th percentile of the latency in microseconds; null without requests.',
+    description: '95th percentile of the latency in microseconds; null if there were no requests.',
   }),
   p99: microseconds.meta({
-    description: '99th percentile of the latency in microseconds; null without requests.',
+    description: '99th percentile of the latency in microseconds; null if there were no requests.',
   }),
 });
 

@@ -17,7 +17,7 @@ export const UsageQuery = z.strictObject({
   until,
   resolution: enumOf(resolutions)
     .default('hour')
-    .meta({ description: 'Length of a period. Hours are kept for 7 days, days for 400 days.' }),
+    .meta({ description: 'Length of a period. Hourly data is kept for 7 days, daily data for 400 days.' }),
 });
 
 export const UsagePeriod = Outcomes.extend({ from: instant('Start of the hour or day (UTC).') });
@@ -29,7 +29,7 @@ export const UsageSeries = z.array(UsagePeriod).meta({
 
 const MinutesQuery = z.strictObject({ since, until });
 
-export const MinuteUsage = shape('MinuteUsage', 'The requests of an operation in a minute.', {
+export const MinuteUsage = shape('MinuteUsage', 'Requests to one operation within one minute.', {
   minute: instant('Start of the minute (UTC).'),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   codes: z.record(z.string(), count).meta({
@@ -52,15 +52,16 @@ const microseconds = (share: string) =>
     .meta({ description: `Latency that ${share} of the requests did not exceed, in microseconds.` });
 
 export const TrafficStep = Outcomes.extend({
-  from: instant('Start of the step (UTC).'),
+  from: instant('Start of the interval (UTC).'),
   p50: microseconds('half'),
   p95: microseconds('95 %'),
   p99: microseconds('99 %'),
-}).meta({ id: 'TrafficStep', description: 'Requests and their latency in a step.' });
+}).meta({ id: 'TrafficStep', description: 'Request counts and latency for one interval.' });
 
 export const TrafficHistory = z.array(TrafficStep).meta({
   id: 'TrafficHistory',
-  description: 'Requests and their latency by step, oldest first; steps without requests are omitted.',
+  description:
+    'Request counts and latency by interval, oldest first; intervals without requests are omitted.',
 });
 
 const HistoryQuery = z.strictObject({
@@ -68,11 +69,11 @@ const HistoryQuery = z.strictObject({
   until,
   step: enumOf(usageSteps).default('1m').meta({
     description:
-      'Length of a step. Steps of minutes are kept for 2 days, steps of hours and days for 35 days. A step begins at a multiple of its length (UTC).',
+      'Length of the intervals. Intervals of minutes are kept for 2 days, intervals of hours and days for 35 days. Each interval begins at a multiple of its length (UTC).',
   }),
 });
 
-export const OperationUsage = shape('OperationUsage', 'The requests of an operation.', {
+export const OperationUsage = shape('OperationUsage', 'Requests to one operation.', {
   operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
   codes: z.record(z.string(), count).meta({
     description: 'Requests by outcome: `ok`, or the error code.',
@@ -86,7 +87,7 @@ export const OperationUsages = z
 
 export const KeyOperationUsage = shape(
   'KeyOperationUsage',
-  'The requests of a key to an operation in a day.',
+  'Requests with one key to one operation on one day.',
   {
     from: instant('Start of the day (UTC).'),
     operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
@@ -115,8 +116,8 @@ export const FailedRequest = shape('FailedRequest', 'A request with a response o
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   status: z.int().meta({ description: 'Status of the response.' }),
   code: z.string().meta({ description: 'Error code of the response.' }),
-  keyId: id('ID of the key; null without a valid key.').nullable(),
-  accountId: id('ID of the account; null without a valid key.').nullable(),
+  keyId: id('ID of the key; null if there was no valid key.').nullable(),
+  accountId: id('ID of the account; null if there was no valid key.').nullable(),
 });
 
 export const FailedRequestList = z
@@ -133,7 +134,7 @@ export const KeyUsage = Outcomes.extend({
   accountName: z.string().meta({ description: 'Name of the account.' }),
   deprecated: count.meta({ description: 'Requests to deprecated operations.' }),
   lastUsedAt: instant('Time of the last request with the key (UTC), to the minute.'),
-}).meta({ id: 'KeyUsage', description: 'The requests of a key.' });
+}).meta({ id: 'KeyUsage', description: 'Requests with one key.' });
 
 export const TopCallers = z
   .array(KeyUsage)
@@ -161,7 +162,7 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/minutes',
       summary: 'List requests by minute',
-      description: `Returns the requests of each operation by minute and outcome. \`since\` defaults to one hour ago. Minutes are kept for 2 days. At most the last 6 hours are returned. ${delay}`,
+      description: `Returns the number of requests to each operation, by minute and outcome. \`since\` defaults to one hour ago. Data per minute is kept for 2 days. At most the last 6 hours are returned. ${delay}`,
       query: MinutesQuery,
       success: okJson(Minutes, 'The requests, oldest first.'),
     },
@@ -169,15 +170,15 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/history',
       summary: 'Get requests and latency over time',
-      description: `Returns the requests of all instances by step and outcome, with their latency. Without \`since\`, it returns the last hour for \`1m\`, the last day for \`5m\`, 7 days for \`1h\`, and 30 days for \`6h\` and \`1d\`. At most the last 1,000 steps are returned. ${delay}`,
+      description: `Returns request counts by outcome, and latency, for each interval, totalled across all instances. Without \`since\`, it returns the last hour for \`1m\`, the last day for \`5m\`, 7 days for \`1h\`, and 30 days for \`6h\` and \`1d\`. At most the last 1,000 intervals are returned. ${delay}`,
       query: HistoryQuery,
-      success: okJson(TrafficHistory, 'The requests and their latency, oldest first.'),
+      success: okJson(TrafficHistory, 'The request counts and latency, oldest first.'),
     },
     listOperationUsage: {
       ...common,
       path: '/usage/operations',
       summary: 'List requests by operation',
-      description: `Returns the requests of each operation by outcome. \`since\` defaults to one hour ago. For periods of up to 6 hours, whole minutes of the last 2 days are added up; for longer periods, whole hours of the last 35 days. ${delay}`,
+      description: `Returns the number of requests to each operation, by outcome. \`since\` defaults to one hour ago. Totals for up to 6 hours consist of whole minutes from the last 2 days; totals for longer periods consist of whole hours from the last 35 days. ${delay}`,
       query: MinutesQuery,
       success: okJson(OperationUsages, 'The requests, most frequently used operation first.'),
     },
@@ -186,7 +187,7 @@ export const usageOperations = rowsOf(
       path: '/usage/failed-requests',
       summary: 'List recent failed requests',
       description:
-        'Returns the latest failed requests of this instance since its start. Each process keeps the last 25 failed requests of each of the 400 keys with the latest failures, and the last 25 without a valid key.',
+        'Returns the latest failed requests of this instance since it started. Each process keeps the last 25 failed requests of each of the 400 keys with the latest failures, and the last 25 without a valid key.',
       query: FailedRequestsQuery,
       success: okJson(FailedRequestList, 'The requests, newest first.'),
     },
@@ -204,7 +205,10 @@ export const usageOperations = rowsOf(
       summary: 'List callers of deprecated operations',
       description: `Returns the keys that called a deprecated operation, in the last 30 days or from \`since\`. Covers whole days only, up to 31. ${delay}`,
       query: TopCallersQuery,
-      success: okJson(TopCallers, 'The keys, most deprecated requests first.'),
+      success: okJson(
+        TopCallers,
+        'The keys, ordered by number of requests to deprecated operations, highest first.',
+      ),
     },
   },
 );

@@ -43,11 +43,11 @@ export const instantInput = (description: string) =>
       examples: ['2026-11-22T09:30:00Z'],
     });
 
-/** Whether the `until` of a query is before its `since`, so that the query cannot have results. */
+/** Whether a query's `until` is before its `since`, in which case there can be no results. */
 export function isReversed(query: unknown): boolean {
   const { since, until } = (query ?? {}) as { readonly since?: unknown; readonly until?: unknown };
   return typeof since === 'number' && typeof until === 'number' && until < since;
 }
 
-export const since = instantInput('Return only items at this time or later.').optional();
+export const since = instantInput('Return only items at or after this time.').optional();
 export const until = instantInput('Return only items before this time.').optional();

@@ -64,13 +64,13 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 const one = (description: string) => ok(AccountWebhook, accountWebhookJson, description);
 
 export const accountWebhookOperations = rowsOf(
-  { tag: { name: 'Webhooks', description: 'URLs where accounts receive events.' } },
+  { tag: { name: 'Webhooks', description: 'URLs at which accounts receive events.' } },
   {
     listAccountWebhooks: {
       method: 'GET',
       path: '/webhooks',
       summary: 'List webhooks',
-      description: 'Returns a page of the webhooks of all accounts by ascending id.',
+      description: 'Returns a page of the webhooks of all accounts, in ascending order of id.',
       query: ListWebhooksQuery,
       paginated: true,
       success: okPage(AccountWebhooks, accountWebhookJson, 'A page of webhooks.'),
@@ -86,7 +86,7 @@ export const accountWebhookOperations = rowsOf(
     listAccountDeliveries: {
       method: 'GET',
       path: '/webhooks/{webhookId}/deliveries',
-      summary: 'List the deliveries of a webhook',
+      summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries with their attempts, newest first. Deliveries are kept for 7 days after they end. Only ' +
         "the account can read receivers' responses.",
@@ -133,7 +133,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after an id again, including events already delivered. Use this after a receiver " +
+        "Sends all events of the webhook's types after the given id again, including events already delivered. Use this after a receiver " +
         'was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },

@@ -95,7 +95,7 @@ export function sessionSecretsOf(request: Request, isSecure: boolean): SessionSe
   return inPage === null || inCookie === undefined ? undefined : { inCookie, inPage };
 }
 
-/** The value of `Set-Cookie` with the secret. Without a secret, the value deletes the cookie. */
+/** Returns the `Set-Cookie` value that stores the secret or, without a secret, deletes the cookie. */
 export function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
   const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionMs / 1_000);
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;

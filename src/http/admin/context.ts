@@ -24,7 +24,7 @@ export interface AdminContext {
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
   readonly outages: Outages;
-  /** Counts errors and console files per connection. */
+  /** Counts error responses and console files per connection. */
   readonly freeResponses: FreeBudget;
   readonly makeRequestId: () => string;
 }

@@ -3,9 +3,9 @@ import type { AdminOperation } from './context.ts';
 import type { AdminAnswer } from './replies.ts';
 
 /**
- * An NDJSON response that is generated while it is sent, at the speed of the reader. An error before the first line
- * results in an error response. A later error aborts the response, so that clients can detect that it is incomplete.
- * Calls `ended` after the last line, an error or an abort.
+ * An NDJSON response that is generated while it is sent, at the reader's pace. An error before the first line results
+ * in an error response. A later error aborts the response, so that clients can detect that it is incomplete. Calls
+ * `ended` after the last line, after an error or after an abort.
  */
 export async function linesAnswer(
   { operationId }: AdminOperation,

@@ -96,7 +96,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   };
 }
 
-/** Closes the connection after a chunked request, and after a free response that exceeds the connection's budget. */
+/** Closes the connection after a chunked request, and once errors and console files exceed the connection's budget. */
 async function finish(
   { freeResponses }: AdminContext,
   request: Request,

@@ -7,7 +7,7 @@ import type { Answer } from '../pipeline/answers.ts';
 import { failedSignIn, sessionCookie, sessionSecretsOf } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 
-/** Exchanges a token or a code for a session, and ends the previous session of the page. */
+/** Exchanges a token or a code for a session, and ends the page's previous session. */
 export async function signIn(
   context: AdminContext,
   incoming: AdminIncoming,

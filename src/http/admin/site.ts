@@ -17,8 +17,8 @@ export class Site {
   }
 
   /**
-   * Throws `invalid_parameter` for several Host headers, and `host_unknown` for a name that does not belong to the
-   * listener. Otherwise, a foreign page whose name is made to resolve to this address (DNS rebinding) would count as
+   * Throws `invalid_parameter` for several Host headers, and `host_unknown` for a host name that the listener does not
+   * accept. Otherwise, a foreign page whose host name resolves to this address (DNS rebinding) would count as
    * same-origin. IP addresses are accepted, because they do not involve DNS.
    */
   checkHost(request: Request): void {

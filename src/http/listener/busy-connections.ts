@@ -39,13 +39,14 @@ export class BusyConnections {
   }
 
   /**
-   * Peer ports of the connections to a local port that are not kept; empty if the system does not list its connections.
+   * Peer ports of all connections to a local port except the kept ones; empty if the system does not list its
+   * connections.
    */
   others(port: number): ReadonlySet<number> {
     return new Set(this.#others(port).map(({ peerPort }) => peerPort));
   }
 
-  /** Closes those of the given connections that are still not kept, and returns the number closed. */
+  /** Closes the given connections except those that are kept by now. Returns the number of closed connections. */
   close(port: number, peerPorts: ReadonlySet<number>): number {
     const closed = this.#others(port).filter(({ peerPort }) => peerPorts.has(peerPort));
     for (const socket of closed) socket.shutDown();

@@ -4,12 +4,12 @@ import type { Clock } from '../../domain/clock.ts';
 const windowMs = 60_000;
 /** Maximum number of clients in memory. Beyond this number, the least recently seen clients are dropped. */
 const maxClients = 10_000;
-/** Maximum number of delayed responses. Additional responses are sent immediately. */
+/** Maximum number of delayed responses. Beyond this number, responses are sent immediately. */
 const maxDelayed = 1_000;
 
 /**
- * Counts responses that do not count against a plan's limits, per minute, by address or connection. The counts are kept
- * in memory only.
+ * Tracks the number of responses per minute that do not count against a plan's limits, by address or connection. The
+ * numbers are kept only in memory.
  */
 export class FreeBudget {
   readonly #perMinute: number;
@@ -53,8 +53,8 @@ export class FreeBudget {
 }
 
 /**
- * Free responses per connection and minute. The next free response closes the connection, because thousands of
- * pipelined requests would delay other clients.
+ * Maximum number of responses per connection and minute that do not count against a limit. The next such response
+ * closes the connection, because thousands of pipelined requests would delay other clients.
  */
 export const freeResponsesPerMinute = 30;
 

@@ -16,7 +16,7 @@ export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   }
 }
 
-/** URL of a listening service for programs on the same machine, without a trailing slash. */
+/** URL at which programs on the same machine reach a listening service, without a trailing slash. */
 export function listeningAddress(host: string, port: number): string {
   // Clients cannot connect to the wildcard address.
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;

@@ -12,7 +12,7 @@ const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
 /** With fewer free descriptors, connections are closed without waiting for requests in flight. */
 const fewLeft = 8;
-/** Fraction of a drain, at its end, in which no new connections are accepted. Existing connections are still served. */
+/** Final fraction of a drain, during which no new connections are accepted. Existing connections are still served. */
 const lastCallShare = 0.25;
 const maxLastCallMs = 1_000;
 /**
@@ -35,8 +35,8 @@ interface ListenerOptions {
  * without free descriptors it calls `accept` in a busy loop that uses a whole core (oven-sh/bun#32705). At the limit,
  * the listening server is therefore replaced by a new server on the same port: the former server closes idle
  * connections and finishes requests in flight. If the limit is still reached a second later, all connections without an
- * authenticated request in flight are closed (for example, those with endless heads), starting with those that were
- * already open a second ago.
+ * authenticated request in flight are closed (for example, those that never finish sending a request head), starting
+ * with those that were already open a second ago.
  */
 export class Listener implements Disposable {
   readonly hostname: string | undefined;

@@ -22,8 +22,8 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   }
 
   /**
-   * The runtime calls this after the handler has returned the response, which restores the idle timeout and releases
-   * the request. Earlier changes to these settings would be undone.
+   * The runtime calls this after the handler has returned the response. Returning it restores the idle timeout and
+   * releases the request, which would undo any earlier changes.
    */
   pull(sink: StreamSink): void {
     if (this.#request === undefined) return;

@@ -8,7 +8,7 @@ const heldBans = 10_000;
 /** Logs each ban once, when it first refuses a request. */
 export class BanLog {
   readonly #log: Logger;
-  /** The end of the last logged ban, in Unix seconds, by key id. */
+  /** End time of each key's last logged ban, in Unix seconds, by key id. */
   readonly #logged = new LRUCache<number, number>(atMost(heldBans));
 
   constructor(log: Logger) {

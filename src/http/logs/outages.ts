@@ -12,8 +12,8 @@ interface OngoingOutage {
 const quietMs = 5_000;
 
 /**
- * Logs the start of an outage of the store, and its end with the duration and the number of requests answered with 503.
- * Individual failed requests are logged only at `debug`, because thousands of lines per second with the same cause
+ * Logs when an outage of the store starts and when it ends, with its duration and the number of requests answered with
+ * 503. Individual failed requests are logged only at `debug`, because thousands of lines per second with the same cause
  * would fill the disk.
  */
 export class Outages implements Disposable {

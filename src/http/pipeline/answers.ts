@@ -20,7 +20,7 @@ interface AnswerContext {
   readonly hasTag?: boolean;
 }
 
-/** The connection is closed after the stream, because its idle timeout is disabled. */
+/** The connection is closed after the stream, because the connection's idle timeout is disabled. */
 const streamHeaders: HeaderFields = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': cacheControl.stream,
@@ -56,8 +56,8 @@ export function notModified({ etag, headers }: Answer): Answer {
 }
 
 /**
- * The response to a client that may change the resource but not read it. The response has no entity tag, because the
- * client could use it to guess the body.
+ * The response to a client that is allowed to change the resource but not to read it. The response has no entity tag,
+ * because the client could use it to guess the body.
  */
 export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
   return { status: 204, body: null, headers };

@@ -45,16 +45,20 @@ export interface IncomingRequest {
   readonly requestId: string;
   client(): string;
   /**
-   * Counts a free response (401, 429, or a free operation), and returns whether the connection must be closed after it.
+   * Records a response that does not count against a limit (401, 429, or an operation marked as `free`). Returns
+   * whether to close the connection after the response.
    */
   countFree(): boolean;
-  /** Marks the request as authenticated. When there are too many connections, its connection is closed last. */
+  /**
+   * Marks the request as authenticated. When there are too many connections, connections with authenticated requests
+   * are closed last.
+   */
   keep(): void;
   /** The body of a streamed response. The connection stays open until the stream ends. */
   streamed(source: StreamSource): ReadableStream;
   /** The client's network. Failed authentications are counted per network. */
   network(): string;
-  /** Time of arrival, in ms of the process's steady clock. */
+  /** Time of arrival, in ms of the process's monotonic clock. */
   readonly startedAt: number;
 }
 
@@ -63,7 +67,7 @@ export interface Outcome {
   readonly code?: ErrorCode | undefined;
   /** Undefined for requests without a limit: preflights, and pages outside /v1. */
   readonly admission?: Authenticated | Unauthenticated | undefined;
-  /** Response body; undefined if the size is unknown, for streams and for pages outside /v1. */
+  /** Response body; undefined if its size is unknown, as for streams and for pages outside /v1. */
   readonly body?: string | Blob | null | undefined;
   /** Path of a page outside /v1. Other requests have a route. */
   readonly page?: string | undefined;

@@ -71,7 +71,9 @@ function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
 
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 
-/** The path parameters. An invalid int64 is a mistake, unless the operation has a specific refusal (`otherwise`). */
+/**
+ * Parses the path parameters. An invalid int64 is a mistake, unless the operation has a specific refusal (`otherwise`).
+ */
 function readParams(
   { params }: Operation,
   path: Readonly<Record<string, string>>,
@@ -112,8 +114,8 @@ function resumed({ success }: Operation, headers: Headers, query: Validated<unkn
 const noBody: Validated<unknown> = { value: undefined };
 
 /**
- * Returns the refusal of an unreadable body, which is listed with the other mistakes. Rethrows all other errors: they
- * take precedence.
+ * Returns the refusal for an unreadable body, which is listed with the other mistakes. Rethrows all other errors,
+ * because they take precedence.
  */
 function unreadable(error: unknown): Refusal {
   if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))

@@ -9,7 +9,7 @@ import type { Answer } from './answers.ts';
 const maxCacheBytes = 8_388_608;
 /** Estimated overhead per entry, in bytes. */
 const entrySize = 1_024;
-/** Number of recent targets to remember. */
+/** Number of recent request targets to remember. */
 const recentTargets = 16_384;
 
 interface CachedPage {
@@ -61,8 +61,8 @@ export class PageCache {
   }
 
   /**
-   * Returns a function that caches the response if its target was rendered recently. Most pages are requested once, by
-   * clients that follow links or look up ids. Call `keeper` before reading the resources.
+   * Returns a function that caches the response if its target was rendered recently. Most pages are requested only
+   * once, by clients that follow links or look up ids. Call `keeper` before reading the resources.
    */
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
     if (!isHeld(operation) || !this.#wasRendered(target)) return () => undefined;

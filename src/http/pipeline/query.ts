@@ -14,7 +14,7 @@ export function targetOf(url: string): string {
   return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
 }
 
-/** The path of a request URL, which lacks the scheme and authority if there is no Host header. */
+/** The path of a request URL. Without a Host header, the URL has no scheme and authority. */
 export function pathOf(url: string): string {
   return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }

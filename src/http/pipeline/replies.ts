@@ -82,7 +82,7 @@ export function refuse(
 }
 
 /**
- * The response if even the refusal of a request fails. The response has no rate limit headers, because the limits are
+ * The response to a request if refusing it also fails. The response has no rate limit headers, because the limits are
  * unknown.
  */
 export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
@@ -166,8 +166,8 @@ function errorHeaders(
 
 export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
   return {
-    // Sent only if the content coding is wrong, because clients could otherwise not distinguish it from a wrong media
-    // type (RFC 9110, section 12.5.3).
+    // Sent only if the content coding is wrong, so that clients can distinguish this error from a wrong media type (RFC
+    // 9110, section 12.5.3).
     ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
     // RFC 5789, section 2.2.
     ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),

@@ -1,4 +1,4 @@
-/** Serves the guides for clients, the repository's Markdown files, as pages under `/docs`. */
+/** Serves the client guides, which are Markdown files in the repository, as pages under `/docs`. */
 import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
 import style from '../../../assets/guides/style.css' with { type: 'text' };
 import typescriptClient from '../../../client/README.md' with { type: 'text' };
@@ -44,7 +44,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
-/** The icon as inline HTML, without a title because the icon is shown next to the name. */
+/** The icon as inline HTML. It has no title, because it is shown next to the name. */
 export const inlineIcon = icon
   .trim()
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
@@ -148,7 +148,9 @@ function rendered(markdown: string, toDocs: string): string {
     .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`);
 }
 
-/** The path under `/docs` for a link between the Markdown files. Each error code has a separate page. */
+/**
+ * The path under `/docs` of the page that a link between Markdown files refers to. Each error code has a separate page.
+ */
 function pageFor(target: string): string {
   const [, file = '', fragment = ''] = /([\w-]+)\.md(?:#(.*))?$/.exec(target) ?? [];
   if (file === 'errors') return fragment === '' ? 'errors' : `errors/${fragment}`;

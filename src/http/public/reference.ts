@@ -1,6 +1,6 @@
 /**
  * The reference page: Scalar with the service's OpenAPI document, served from memory. Every body is a Blob, which the
- * runtime sends without copying. For a string or bytes, each response would hold a copy until it is sent.
+ * runtime sends without copying. With a string or a byte array, each response would hold a copy until it is sent.
  */
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';

@@ -84,8 +84,8 @@ export class AccountOperations {
       try {
         return foundAccount(await writeAs(this.#context, 'updateAccount', change), id);
       } catch (error) {
-        // With preconditions, the client gets the error. Without them, the change is retried, because only the limits
-        // have changed.
+        // If the request has preconditions, the error is returned to the client. Otherwise, only the limits have
+        // changed since they were read, and the change is retried.
         const isOvertaken =
           error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;

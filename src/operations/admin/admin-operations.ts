@@ -146,7 +146,7 @@ export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
 }
 
-/** Client operations called by an operator, with the same readers and units of work. */
+/** Client operations on behalf of an operator. They use the same readers and units of work. */
 function performShared(
   services: OperatorServices,
   id: ShopOperationId,

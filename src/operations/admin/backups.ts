@@ -103,7 +103,7 @@ export class BackupOperations implements AsyncDisposable {
     const { lastVerification: _, ...recorded } = backup;
     const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
     await entry.catch((error: unknown) => {
-      const message = `The backup ${backup.name} was made, but could not be recorded in the audit log: ${failureText(error)}`;
+      const message = `The backup ${backup.name} was created, but could not be recorded in the audit log: ${failureText(error)}`;
       throw new Refusal('backup_failed', { message, cause: error });
     });
     return backup;
@@ -143,7 +143,7 @@ export class BackupOperations implements AsyncDisposable {
     return { name, createdAt: iso(createdAt), format, counts };
   }
 
-  /** The concern that backups are failing; undefined while they succeed. */
+  /** The warning that backups are failing; undefined while they succeed. */
   get concern(): Concern | undefined {
     if (this.#lastError === undefined) return undefined;
     return {
@@ -183,7 +183,7 @@ export class BackupOperations implements AsyncDisposable {
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
     this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
-    // The second condition prevents a delay if the clock was set back.
+    // If the clock was set back, the latest backup is in the future, and the next one is due immediately.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
 

@@ -10,7 +10,10 @@ const examinedBatch = 1_000;
 
 type Stores = Pick<Store, 'pets' | 'categories'>;
 
-/** Up to `limit` categories after `after`. `named` selects only categories with a name, or only those without. */
+/**
+ * Up to `limit` categories with ids above `after`. `isNamed` selects only categories with a name, or only those
+ * without.
+ */
 async function categoriesInUse(
   { pets, categories }: Stores,
   after: bigint | undefined,

@@ -15,12 +15,14 @@ export interface EventSettings {
   readonly keepMs: number;
 }
 
-/** Selects events of all accounts. */
+/** Selects the events of all accounts. */
 export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
-/** The range of retained events. The cost does not depend on their number, except for one read per billion ids. */
+/**
+ * The range of retained events. The cost is independent of the number of events, except for one read per billion ids.
+ */
 export async function eventLogOf(
   events: EventStore,
   { areRecorded, keepMs }: EventSettings,
@@ -39,7 +41,7 @@ export async function eventLogOf(
   };
 }
 
-/** The number of events in a range, computed from the ids without those that restores skipped. */
+/** The number of events in a range of ids, excluding ids that restores skipped. */
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;

@@ -62,7 +62,8 @@ export class KeyOperations {
     // Keys are never deleted, so a read is enough to detect an existing key, and startup does not wait for the writer
     // or a lock.
     if ((await this.#context.store.keys.fingerprints(0, 1)).length > 0) return undefined;
-    // The store replaces the account id 0. The key is for the owner of the store, so it has all scopes.
+    // The account id 0 is a placeholder that the unit of work replaces. The key has all scopes, because it is for the
+    // owner of the store.
     const { key, stored } = this.#make(0, keyName, null, allScopes);
     const account = { name: accountName, plan, createdAt: stored.createdAt };
     const made = await this.#context.store.write('createFirstKey', { account, key: stored });
@@ -121,8 +122,8 @@ export class KeyOperations {
   }
 
   /**
-   * The keys with their usage, in the same order. `banned` is the result of `bannedIds`, or undefined if bans cannot be
-   * read.
+   * Adds usage to the keys, and keeps their order. `banned` is the result of `bannedIds`, or undefined if bans cannot
+   * be read.
    */
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();

@@ -31,7 +31,7 @@ interface IdRange {
   readonly maxId: bigint;
 }
 
-/** A page of the ids within a range, following `after` in either direction. */
+/** A page of rows whose ids are within a range, starting after `after`, in either direction. */
 async function pageWithin<Row extends { readonly id: bigint }>(
   { list, listNewest }: Both<Row>,
   order: 'asc' | 'desc' | undefined,
@@ -44,7 +44,7 @@ async function pageWithin<Row extends { readonly id: bigint }>(
     return (await list(from, limit)).filter(({ id }) => id <= maxId);
   }
   const before = after === undefined || after > maxId ? maxId : after - 1n;
-  // Reading before int64Max + 1 would overflow, and no id is higher.
+  // `int64Max + 1` would overflow. Because no id is higher than `int64Max`, the list can be read without a bound.
   const rows = await listNewest(before === int64Max ? undefined : before + 1n, limit);
   return rows.filter(({ id }) => id >= minId);
 }
@@ -93,7 +93,9 @@ export const operatorReaders = {
     }),
 } satisfies ReadersOf<typeof ownShopOperations>;
 
-/** The lowest id of an order placed at or after a time (Unix ms). Above the last id if there is no such order. */
+/**
+ * The lowest id of an order placed at or after a time (Unix ms). If there is no such order, an id above the last one.
+ */
 async function firstPlacedAt(
   orders: Pick<Store['orders'], 'list' | 'listNewest'>,
   at: number,

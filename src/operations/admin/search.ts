@@ -1,4 +1,4 @@
-/** Search for operators: finds objects by id, name, last characters of a key, or order reference. */
+/** The search function for operators, which finds objects by id, name, last characters of a key, or order reference. */
 import {
   type Found,
   maxPerKind,
@@ -53,7 +53,7 @@ function wantedBy(given: string): Wanted {
   const [, word = '', digits = ''] = idForm.exec(text) ?? [];
   const named = word.toLowerCase();
   const kind = named === '' ? undefined : (kindsByWord[named] ?? (named as Found['kind']));
-  // Otherwise the word is part of a name, such as "room 7".
+  // A word that is not a searchable kind is part of a name, such as "room 7".
   if (kind !== undefined && !Object.hasOwn(searches, kind)) return { text, id: undefined, kind: undefined };
   const id = digits === '' ? undefined : BigInt(digits);
   return { text, id: id !== undefined && id <= int64Max ? id : undefined, kind };

@@ -141,7 +141,7 @@ export class SystemOperations {
     };
   }
 
-  /** Instances that were not stopped, including this instance even before its first heartbeat. */
+  /** All instances except those that were stopped cleanly. Includes this instance even before its first heartbeat. */
   async #instances(): Promise<Instance[]> {
     const { store, clock, instance: name, version, startedAt } = this.#parts;
     const others = (await store.instances.list()).filter(

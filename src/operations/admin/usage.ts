@@ -121,7 +121,7 @@ export class UsageReports {
       .map(([operation, { codes }]) => ({ operation, codes }));
   }
 
-  /** Requests of a key per day and operation. Defaults to the last 30 days. */
+  /** A key's requests per day and operation. Defaults to the last 30 days. */
   async keyOperations(keyId: number, asked: AskedRange): Promise<KeyOperationUsage[]> {
     const { since, until } = this.#range(asked, defaultMs.deprecated);
     const rows = await this.#store.usage.keyOperations(keyId, { since: dayOf(since), until });

@@ -32,7 +32,7 @@ export interface Unauthenticated {
   readonly state: WindowState;
 }
 
-/** A request to admit: the fingerprint of its key, its address, and whether it is free. */
+/** A request to admit: the fingerprint of its key, its address, and whether it is exempt from limits. */
 interface Attempt {
   readonly print: string;
   readonly address: () => string;
@@ -52,7 +52,7 @@ export class AdmissionOperations {
   readonly #changed: (change: CallerChange) => void;
   readonly #cached = new SecondChanceCache<string, CachedCaller>(maxCallers);
   readonly #known: KnownKeys;
-  /** For keys that were not found, the version of callers at that time. */
+  /** Keys that were not found, each with the version of callers at the time of the lookup. */
   readonly #unknownKeys = new LRUCache<string, number>(atMost(maxUnknownKeys));
 
   /** `changed` is called with an operator's changes to a cached caller when its key is next used. */
@@ -70,8 +70,8 @@ export class AdmissionOperations {
   }
 
   /**
-   * Counts a request against its account, unless it is free. A failed authentication is counted against the client's
-   * address. Throws `service_unavailable`.
+   * Counts a request against its account, unless its operation is exempt from limits. A failed authentication is
+   * counted against the client's address. Throws `service_unavailable`.
    */
   admit(
     credential: Credential,

@@ -7,9 +7,9 @@ import type { KeyFingerprint, KeyStore } from '../../storage/storage.ts';
 const pageSize = 1_000;
 
 /**
- * Fingerprints of all keys ever created, so that unknown keys put no load on the store, from any number of addresses. A
- * valid key is never classified as unknown. Keys are never deleted and their ids ascend, so only new keys are read
- * after callers change.
+ * Fingerprints of all keys ever created, so that unknown keys put no load on the store, no matter how many addresses
+ * they are sent from. A valid key is never classified as unknown. Keys are never deleted and their ids ascend, so only
+ * new keys are read after callers change.
  */
 export class KnownKeys {
   readonly #keys: Pick<KeyStore, 'fingerprints'>;
@@ -27,7 +27,7 @@ export class KnownKeys {
     return this.#set.mayHave(fingerprint);
   }
 
-  /** Reads new keys. Concurrent calls share a read, so `version` may still be older afterwards. */
+  /** Reads new keys. Concurrent calls share a read, so afterwards `this.version` may still be older than requested. */
   read(version: number): Awaitable<void> {
     if (this.#reading !== undefined) return this.#reading;
     const reading = this.#readNextPage(version);

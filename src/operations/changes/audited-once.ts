@@ -55,7 +55,7 @@ export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
 
 type Done = Omit<AuditedOnceOutcome, 'isReplayed'>;
 
-/** Encodes as JSON. A bigint becomes an object with an `int64` member, which no outcome has. */
+/** Encodes as JSON. A bigint becomes an object with an `int64` member, a name that no outcome uses. */
 function text(done: Done): string {
   return JSON.stringify(done, (_name, value: unknown) =>
     typeof value === 'bigint' ? { int64: String(value) } : value,

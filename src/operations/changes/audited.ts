@@ -9,11 +9,11 @@ interface Subject {
   readonly kind: string;
   /** The object's id in the input; undefined if the unit of work creates the object. */
   readonly of: (input: unknown) => Id | undefined;
-  /** Whether the change is recorded even if the object is the same afterwards. */
+  /** Whether the change is recorded even if it leaves the object unchanged. */
   readonly always?: true;
   /** The object as JSON, without secrets; `null` if it does not exist. */
   readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
-  /** Returns what the change added, as JSON, which is recorded instead of the object. */
+  /** Returns the data that the change added, as JSON. It is recorded instead of the object. */
   readonly made?: (outcome: unknown) => string;
 }
 
@@ -34,7 +34,7 @@ export function subjectsOf<T>(
   };
   const by = (of: Subject['of']): Subject => ({ kind, of, read });
   return {
-    /** For a change that creates the object: its outcome has the id. */
+    /** For a change that creates the object, whose id is in the outcome rather than in the input. */
     made: by(() => undefined),
     byId: by((input) => (input as { readonly id: Id }).id),
     byParam: (name: string) =>
@@ -57,7 +57,7 @@ export interface AuditedInput {
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** Never empty, so that the object cannot change between being read and being changed. */
+  /** Never empty, because the transaction must hold a lock from reading the object until changing it. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];

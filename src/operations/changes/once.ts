@@ -51,7 +51,8 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
 }
 
 /**
- * Batches concurrent requests to an operation that never fails with a refusal: each step runs once for all of them.
+ * Processes concurrent requests in a batch: stored responses are looked up, the unit of work runs, and responses are
+ * stored once for all of them. Only for operations that never fail with a refusal.
  */
 export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Input>) {
   type RepeatableRequest = { readonly input: Input & { readonly now: number }; readonly once: Once };

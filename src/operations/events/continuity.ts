@@ -1,8 +1,8 @@
 import type { Store } from '../units.ts';
 
 /**
- * Leaves a gap in the event ids, before changes are made without events and when events are recorded again. Every
- * reader then starts over, including readers that read the resources between the two.
+ * Leaves a gap in the event ids, both when recording is turned off and when it is turned on again. Every reader that
+ * reaches a gap starts over, including one that read the resources while recording was off.
  */
 export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
   if (areRecorded && !(await endsWithGap(store.events))) return;

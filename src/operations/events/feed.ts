@@ -94,7 +94,7 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** The highest id assigned so far. After a gap, it belongs to no event. */
+  /** The highest id assigned so far. After a gap, no event has this id. */
   last(): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
@@ -118,14 +118,14 @@ export class EventFeed implements Disposable {
 
   /**
    * Confirms that no event is missing, and returns the position of an empty page. Events recorded since the page was
-   * read come after it.
+   * read follow this position.
    */
   #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        // If there is a gap, the next event is the oldest one.
+        // If there is a gap, the oldest retained event is the first one after the gap.
         if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
         return after;
       });
@@ -189,7 +189,7 @@ function expired(after: bigint, oldest: bigint): Refusal {
   return new Refusal('events_expired', { message });
 }
 
-/** After a restore or replacement of the store, ids restart below those that readers have already seen. */
+/** If the store was restored or replaced, new ids may be lower than those that readers have already seen. */
 function unknown(after: bigint, last: bigint): Refusal {
   const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
   return new Refusal('events_expired', { message });

@@ -8,12 +8,12 @@ const chunkLength = 65_536;
 /** The filter of a stream: event types and account. */
 export interface Filter {
   readonly wanted: Wanted;
-  /** The wanted types as text, for use as a map key. */
+  /** The selected types as text, for use as a map key. */
   readonly types: string;
   readonly caller: Pick<Caller, 'keyId' | 'accountId'>;
 }
 
-/** The wanted events as server-sent events, in chunks that contain whole events. */
+/** Encodes the selected events as server-sent events, in chunks that contain only whole events. */
 export function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let text = '';

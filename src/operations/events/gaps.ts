@@ -1,8 +1,8 @@
 import type { StoreEvent } from '../../contract/events.ts';
 
 /**
- * The events directly after `after`, up to the first gap. Ids are contiguous, so a reader that continued beyond a gap
- * would miss events.
+ * The events directly after `after`, up to the first gap. Retained events have contiguous ids, so a gap means that a
+ * reader would miss events by continuing.
  */
 export function withoutGap(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
   const gap = events.findIndex(({ id }, index) => id !== after + BigInt(index + 1));

@@ -80,8 +80,8 @@ export class EventStream implements StreamSource, Listener, Reader {
   }
 
   /**
-   * Ends the stream after the data already sent. A reader that lags behind is disconnected, because it might never
-   * accept the rest.
+   * Ends the stream once the data already written has been sent. A reader that lags behind is disconnected, because it
+   * might never accept the rest.
    */
   end(): void {
     if (this.#hasEnded) return;

@@ -15,7 +15,7 @@ const checkEvery = 10;
 export type EndOfListening = 'time' | 'closing' | 'gap';
 
 export interface Listener {
-  /** Deadline in ms of steady time. */
+  /** Deadline in ms, on the monotonic clock. */
   readonly until: number;
   /** Whether the listener belongs to the service itself rather than a client or an operator. */
   readonly isOwn?: boolean;
@@ -122,7 +122,8 @@ export class EventTail implements Disposable {
       let isMore = true;
       while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
     } catch {
-      // The store has already logged the outage. The next read finds all events committed since.
+      // The store has already logged the outage. The next read finds all events committed since the last successful
+      // one.
     } finally {
       this.#isReading = false;
     }

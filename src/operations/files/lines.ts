@@ -8,7 +8,7 @@ const none = Buffer.alloc(0);
 
 export interface Line {
   readonly number: number;
-  /** The line without its line feed. A line longer than `maxRowBytes` is cut one byte after that length. */
+  /** The line without its line feed. A line longer than `maxRowBytes` is truncated to `maxRowBytes` + 1 bytes. */
   readonly bytes: Buffer;
 }
 

@@ -38,7 +38,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const lineFeed = Buffer.from('\n');
 
-/** The text of a record, or the reason why it has none. */
+/** The text of a record, or the reason why the record is rejected. */
 export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
   if (bytes.length > maxRowBytes) return { reason: `is longer than ${maxRowBytes} bytes` };
   try {

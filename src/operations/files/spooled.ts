@@ -40,6 +40,6 @@ export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spool
 }
 
 function refuse(cause: NodeJS.ErrnoException): never {
-  const message = `The temporary folder ${tmpdir()} cannot be written (${cause.code}). Free up space or mount it, or set TMPDIR to another folder, and restart the service.`;
+  const message = `The temporary folder ${tmpdir()} cannot be written (${cause.code}). Free up space or make it writable, or set TMPDIR to another folder and restart the service.`;
   throw new Refusal('service_unavailable', { message, cause });
 }

@@ -7,10 +7,7 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
 import type { Store } from '../units.ts';
 
-/**
- * Number of rows per commit: small enough to delay other writes only briefly. Larger groups would write fewer pages per
- * row.
- */
+/** Number of rows per commit. Larger groups would write fewer pages per row, but delay other writes longer. */
 const rowsPerGroup = 2_500;
 /** Pause between groups, so that a serving process gets to write. */
 const restMs = 1;
@@ -122,8 +119,9 @@ export class ImportOperations {
 
   /**
    * Adds the rows in groups, and yields after each commit. The last group shows whether the import is complete. The
-   * audit log records the first animals, in the same transaction, and how the import ended. Throws `import_invalid` if
-   * another import of the same input is in progress, and `service_unavailable`. Groups already yielded remain imported.
+   * audit log records the start of the import, in the same transaction as its first animals, and how it ended. Throws
+   * `service_unavailable`, and `import_invalid` if another import of the same input is in progress. Groups already
+   * yielded remain imported.
    */
   async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
     let progress = stored === undefined || stored.finished ? nothing : stored;

@@ -81,7 +81,7 @@ export class ListedImport {
   }
 }
 
-/** Operators' imports in this process: those in progress, and the most recent that have ended. */
+/** Operators' imports in this process: those in progress, and the most recently ended ones. */
 export class ImportList {
   readonly #clock: Clock;
   #listed: ListedImport[] = [];

@@ -5,7 +5,7 @@ import type { Format } from '../files/formats.ts';
 import { Rows } from '../files/rows.ts';
 import { replacedText } from './run.ts';
 
-/** The first rows of a file, parsed as an import would. Throws `import_invalid` and `body_too_large`. */
+/** The first rows of a file, parsed as they would be in an import. Throws `import_invalid` and `body_too_large`. */
 export async function previewOf(
   format: Format,
   newIds: boolean,

@@ -54,7 +54,7 @@ export class ImportRun {
     });
     this.#rows = rows;
     this.#counts = stored ?? nothing;
-    // Reading the rows is enough to report the rejected ones.
+    // The import is complete, so its rows are read only to report the rejected ones.
     if (stored?.finished) for await (const _ of rows);
     else {
       const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
@@ -80,7 +80,7 @@ class Rejects {
 
   add(row: RejectedRow): void {
     this.#bytes += row.bytes.length;
-    // A copy, because the row is a slice of the chunk that was read.
+    // The bytes are copied, because they are a slice of the chunk that was read.
     if (this.#rows.length < maxRejects && this.#bytes <= maxRejectBytes)
       this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
   }

@@ -9,7 +9,7 @@ import type { TrafficSecond } from './traffic.ts';
 
 export type { Concern, Instance };
 
-/** A concern is raised if at least this number and fraction of the requests in the last minute got a 5xx response. */
+/** Minimum number and fraction of requests in the last minute with a 5xx response for which a warning is shown. */
 const manyFailures = 5;
 const highShare = 0.01;
 const windowSeconds = 60;
@@ -22,7 +22,7 @@ const littleBytes = 2_147_483_648;
 /** By this age, a delivery has either failed five times or never been attempted. */
 const oldDeliveryMs = 6 * hourMs;
 
-/** How long before a sunset the callers of a deprecated operation are reported. */
+/** How long before its sunset date a deprecated operation's callers start being reported. */
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
@@ -44,9 +44,9 @@ export interface Known {
   readonly seconds: readonly TrafficSecond[];
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly oldestPendingAgeMs: number;
-  /** Concern about webhook secrets that cannot be decrypted. */
+  /** Warning about webhook secrets that cannot be decrypted. */
   readonly secrets: Concern | undefined;
-  /** Concern about failing backups. Present only in a process that is serving. */
+  /** Warning about failing backups. Present only in a process that is serving. */
   readonly backups?: Concern | undefined;
 }
 
@@ -60,7 +60,7 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   }
 }
 
-/** Current concerns, most severe first. `instances` are those that were not stopped. */
+/** Current concerns, most severe first. `instances` excludes those that were stopped cleanly. */
 export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
   const { store, clock, secrets, backups } = known;
   return [
@@ -134,7 +134,7 @@ async function deprecatedStillCalled({ store, clock, sunsets }: Known): Promise<
   const [caller] = await store.usage.topKeys('deprecated', range, 1);
   if (caller === undefined) return [];
   return soon.map(([operation, at]) => ({
-    what: `Deprecated operations were called in the last 7 days, and ${operation} will be removed on ${new Date(at).toISOString().slice(0, 10)}.`,
+    what: `Deprecated operations were called in the last 7 days. ${operation} will be removed on ${new Date(at).toISOString().slice(0, 10)}.`,
     remedy: 'Notify the callers listed under deprecated callers, or set a later date (GET_PET_SUNSET).',
   }));
 }

@@ -3,7 +3,8 @@ import type { KeyHour, KeyOperation } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 
 /**
- * Maximum number of unrecorded pairs of key and hour (about 13 MB). Requests that would exceed it are not recorded.
+ * Maximum number of rows, one per key and hour, that wait to be recorded (about 13 MB). Requests beyond it are not
+ * counted.
  */
 const maxRows = 40_000;
 const manyRows = 10_000;

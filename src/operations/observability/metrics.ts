@@ -204,7 +204,7 @@ function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): M
   return [
     counter(
       'backups_total',
-      'Backups by the service, made or failed.',
+      'Backup attempts by the service, by outcome: made or failed.',
       labelled({ result: 'made' }, made),
       labelled({ result: 'failed' }, failed),
     ),

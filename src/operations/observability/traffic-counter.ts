@@ -57,8 +57,8 @@ class OperationCounts {
 }
 
 /**
- * Counts the requests of a process on the main thread: a few additions in place, and one object per key and hour. The
- * row of a minute contains only what was not in earlier rows.
+ * Counts the requests of a process on the main thread. A request costs a few additions in place, and one new object for
+ * each key and hour. A row for a minute contains only requests that earlier rows for that minute do not.
  */
 export class TrafficCounter {
   readonly keys = new KeyUsageCounter();

@@ -146,8 +146,8 @@ function addedCounts(one: LatencyCounts, other: LatencyCounts): LatencyCounts {
 const nothing: Omit<TrafficSecond, 'at'> = { ok: 0, refused: 0, limited: 0, failed: 0, latencies: [] };
 
 /**
- * Every complete second of the last five minutes, or since the start if that is later. Includes seconds without
- * requests.
+ * Every complete second of the last five minutes, or since the process started if it started later. Includes seconds
+ * without requests.
  */
 export function liveSeconds(
   seconds: readonly TrafficSecond[],

@@ -15,13 +15,15 @@ const firstRecordMs = 1_000;
 /** Maximum wait for the last record during shutdown. */
 const lastRecordMs = 400;
 const processBytes = 12;
-/** Maximum rows of each kind per write, so that a client's change does not wait long behind it. */
+/**
+ * Maximum rows of each kind per write, so that a client's change does not have to wait long for the write to finish.
+ */
 const rowsPerWrite = 250;
 const pruneEveryMs = 600_000;
 /** How long finished deliveries are retained. */
 const deliveriesKeptForMs = 7 * dayMs;
 
-/** Marks a cleanly stopped instance, in place of the time of its last heartbeat. */
+/** Stored instead of the time of the last heartbeat to mark an instance as cleanly stopped. */
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
@@ -52,8 +54,8 @@ function usageBounds(now: number): UsageBounds {
 
 /**
  * Records usage every ten seconds, more often under load, and at shutdown. Counts that could not be written are kept. A
- * report is resent unchanged, with the same number, until it is written, because a commit without a response may have
- * succeeded.
+ * report is resent unchanged, with the same number, until it is written, because a commit whose response was lost may
+ * have succeeded.
  */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
@@ -70,7 +72,7 @@ export class UsageRecorder implements AsyncDisposable {
     this.#options = options;
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
-    // Expired data is not deleted immediately, because all instances of a cluster may start at the same time.
+    // Expired data is not deleted right after startup, because all instances of a cluster may start at the same time.
     this.#nextPruneAt = options.clock.steady() + minuteMs;
     this.#timer = this.#after(firstRecordMs);
   }

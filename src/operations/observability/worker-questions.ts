@@ -30,7 +30,7 @@ export type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<num
 
 export class WorkersTraffic implements TrafficSource {
   readonly #ask: QueryWorkers;
-  /** Per worker number: the latest counters, and the sum of the final counters of the workers it replaced. */
+  /** By worker number: the latest counters of the current process, and the sum of its predecessors' final counters. */
   readonly #known = new Map<number, { readonly last: Traffic; readonly ended: Traffic | undefined }>();
 
   constructor(ask: QueryWorkers) {
@@ -69,7 +69,7 @@ function together(last: Traffic, ended: Traffic): Traffic {
   return { ...last, ...sumOf([last, ended]), store: { ...last.store, ...risingIn(last.store, ended.store) } };
 }
 
-/** Store facts that count up from the start of the process. */
+/** Store statistics that only increase while a process runs. */
 const risingFacts = [
   ...['groups', 'units', 'seconds'],
   ...['postgresStatements', 'postgresSeconds', 'redisRequests', 'redisSeconds', 'primaryReads'],

@@ -31,7 +31,9 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
   });
 }
 
-/** The ids that a page depends on: up to the first row of the next page. The last page depends on all later ids. */
+/**
+ * The ids that a page depends on: up to and including the first row of the next page. The last page has no upper bound.
+ */
 function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
   const next = found[limit];
   return { from, to: next && BigInt(next.id) };

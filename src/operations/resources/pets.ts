@@ -20,7 +20,7 @@ export const petReaders = {
         andThen(
           pets.list(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
           (page) =>
-            // Ids ascend, so a page that reaches `maxId` is the last one.
+            // Ids ascend, so dropping those above `maxId` also ends the list.
             page.filter(({ id }) => id <= maxId),
         ),
     });

@@ -28,7 +28,7 @@ const formerSecretForMs = dayMs;
 
 type StoredWebhook = RowIn<typeof table>;
 
-/** Sends a test event to a webhook, whose secrets are encrypted. */
+/** Sends a test event to a webhook. The secrets of `webhook` are encrypted. */
 export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
 
 export const webhookReaders = (sendTest: SendTest) =>
@@ -85,7 +85,7 @@ export const webhookUnits = {
       };
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
-      // When a disabled webhook is enabled, it continues with events that occur from now on.
+      // When a disabled webhook is enabled, it continues with events that occur after that.
       const isContinued = enabled && !before.enabled;
       await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
       return after;
@@ -118,7 +118,7 @@ export const webhookUnits = {
       if (!webhook.enabled) throw new Refusal('webhook_disabled');
       expectRetained(after, events);
       if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
-      // Withdrawn events are delivered again.
+      // Deletes pending deliveries of these events, because they are created again.
       await deliveries.withdraw(webhook.id, after);
       return webhook;
     },

@@ -14,7 +14,7 @@ interface Services {
   readonly clock: Clock;
 }
 
-/** Maximum number of sessions read. There are few, because sessions end within hours. */
+/** Maximum number of sessions read. An operator has far fewer, because sessions end within hours. */
 const atOnce = 1_000;
 
 async function ownSessions({ store, clock }: Services, { actor }: Pick<Asking, 'actor'>): Promise<Session[]> {

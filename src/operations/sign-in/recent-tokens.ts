@@ -5,10 +5,10 @@ import { fingerprint } from '../../domain/key.ts';
 
 const maxTokens = 100;
 
-/** Tokens that were valid when last looked up. With them, metrics and concerns can be read while lookups fail. */
+/** Tokens that were valid when last looked up. They still give access to metrics and warnings while lookups fail. */
 export class RecentTokens {
   readonly #clock: Clock;
-  /** Time of the last successful lookup, in ms of steady time, by fingerprint. */
+  /** Time of the last successful lookup, in ms on the monotonic clock, by fingerprint. */
   readonly #validAt = new LRUCache<string, number>(atMost(maxTokens));
 
   constructor(clock: Clock) {

@@ -130,8 +130,8 @@ export class SessionOperations {
   }
 
   /**
-   * Whether the session has ended. Revoking an operator removes its sessions in the same transaction, but not a session
-   * that is being added concurrently.
+   * Whether the session has ended. This checks the operator as well, because revoking an operator removes its sessions
+   * but misses a session that is being added concurrently.
    */
   async #hasEnded({ fingerprint, operatorId }: Session): Promise<boolean> {
     if (this.#ended.has(fingerprint)) return true;

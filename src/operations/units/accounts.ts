@@ -17,8 +17,8 @@ interface AccountChange {
   readonly name?: string | undefined;
   readonly limits?: Limits | undefined;
   /**
-   * The limits from which the new limits were derived. Throws `precondition_failed` if the account's limits have
-   * changed since.
+   * The current limits, from which the new limits were derived. The unit throws `precondition_failed` if the account's
+   * limits have changed since.
    */
   readonly basis?: Limits | undefined;
   /** Unix ms. */

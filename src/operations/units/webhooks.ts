@@ -7,7 +7,7 @@ import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { foundById } from '../refusals.ts';
 import { webhookUnits } from '../resources/webhooks.ts';
 
-/** The event `webhook.disabled`. `now` is Unix ms. */
+/** The `webhook.disabled` event. `now` is Unix ms. */
 export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
   const data = `{"id":${id},"reason":${JSON.stringify(reason)}}`;
   return { type: 'webhook.disabled', data, accountId, createdAt: now };
@@ -89,7 +89,7 @@ export const operatorWebhookUnits = {
     run: async ({ webhooks }: Transaction, { id, lastEvent }: Enabling): Promise<boolean> => {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
-      // The webhook continues with events that occur from now on.
+      // The webhook continues with events that occur after it is enabled.
       const continued = { enabled: true, disabledReason: undefined, position: lastEvent };
       if (!webhook.enabled) await webhooks.update(id, continued);
       return true;

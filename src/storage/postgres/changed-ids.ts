@@ -14,7 +14,7 @@ const maxRemembered = 100_000;
  * Tracks the id ranges that changed after a cached page was read, so that a change invalidates only the pages that may
  * contain it. Triggers store the version of each change with its range, in the same transaction. When a process sees a
  * new version, it reads the ranges that changed since its last read. No change can be missed, because the lock on the
- * row in `counters` serializes the commits of a resource.
+ * row in `counters` serializes the commits that change a resource.
  */
 export class PostgresChangedIds implements ChangedIds {
   readonly #ranges: Partial<Record<Resource, ChangedRanges>>;
@@ -122,8 +122,8 @@ class ChangedRanges {
   }
 
   /**
-   * The first read needs only the newest change, because pages cached before it are treated as changed. Without
-   * changes, the query returns one row of NULLs.
+   * The first read needs only the newest change, because pages cached before it are treated as changed. If nothing has
+   * changed, the query returns one row of NULLs.
    */
   #changed(): Promise<ChangedRow[]> {
     const maxCount = this.#last === undefined ? 1 : maxRemembered;

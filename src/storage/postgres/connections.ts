@@ -20,7 +20,7 @@ const maxPipelineDepth = 16;
 const stalledMs = 100;
 /** Time the server has to cancel a statement before the server is considered hung, as a multiple of the timeout. */
 const silenceTimeouts = 1.5;
-/** Idle time after which a connection is closed, because other programs may need it. One connection stays open. */
+/** Idle time after which a connection is closed, so that other programs can connect. One connection stays open. */
 const idleMs = 10_000;
 
 /** Opens connections as needed, and closes some of them if the server refuses new ones. */
@@ -104,7 +104,7 @@ export class Connections {
     if (connection.retired) this.#retire(connection);
   }
 
-  /** Closes unresponsive connections, whose statements then reject with `NoAnswer`. */
+  /** Closes unresponsive connections. Their statements reject with `NoAnswer`. */
   endSilent(): void {
     const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     const silentSince = performance.now() - silentMs;

@@ -89,7 +89,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /**
    * Runs a transaction, which is rolled back at `dueAt` unless the commit was already sent. May run `work` twice.
-   * Rejects like `write`, or with the error of `work`.
+   * Rejects like `write`, or with the error that `work` threw.
    */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     return this.#change((onCommit) => this.#pool.transact(work, dueAt, onCommit));

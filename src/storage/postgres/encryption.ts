@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 
-/** Certificate checks of the `sslmode` values in libpq. */
+/** Certificate checks that libpq makes for these `sslmode` values. */
 const checked = {
   'verify-ca': 'certificate verified',
   'verify-full': 'certificate and host name verified',
@@ -17,7 +17,7 @@ export function sslModeOf(url: string): string {
 }
 
 interface Encryption {
-  /** TLS version, such as "TLSv1.3"; null without TLS. */
+  /** TLS version, such as "TLSv1.3"; null if TLS is not used. */
   readonly version: string | null;
 }
 
@@ -33,8 +33,8 @@ export function describeEncryption(url: string, version: string | null = null): 
 }
 
 /**
- * Describes the encryption between this process and the pooler. The server reports only the encryption of the pooler's
- * connections.
+ * Describes the encryption between this process and the pooler. The server can report only how the pooler's own
+ * connections are encrypted.
  */
 export function describeEncryptionToPooler(url: string): string {
   const mode = sslModeOf(url);

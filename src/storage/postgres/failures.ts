@@ -3,7 +3,7 @@ import type { RowConflict } from '../storage.ts';
 
 export class NoAnswer extends Error {}
 
-/** No connection could be opened, for the reason in `cause`. */
+/** No connection could be opened; `cause` has the reason. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(postgresReason(cause), { cause });
@@ -25,7 +25,7 @@ export class Overtaken extends Error {}
  */
 export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
-/** SQLSTATEs of serialization failures and deadlocks, for which the server aborts one of the transactions. */
+/** SQLSTATEs of serialization failures and deadlocks. The server resolves both by aborting one of the transactions. */
 const overtaken = /^(40001|40P01)/;
 /** SQLSTATEs of lock timeouts, canceled statements, idle transactions, serialization failures and deadlocks. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;

@@ -61,6 +61,6 @@ export async function identify(
 function remedy(known: string, running: string): string {
   return (
     `Set REDIS_PREFIX=${known}, or stop the running instances first: ${running}. ` +
-    `An instance that was killed counts as running for ${runningWithinSeconds} seconds.`
+    `A killed instance still counts as running for ${runningWithinSeconds} seconds.`
   );
 }

@@ -21,7 +21,8 @@ export async function migrate(
 ): Promise<number> {
   return begin(async (transaction) => {
     if ((await versionOf(transaction)) === migrationSteps.length) return 0;
-    // Migration steps, and waits for another process to migrate, may exceed the statement timeout of requests.
+    // Migration steps may take longer than a request's statement timeout, and so may waiting for another process's
+    // migration.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;

@@ -24,7 +24,7 @@ export interface PoolFacts {
   readonly connections: number;
   readonly busy: number;
   readonly waiting: number;
-  /** Number and duration of statements and transactions, without time in the queue. */
+  /** Number and duration of statements and transactions, excluding time in the queue. */
   readonly roundTrips: RoundTrips;
 }
 

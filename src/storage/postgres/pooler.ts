@@ -23,7 +23,7 @@ export class BehindPooler extends Error {}
 export async function expectSession(sql: SQL): Promise<void> {
   // A prepared statement would remain in a session that the pooler later assigns to other clients.
   const [row] = await sql.unsafe(`SELECT current_setting('${mark}', true) AS kept`).simple();
-  if (row?.kept !== sessionMark[mark]) throw new BehindPooler('The connection has no session of its client.');
+  if (row?.kept !== sessionMark[mark]) throw new BehindPooler('The connection has no dedicated session.');
 }
 
 export function isRefusedByPooler(error: unknown): boolean {

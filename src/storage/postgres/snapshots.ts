@@ -15,8 +15,8 @@ interface UsageRow {
 }
 
 /**
- * Stores usage and bans, which are restored after Redis loses its data. Strikes are not stored, because they expire
- * within minutes.
+ * Stores usage and bans, so that they can be restored after Redis loses its data. Strikes are not stored, because they
+ * expire within minutes.
  */
 export class PostgresSnapshots implements LimitSnapshots {
   readonly #database: PostgresDatabase;

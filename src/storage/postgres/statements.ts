@@ -6,10 +6,10 @@ export interface Versioned {
   readonly version: bigint;
 }
 
-/** Builds a statement with the template tag of a connection. */
+/** Builds a statement with a connection's template tag. */
 export type Statement<T> = (sql: SQL) => SQL.Query<T>;
 
-/** A query for rows of a resource, as SQL text with parameters. */
+/** A query for a resource's rows, as SQL text with parameters. */
 export interface Select {
   readonly resource: Resource;
   readonly text: string;
@@ -37,7 +37,6 @@ export interface Runner {
 }
 
 /**
- * Runs the statements of a transaction. Outside a transaction, each call is also atomic, because it is a single
- * statement.
+ * Runs a transaction's statements. Outside a transaction, each call is also atomic, because it is a single statement.
  */
 export type Statements = Required<Omit<Runner, 'select'>>;

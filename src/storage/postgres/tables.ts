@@ -56,19 +56,19 @@ async function expectFinished(database: PostgresDatabase): Promise<void> {
   if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
 }
 
-/** Every counter has a row from the beginning. Unused counters are not copied. */
+/** Every counter has a row from the start. Unused counters are not copied. */
 function rowsOf(table: Table): string {
   return table.name === 'counters'
     ? '(SELECT name, last FROM counters WHERE last > 0) AS counters'
     : table.name;
 }
 
-/** Returns the key columns of a table. Text is ordered by bytes, as in SQLite. */
+/** Returns a table's key columns. Text is ordered by bytes, as in SQLite. */
 function keyOf(table: Table): string[] {
   return sqlKey(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
-/** SQL expressions that read a column, and that parse its value from text in JSON. */
+/** SQL expressions that read a column, and that convert text from JSON to the column's type. */
 const forms: Readonly<Record<SqlType, { read: (name: string) => string; write: (text: string) => string }>> =
   {
     integer: { read: (name) => name, write: (text) => `(${text})::bigint` },

@@ -25,7 +25,7 @@ interface TransactionOptions {
 }
 
 /**
- * Runs units in one transaction. Locks the resources that the units write first, so that data read from these resources
+ * Runs units in one transaction. First locks the resources that the units write, so that data read from these resources
  * does not change before the commit. May stop early, after at least one unit.
  */
 export function runInTransaction(
@@ -47,7 +47,7 @@ export function runInTransaction(
     const deadline = performance.now() + database.statementTimeoutMs * maxShare;
     const settled: Settled<never>[] = [];
     const sent: Promise<unknown>[] = [];
-    /** Sends a statement together with the next one, without a separate round trip. */
+    /** Sends a statement in the same batch as the next one, to save a round trip. */
     const sendAhead = (statement: Statement<unknown>) => {
       const done = execute(statement);
       // If the statement fails, the next statement or the final `Promise.all` reports the error.
@@ -58,7 +58,7 @@ export function runInTransaction(
       if (settled.length > 0 && performance.now() > deadline) break;
       settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
     }
-    // Rejects with the original error. The commit would only report a rollback.
+    // Rejects with the original error, because the commit would only report a rollback.
     await Promise.all(sent);
     return settled;
   }, dueAt);
@@ -88,7 +88,7 @@ async function settleSeparately(
   }
 }
 
-/** Runs a unit. Rejects with the unit's error, or with a failure of the server, even if the unit caught the failure. */
+/** Runs a unit. Rejects with the unit's error, or with a server failure, even if the unit caught that failure. */
 export async function settle(run: Run, transaction: PostgresTransaction): Promise<Settled<never>[]> {
   try {
     const outcomes = await run.start(transaction.tables);

@@ -3,7 +3,7 @@ import { type Resource, type Versions, versionsFrom } from '../../domain/resourc
 import type { Runner } from './statements.ts';
 
 /**
- * Returns the name of the counter with the version of a resource. Changes lock the counter's row. The counter `keys`
+ * Returns the name of the counter that stores a resource's version. Changes lock the counter's row. The counter `keys`
  * also covers accounts, plans and lifted bans.
  */
 export const versionCounter = (resource: Resource): string => (resource === 'callers' ? 'keys' : resource);
@@ -40,7 +40,7 @@ export function restOn(moved: Map<Resource, number>, its: readonly Resource[]): 
   for (const resource of its) if (!moved.has(resource)) moved.set(resource, unread);
 }
 
-/** Versions of a server's data, and the identity of the server. */
+/** Versions of a server's data, and the server's identity. */
 export interface ServerState {
   readonly versions: Versions;
   /** Id of the store. */

@@ -18,12 +18,12 @@ export type Announce = (resource: Resource, version: number) => Promise<void>;
 export type Moved = Map<Resource, number>;
 
 /**
- * Resources with units that need a transaction, because they read lists or use hand-written statements. All other units
- * run in memory (`groups/`).
+ * Resources whose units need a transaction, because they read lists or use hand-written statements. All other units run
+ * in memory (`groups/`).
  */
 const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
 
-/** Fraction of the timeout after which a change with repeated conflicts is retried with row locks. */
+/** Fraction of the timeout after which a change that keeps conflicting is retried with row locks. */
 const optimisticPart = 1 / 8;
 
 type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Settled<never> | undefined)[]>;
@@ -152,7 +152,7 @@ export class PostgresWriter implements Writer<Units> {
     for (const [resource] of rested) moved.set(resource, versions?.[resource] ?? 0);
   }
 
-  /** Runs a batch as one statement without a transaction, which would cost 50% more. */
+  /** Runs a batch as one statement, without a transaction. A transaction would cost 50% more. */
   #runAsStatement(
     batch: Run,
     moved: Moved,
@@ -161,7 +161,7 @@ export class PostgresWriter implements Writer<Units> {
   ): Promise<Settled<never>[]> {
     let isSent = false;
     const execute: Execute = (statement) => {
-      if (isSent) throw new Error('A batch of work calls its transaction once.');
+      if (isSent) throw new Error('A batch must call its transaction exactly once.');
       isSent = true;
       return this.#database.write(statement, dueAt);
     };

@@ -34,8 +34,8 @@ export function countFailureUnder(
 }
 
 /**
- * Returns the remaining attempts. Counts nothing and never rejects, because the request was already rejected for
- * another reason.
+ * Returns the window of the address, without counting anything. Never rejects: the request has already been rejected
+ * for another reason.
  */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {
   const { servers, localLimits } = context;

@@ -2,15 +2,15 @@ import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/l
 import { type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { AccountBan } from '../limit-snapshots.ts';
 
-/** Reply of `take` and `standing`. If there is no decision, the reply ends after the versions. */
+/** Reply to `take` and `standing`. If there is no decision, the reply ends after the versions. */
 export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
 interface CallerState {
   readonly nowMs: number;
   readonly usage: Usage;
-  /** Penalty without the times of strikes, which stay in Redis. */
+  /** Penalty without strike times, which stay in Redis. */
   readonly penalty: KeyPenalty;
-  /** Redis' clock minus Redis' steady time, in ms. */
+  /** Offset of Redis' clock from Redis' monotonic time, in ms. */
   readonly aheadMs: number;
   /** The epoch of Redis' clock; undefined if it equals the epoch in the request. */
   readonly epoch: number | undefined;
@@ -39,7 +39,7 @@ export function usageOf(windows: readonly number[]): Usage {
   };
 }
 
-/** Parses pairs of "key:account:level" and the end of the ban. */
+/** Parses pairs of "key:account:level" and the end time of the ban. */
 export function bansOf(answer: unknown): AccountBan[] {
   const words = answer as readonly string[];
   const bans: AccountBan[] = [];
@@ -50,7 +50,7 @@ export function bansOf(answer: unknown): AccountBan[] {
   return bans;
 }
 
-/** Resets windows without a count, because only counted requests open windows. */
+/** Treats windows with a count of zero as not open, because only counted requests open windows. */
 export function withoutUnopened({ minute, day }: Usage): Usage {
   const opened = (window: Window) => (window.count > 0 ? window : unused.minute);
   return { minute: opened(minute), day: opened(day) };

@@ -1,4 +1,4 @@
-/** Current bans, for operators. A ban that Redis has lost is restored by the next request of its key. */
+/** Current bans, for operators. A ban that Redis has lost is restored when its key makes the next request. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountBan } from '../limit-snapshots.ts';
 import { maxStaleMs } from '../shared-versions.ts';
@@ -19,7 +19,7 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
 /**
  * Lifts a ban. The snapshot is deleted first, so that it cannot restore the ban after Redis has deleted it. Once the
  * snapshot is deleted, the ban is lifted. If this process cannot reach Redis, another process ends the ban there
- * (`LiftedBans`), and this function waits for the maximum time that this takes.
+ * (`LiftedBans`), and this function waits for the maximum time that this can take.
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
   const { servers, snapshotStore } = context;
@@ -57,7 +57,7 @@ async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Pr
   const bans = new Map(running.map((ban) => [ban.keyId, ban]));
   for (const [index, ban] of saved.entries()) {
     // If Redis has the key's penalty but does not list the ban, the ban has ended. The clock may have been stepped
-    // since the end in the snapshot was saved.
+    // since the snapshot with the ban's end time was saved.
     if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
   }
   return [...bans.values()];

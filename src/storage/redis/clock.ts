@@ -4,20 +4,20 @@ import type { Clock } from '../../domain/clock.ts';
 const maxDrift = 0.000_2;
 
 /**
- * Tracks Redis' steady time (scripts/common.lua), which is the time of Redis' clock without clock steps. Scripts
- * compare their time with the estimate of this class to detect steps.
+ * Tracks Redis' monotonic time (scripts/common.lua), which is the time of Redis' clock without clock steps. To detect
+ * steps, scripts compare their time with the estimate that this class provides.
  */
 export class RedisClock {
   readonly #clock: Clock;
   /** The last known epoch of Redis' clock; 0 before the first reply. */
   #epoch = 0;
   /**
-   * Lower bound of the offset of Redis' steady time from this machine's steady time. The exact offset is unknown,
+   * Lower bound on the offset of Redis' monotonic time from this machine's monotonic time. The exact offset is unknown,
    * because replies arrive with a delay.
    */
   #aheadMs = 0;
   #repliedMs = 0;
-  /** Offset of Redis' clock from this machine's steady time, as of the last reply. */
+  /** Offset of Redis' clock from this machine's monotonic time, as of the last reply. */
   #datesAheadMs = 0;
 
   constructor(clock: Clock) {
@@ -29,13 +29,15 @@ export class RedisClock {
     return this.#clock.steady() + this.#datesAheadMs;
   }
 
-  /** The arguments of the scripts' `present`: the epoch, the expected time, and in tests the current time. */
+  /**
+   * Arguments for the `present` function of the scripts: the epoch, the expected time, and in tests the current time.
+   */
   arguments(): number[] {
     const expected = [this.#epoch, this.#clock.steady() + this.#aheadMs];
     return this.#clock.rules === true ? [...expected, this.#clock.now()] : expected;
   }
 
-  /** Applies the time in a reply, the difference between this time and steady time, and the epoch if it has changed. */
+  /** Applies the values in a reply: Redis' time, its offset from monotonic time, and the epoch if it has changed. */
   hear(dateMs: number, dateAheadMs: number, epoch = this.#epoch): void {
     const hereMs = this.#clock.steady();
     this.#datesAheadMs = dateMs - hereMs;

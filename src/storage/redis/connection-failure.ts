@@ -1,7 +1,9 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Maximum length of a reported reason, which is enough for Redis errors without the advice that follows them. */
+/**
+ * Maximum length of a reported reason: long enough for Redis errors, but without the advice that follows some of them.
+ */
 const maxReasonLength = 200;
 
 /**

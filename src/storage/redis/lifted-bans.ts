@@ -35,15 +35,15 @@ export class LiftedBans {
     this.#context = context;
   }
 
-  /** Must be called for each new connection to Redis, which may lead to another server. */
+  /** Must be called for each new connection to Redis, because the connection may lead to another server. */
   forget(): void {
     this.#applied = new Map();
     this.#version = undefined;
   }
 
   /**
-   * Applies lifted bans. Failures are retried by the next call. Rejects with `StorageUnavailable` if PostgreSQL does
-   * not respond.
+   * Applies lifted bans. The next call retries failures. Rejects with `StorageUnavailable` if PostgreSQL does not
+   * respond.
    */
   async apply(): Promise<void> {
     const { versions, servers, snapshotStore } = this.#context;

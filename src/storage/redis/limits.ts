@@ -187,14 +187,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.servers[Symbol.asyncDispose]();
   }
 
-  /** Updates Redis after an outage. Bans are restored first, so that no request of a banned key is admitted. */
+  /** Updates Redis after an outage. Bans are restored first, so that no request with a banned key is admitted. */
   async #recovered(): Promise<void> {
     this.#liftedBans.forget();
     await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
     await this.#reconciliation.reportAll();
   }
 
-  /** Returns the shards that may lack a change in PostgreSQL. */
+  /** Returns the shards that may lack a change made in PostgreSQL. */
   #behind(): readonly Shard[] {
     const { postgres } = this.#context.versions;
     const isNewer = ({ lastReported }: Shard) =>
@@ -249,7 +249,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       if (!(error instanceof StorageUnavailable)) throw error;
       const { link } = this.servers.of(caller.accountId);
       if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
-      // The account could not be restored in Redis. If this instance has no state of the account either, the client
+      // The account could not be restored in Redis. If this instance has no state for the account either, the client
       // must retry.
       const { localLimits, versions } = this.#context;
       if (!localLimits.knows(caller.accountId)) throw error;

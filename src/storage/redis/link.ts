@@ -52,7 +52,9 @@ export interface Connection {
   readonly run: Run;
 }
 
-/** A pipelined connection to Redis. It is closed at the first failure, and reopened repeatedly until it works. */
+/**
+ * A pipelined connection to Redis. Any failure closes the connection; it is then reopened repeatedly until it works.
+ */
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #timeouts: ReplyTimeouts;

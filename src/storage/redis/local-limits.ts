@@ -30,7 +30,7 @@ interface InDoubtCount {
   readonly count: number;
 }
 
-/** Unreported local count of a window, and the part that Redis may have counted as well. */
+/** A window's unreported local count, and how much of it Redis may have counted as well. */
 export interface Unreported {
   readonly count: number;
   readonly doubts: readonly InDoubtCount[];
@@ -61,7 +61,7 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
-  /** Numbers of requests without a reply from Redis, by account, until the requests are decided locally. */
+  /** Numbers of requests that Redis did not reply to, by account. Kept until the requests are decided locally. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
@@ -172,7 +172,7 @@ export class LocalLimits {
     return [...this.#unreported];
   }
 
-  /** Returns the unreported counts of an account and marks them as reported. */
+  /** Returns an account's unreported counts and marks them as reported. */
   takeUnreported(accountId: number): LocalState | undefined {
     const held = this.#accounts.get(accountId);
     this.#unreported.delete(accountId);
@@ -229,7 +229,7 @@ function later(one: Window, other: Window): [Window, boolean] {
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }
 
-/** Marks the whole count as uncertain if the request with this number had no reply. */
+/** Marks the whole count as uncertain if the request with this number got no reply. */
 function inDoubt(unreported: Unreported, number: number | undefined): Unreported {
   if (number === undefined || unreported.count === 0) return unreported;
   return { count: unreported.count, doubts: [{ number, count: unreported.count }] };

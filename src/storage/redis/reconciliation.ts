@@ -16,7 +16,7 @@ const reportGroup = 500;
 /** Maximum number of attempts to run a script for an account that is unknown to Redis. */
 export const maxAttempts = 4;
 
-/** Error for an account that Redis still lacks after several restores. */
+/** Error for an account that is still missing from Redis after several attempts to restore it. */
 export function discarding(): StorageUnavailable {
   return new StorageUnavailable('Redis discards account data as soon as it is written');
 }
@@ -33,7 +33,7 @@ export class Reconciliation {
     this.#context = context;
   }
 
-  /** Restores an account that Redis lacks. Rejects with `StorageUnavailable`; the next request retries. */
+  /** Restores an account that is missing from Redis. Rejects with `StorageUnavailable`; the next request retries. */
   reconcile(accountId: number): Promise<void> {
     return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
@@ -54,13 +54,13 @@ export class Reconciliation {
     }
   }
 
-  /** Reports the local counts of an account before its next command. The commands of a connection run in order. */
+  /** Reports an account's local counts before its next command. The commands of a connection run in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }
 
   /**
-   * Reports local counts to Redis. Resolves with false if Redis has no state of the account to which the counts can be
+   * Reports local counts to Redis. Resolves with false if Redis has no state for the account to which the counts can be
    * added.
    */
   async reportAccount(accountId: number): Promise<boolean> {
@@ -84,14 +84,14 @@ export class Reconciliation {
       const group = unreported.splice(0, reportGroup).map(async (accountId) => {
         if (!(await this.reportAccount(accountId))) await this.reconcile(accountId);
       });
-      // A failed report is retried with the next request of the account.
+      // A failed report is retried on the account's next request.
       await Promise.allSettled(group);
     }
   }
 
   async #reconcile(accountId: number): Promise<void> {
     const { localLimits } = this.#context;
-    // Bans are restored first, so that no request of a banned key is admitted.
+    // Bans are restored first, so that no request with a banned key is admitted.
     const { usage } = await restoreBans(this.#context, accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
     await Promise.all([

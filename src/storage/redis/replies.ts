@@ -1,5 +1,5 @@
 /**
- * Validates the reply of each script. An unexpected reply means that replies are out of sync with requests, or that the
+ * Validates each script's reply. An unexpected reply means that replies are out of sync with requests, or that the
  * server is not Redis.
  */
 import { resources } from '../../domain/resources.ts';
@@ -18,13 +18,13 @@ const areVersions = numbers(resources.length);
 /** Alternating bans and end times. */
 const areBans: IsReply = (value) => Array.isArray(value) && value.length % 2 === 0;
 
-/** Kinds of replies without state. */
+/** Kinds of replies that contain no state. */
 const withoutState: ReadonlySet<unknown> = new Set([kinds.stale, kinds.unknown, kinds.overtaken]);
 const decisions = [kinds.admitted, kinds.exhausted, kinds.banned, kinds.newly_banned];
 const withState: ReadonlySet<unknown> = new Set(decisions);
 /**
- * Lengths of replies with state. `take` omits the last numbers if the instance knows them. `standing` adds the strike
- * count.
+ * Lengths of replies that contain state. `take` omits the last numbers if the instance knows them. `standing` adds the
+ * strike count.
  */
 const stateLengths = { take: [11, 13], standing: [14] } as const;
 
@@ -52,7 +52,7 @@ const isReply: Readonly<Record<ScriptName, IsReply>> = {
   lift: isNumber,
 };
 
-/** Returns the reply. Throws if it is not a reply of the script. */
+/** Returns the reply. Throws if it is not a valid reply from the script. */
 export function recognized(script: ScriptName, reply: unknown): unknown {
   if (!isReply[script](reply)) throw new Error(`unrecognized reply to ${script}`);
   return reply;

@@ -11,8 +11,8 @@ const perReplyMs = 0.5;
  * Distinguishes a hung server, which neither replies nor closes its connections, from a busy server. A server is
  * considered down if replies are pending and none arrives for a certain time, or if a single reply takes ten times as
  * long. The permitted time grows with the number of pending replies. Time is measured by an "attentive" clock, which
- * stops while this process or a busy machine blocks the event loop, because such a delay does not indicate a failure of
- * the server.
+ * stops while this process or a busy machine blocks the event loop, because such a delay does not indicate a server
+ * failure.
  */
 export class ReplyTimeouts {
   readonly #silenceMs: number;

@@ -8,8 +8,7 @@ import type { AccountSnapshot } from './snapshot-store.ts';
 const maxReads = 4;
 
 /**
- * Restores the bans of an account. Resolves with the snapshot that contains these bans. Rejects with
- * `StorageUnavailable`.
+ * Restores an account's bans. Resolves with the snapshot that contains these bans. Rejects with `StorageUnavailable`.
  */
 export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
   const { snapshotStore, servers } = context;
@@ -24,7 +23,7 @@ export async function restoreBans(context: RedisContext, accountId: number): Pro
 }
 
 /**
- * Restores a ban that was read with this version of callers. Resolves with false if callers have changed since then,
+ * Restores a ban that was read under this version of callers. Resolves with false if callers have changed since then,
  * because the ban may have been lifted.
  */
 export async function restoreBan(

@@ -158,7 +158,7 @@ export class RedisServers implements AsyncDisposable {
     });
   }
 
-  /** Exchanges versions with the shards of a node. Shards that have moved to another node exchange versions there. */
+  /** Exchanges versions with a node's shards, except for shards that have moved to another node. */
   async #joined(address: string, slots: readonly number[], { run, url }: Connection): Promise<void> {
     const exchanges = this.#shards.map(async (shard, index) => {
       if (this.#nodes?.isAt(slots[index] as number, address) !== true) return;

@@ -39,7 +39,9 @@ export class Shard {
     this.clock = new RedisClock(clock);
   }
 
-  /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `Overloaded` like `ask`. */
+  /**
+   * Calls `together`, or `fallback` while Redis is down, and returns its result. Rejects with `Overloaded` like `ask`.
+   */
   async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.link.trouble !== undefined) return fallback();
     try {

@@ -13,7 +13,7 @@ export interface AccountSnapshot {
 
 const snapshotEveryMs = 10_000;
 const batchSize = 500;
-/** Maximum number of concurrent lookups, which leaves connections in the pool for other statements. */
+/** Maximum number of concurrent lookups, low enough to leave connections in the pool for other statements. */
 const maxLookups = 4;
 const maxUnsavedBans = 100_000;
 
@@ -54,7 +54,7 @@ export class SnapshotStore implements AsyncDisposable {
     this.#timer.unref();
   }
 
-  /** Finds the snapshot of an account. Rejects with `StorageUnavailable` if the snapshot cannot be read. */
+  /** Finds an account's snapshot. Rejects with `StorageUnavailable` if the snapshot cannot be read. */
   find(accountId: number): Promise<AccountSnapshot> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ accountId, resolve, reject });

@@ -18,7 +18,7 @@ type Migration = string | ((database: Database) => void);
  */
 export type Migrations = readonly Migration[];
 
-/** A table that identifies data files: former versions kept limits in a second database, without this table. */
+/** A table that identifies data files. Earlier versions stored limits in a second database, which lacks this table. */
 export const dataTable = 'pets';
 
 /** Page cache size of a connection that reads. Reading an uncached page costs a system call. */
@@ -88,7 +88,7 @@ function migrate(database: Database, migrations: Migrations): number {
     return current === migrations.length ? 0 : current;
   });
   const former = all.immediate();
-  // Without this, the WAL would keep the size of the migration until every process has closed the file.
+  // Otherwise, the WAL would keep the size it grew to during the migration until every process has closed the file.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   return former;
 }
@@ -155,7 +155,7 @@ export function isBusy(error: unknown): boolean {
   return hasCode(error, busy);
 }
 
-/** Whether the disk or a lock failed temporarily, which affects the whole group of units. */
+/** Whether the error is a temporary disk or lock failure, which affects the whole group of units. */
 export function isPassing(error: unknown): error is SQLiteError {
   return hasCode(error, passing);
 }
@@ -164,7 +164,7 @@ function translated(error: unknown): unknown {
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
-/** After an I/O error during a commit, the WAL may contain the whole transaction, which a recovery would apply. */
+/** After an I/O error during a commit, the WAL may contain the whole transaction, and recovery would apply it. */
 export function commitFailure(error: unknown): unknown {
   if (!hasCode(error, brokenOff)) return translated(error);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);

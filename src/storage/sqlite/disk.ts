@@ -5,7 +5,7 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Free bytes on the disk that holds the folder of a file, without the bytes reserved for root. */
+/** Free bytes on the disk that holds the folder of a file, excluding the bytes reserved for root. */
 export function freeBytesOf(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path));
   return bavail * bsize;

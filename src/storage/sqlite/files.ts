@@ -139,8 +139,8 @@ export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
 const magics = ['SQLite format 3\0', fileMagic];
 
 /**
- * Whether a path, or the target of a link, is an SQLite database or a file of a store. Such files must never be
- * overwritten.
+ * Whether a path, or the target of a link at that path, is an SQLite database or belongs to a store. Such files must
+ * never be overwritten.
  */
 export function isStoreFile(path: string): boolean {
   const name = existsSync(path) ? realpathSync(path) : resolve(path);

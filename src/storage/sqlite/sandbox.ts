@@ -11,8 +11,8 @@ import { RecordLocks } from './limits/record-locks.ts';
 import { tryLock } from './serving-lock.ts';
 
 /**
- * Locks a file until the lock is disposed of or the process ends in any way; undefined if another process holds the
- * lock.
+ * Locks a file until the lock is disposed of or the process ends, however it ends; undefined if another process holds
+ * the lock.
  */
 export function lockFile(path: string): Disposable | undefined {
   return tryLock({ lock: path }, 0);
@@ -70,7 +70,7 @@ export class SandboxStore implements Disposable {
     this.#accounts.write(this.#accounts.table.make(accountId, this.#locks), accountId, usage);
   }
 
-  /** Bans a key. `bannedUntil` is steady time, in seconds. */
+  /** Bans a key. `bannedUntil` is in seconds of monotonic time. */
   ban(keyId: number, bannedUntil: number, banLevel: number): void {
     const record = this.#keys.table.make(keyId, this.#locks);
     const before = this.#keys.read(record, keyId) ?? noPenalty;

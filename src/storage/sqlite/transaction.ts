@@ -20,7 +20,7 @@ export class SqliteTransaction {
   readonly #inventory;
   /** Changes made by the running unit. */
   readonly #ofUnit = new Changes();
-  /** Changes made by earlier units of the group, without those that were rolled back. */
+  /** Changes made by earlier units of the group, except those that were rolled back. */
   readonly #ofGroup = new Changes();
 
   constructor(database: Database, recordsEvents = true) {

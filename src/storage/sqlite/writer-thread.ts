@@ -6,7 +6,7 @@ import { WriteServer } from '../writer-port.ts';
 import { dataMigrations } from './migrations.ts';
 import { SqliteWriter } from './writer.ts';
 
-/** The first message to the thread. The last message is `close`, and the thread responds with `closed`. */
+/** The first message to the thread. The last message is `close`, to which the thread replies `closed`. */
 export interface ThreadTask {
   readonly path: string;
   readonly events: boolean | undefined;

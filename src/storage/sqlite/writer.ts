@@ -99,8 +99,8 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   }
 
   /**
-   * Runs units without savepoints, which would copy each page before a change. If a unit fails after changing rows,
-   * rolls back all units and returns undefined.
+   * Runs units without savepoints, because savepoints copy each page before it is changed. If a unit fails after
+   * changing rows, rolls back all units and returns undefined.
    */
   async #runTogether(runs: readonly Run[]): Promise<Settled<never>[] | undefined> {
     const settled: Settled<never>[] = [];

@@ -75,7 +75,7 @@ export function bodyMistakes(operation: Operation): Mistake[] {
   ];
 }
 
-/** An error in the body's members. The error response must name the wrong member. */
+/** An error in the body's members. The error response must name the invalid member. */
 function ofMembers(
   what: string,
   nameOf: (chance: Chance) => string,

@@ -33,7 +33,7 @@ export class Caller implements Disposable {
     this.#connections = urls.map((url) => [new Wire(url), new Wire(url)]);
   }
 
-  /** Sends the request in a random spelling. */
+  /** Sends the request in one of the forms that HTTP allows, chosen at random. */
   async send(request: Request, chance: Chance): Promise<WireResponse> {
     const { key, limitedKey } = this.#keys;
     const { bytes, ownId } = spelled(request, request.isLimited ? limitedKey : key, chance);

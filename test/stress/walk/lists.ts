@@ -125,7 +125,8 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
 }
 
 /**
- * A cursor that does not match the list in exactly one respect: the operation, the parent in the path, or one filter.
+ * A cursor of a list that differs from this list in exactly one respect: the operation, the parent in the path, or one
+ * filter.
  */
 function foreignBeginning<Thing extends { readonly id: bigint }>(
   making: Making,

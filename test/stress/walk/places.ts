@@ -56,7 +56,7 @@ const typeParameters = [
 const spelledType = (type: string, chance: Chance) =>
   chance.pick([type, type, type.replace('json', 'JSON')]) + chance.pick(typeParameters);
 
-/** A request for the operation, at random with preconditions, an idempotency key or an error. */
+/** A request for the operation, with randomly added preconditions, idempotency key or error. */
 export function anyRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = plainRequest(making, operationId);
@@ -84,7 +84,7 @@ function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMa
   return { noneMatch: chance.pick([[last], [last], ['"other"', `W/${last}`], ...whatever]) };
 }
 
-/** Repeats a read as a client that may have cached the first response. */
+/** Repeats a read, conditionally if the client may have cached the first response. */
 export function askedAgain(making: Making, { noneMatch: _before, ...request }: Request): Request {
   return { ...request, ...(rowOf(request).reads.length > 0 && held(making, request)) };
 }

@@ -47,7 +47,7 @@ export interface Request {
   readonly isPartly?: true;
   /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
-  /** Name of a rare outcome. It counts as reached if the response matches `refused`. */
+  /** Name of a special outcome, such as a cursor of another list. It is covered if the response matches `refused`. */
   readonly way?: string;
   readonly act: (turn: Turn) => Outcome;
 }
@@ -60,7 +60,7 @@ export function isRead({ method }: Pick<Request, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** A body with these members, in a random spelling. */
+/** A JSON body with these members, in random order and with random whitespace and escapes. */
 export function bodyOf(chance: Chance, members: Members): { members: Members; body: string } {
   return { members, body: objectText(chance, members) };
 }

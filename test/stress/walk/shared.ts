@@ -44,7 +44,7 @@ export class Shared {
     return { highest: new Map(this.#highest), at: this.#now() };
   }
 
-  /** Records the rare outcomes of a request that got the expected response. */
+  /** Records which special outcomes a request covered, once it got the expected response. */
   meet({ operationId, refused, way }: Request, expected: Outcome): void {
     const ways = expected.ways?.map((one) => `${operationId} ${one}`) ?? [];
     if (way !== undefined && expected === refused) ways.push(way);

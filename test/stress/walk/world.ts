@@ -47,7 +47,7 @@ export function blaming(code: string, part: string): Outcome {
 /** The error response to a change whose preconditions do not hold. */
 export const changed = refusal(412, 'precondition_failed');
 
-/** Inputs of the model in addition to the request. */
+/** Inputs to the model other than the request. */
 export interface Turn {
   readonly world: World;
   /** Values chosen by the service: the new id, the time of the last change and the secret. */
@@ -102,7 +102,7 @@ export class World {
     }
   }
 
-  /** Adds the objects of another world, but not its stored responses and events. */
+  /** Adds another model's objects, but not its stored responses and events. */
   absorb(other: World): void {
     for (const [kind, things] of other.#things) {
       const own = this.all(kind);
@@ -110,7 +110,7 @@ export class World {
     }
   }
 
-  /** Text that is identical for worlds with the same contents. */
+  /** Text that is identical for models with the same contents. */
   fingerprint(): string {
     const parts = [...this.#things].map(
       ([{ name, textOf }, things]) => `${name}: ${[...things.values()].map(textOf).sort().join()}`,

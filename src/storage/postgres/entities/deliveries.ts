@@ -134,8 +134,8 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /**
-   * Finds and locks webhooks that are ready. Skips webhooks locked by another process, which takes the deliveries of
-   * these webhooks.
+   * Finds and locks webhooks that are ready. Skips webhooks locked by another process, because that process sends their
+   * deliveries.
    */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
     const rooms = JSON.stringify(held);
@@ -162,7 +162,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
   }
 
-  /** Creates deliveries for a portion of the events. Returns the number of expired events. */
+  /** Creates deliveries for some of the events. Returns the number of expired events. */
   async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
     if (behind.length === 0) return 0;
     const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));

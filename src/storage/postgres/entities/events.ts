@@ -10,12 +10,12 @@ export type Spread = () => Promise<void>;
 
 /**
  * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). The read
- * returns events only after their changes are visible on every instance, so that a client that then lists the resources
- * does not receive outdated cached pages.
+ * returns events only once the changes they report are visible on every instance. Otherwise, a client that lists the
+ * resources next could receive outdated cached pages.
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
   readonly #spread: Spread;
-  /** Changes of events up to this id are visible on every instance. */
+  /** Every change that is reported by an event up to this id is visible on every instance. */
   #spreadUntil = 0n;
 
   constructor(runner: Runner, spread: Spread = async () => undefined) {

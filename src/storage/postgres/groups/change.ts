@@ -10,11 +10,11 @@ import { parts, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { SettledUnit } from './units.ts';
 
-/** Changes of a group, and the JSON parameter of the group's statement. */
+/** A group's changes, and the JSON parameter of its statement. */
 export interface Change {
   readonly tables: readonly TablePart[];
   readonly resources: readonly Resource[];
-  /** Provisional ids of added rows by counter, in the order of the real ids. */
+  /** Provisional ids of added rows, by counter, in the order in which real ids are assigned. */
   readonly added: ReadonlyMap<string, readonly bigint[]>;
   readonly json: string;
 }
@@ -74,7 +74,7 @@ class ChangeBuilder {
   }
 
   get change(): Change {
-    // Encodes text with provisional ids only after every row has a number.
+    // Text with provisional ids can be encoded only after every added row has a number.
     for (const work of this.#late) work();
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
     const kept = this.#members.get(`${answersName}_changed`) ?? [];

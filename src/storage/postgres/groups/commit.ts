@@ -45,7 +45,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
       }
     } catch (error) {
       const isRejected = !(error instanceof StorageUnavailable);
-      // The failure applies to all units, whose changes may have been stored.
+      // The failure applies to all units. Their changes may have been stored.
       if (!isRejected && its === components) throw error;
       if (isRejected && its.length > 1) {
         // The values of one unit, or a row added by another transaction, caused the error. Bisection finds that unit

@@ -1,11 +1,11 @@
-/** A unit with the rows it read and changed. */
+/** A unit, and the rows that it read and changed. */
 interface Touching {
   readonly changes: { readonly touched: Iterable<unknown> };
 }
 
 /**
- * Units that touched the same rows. Each unit saw the changes of earlier units, so the changes of all units are either
- * stored or discarded.
+ * Units that touched the same rows. Each unit saw the changes of earlier units, so the changes are stored or discarded
+ * as a whole.
  */
 export interface Component<Unit> {
   readonly number: number;

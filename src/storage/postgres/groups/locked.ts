@@ -11,7 +11,7 @@ import { GroupRows, type Key } from './rows.ts';
 import { runUnits, type SettledUnit } from './units.ts';
 
 /**
- * Runs units with repeated conflicts, for example on an instance that is farther from the database than other
+ * Runs units that conflicted repeatedly, for example on an instance that is farther from the database than other
  * instances. Locks the rows that the units read, so that other instances wait. Units without an outcome must run again.
  */
 export async function commitLocked(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {

@@ -16,7 +16,7 @@ export interface Cell {
   now: Row | undefined;
 }
 
-/** A search by a lookup of a table, and the key of the row found in the database. */
+/** A search with one of a table's lookups, and the key of the row found in the database. */
 export interface Search {
   readonly name: string;
   readonly table: Table;
@@ -45,7 +45,7 @@ export class GroupRows {
     this.#runner = runner;
   }
 
-  /** Cells with rows that the units have changed. */
+  /** Cells whose rows the units have changed. */
   get changed(): ReadonlySet<Cell> {
     return this.#changed;
   }
@@ -87,7 +87,7 @@ export class GroupRows {
     return made;
   }
 
-  /** Database error of a failed read, which affects the whole group. */
+  /** Database error from a failed read. It affects the whole group. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }

@@ -13,7 +13,7 @@ export interface TableChange {
   readonly isRemoved: boolean;
 }
 
-/** The part of a group's statement for one table. */
+/** The part of a group's statement that handles one table. */
 export interface TablePart extends TableChange {
   readonly isRead: boolean;
   /** Lookups that the statement repeats to detect conflicts. */
@@ -21,7 +21,8 @@ export interface TablePart extends TableChange {
 }
 
 /**
- * Names of the relations in the statement. The members of the JSON parameter that contain the rows have the same names.
+ * Names of the relations in the statement. In the JSON parameter, the members that contain the rows have the same
+ * names.
  */
 export const parts = {
   read: ({ name }: Table) => `${name}_read`,
@@ -61,9 +62,9 @@ const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${col
     new.last, (source.before + new.last_number)::text) END`;
 
 /**
- * Returns the statement of a group. The statement locks the rows that were read, without waiting: a row locked by
- * another transaction counts as changed. Components with unchanged rows are stored, and all other components are
- * omitted. The counters are locked last, because they block every other transaction that changes the same resource.
+ * Returns a group's statement. The statement locks the rows that were read, without waiting: a row locked by another
+ * transaction counts as changed. Components with unchanged rows are stored, and all other components are omitted. The
+ * counters are locked last, because they block every other transaction that changes the same resource.
  */
 export function groupText(tables: readonly TablePart[]): string {
   const read = tables.filter(({ isRead }) => isRead);

@@ -21,8 +21,8 @@ import { GroupEntity, unsupported } from './entity.ts';
 import type { UnitChanges } from './unit-changes.ts';
 
 /**
- * Returns the transaction of one unit of a group. The transaction sees the results of earlier units, and stores changes
- * only in memory.
+ * Returns the transaction for one unit in a group. The transaction sees the results of earlier units, and stores
+ * changes only in memory.
  */
 export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Transaction {
   const needsTransaction = (name: string) =>
@@ -104,7 +104,8 @@ class GroupEvents implements EventWrites {
 type StoredAnswer = Omit<KeptAnswer, 'accountId' | 'key'> & { readonly id: string };
 
 /**
- * Handles stored responses like other rows. A response stored by another transaction before the commit is a conflict.
+ * Handles stored responses like other rows. If another transaction stores a response before the commit, that is a
+ * conflict.
  */
 class GroupAnswers implements AnswerWrites {
   readonly #unit: UnitChanges;

@@ -46,7 +46,7 @@ export class UnitChanges {
     return andThen(this.#rows.cell(table, key), (cell) => this.#read(cell));
   }
 
-  /** Finds the row that matches once the group's changes are applied. */
+  /** Finds the matching row, taking the group's changes into account. */
   findBy(table: Table, lookup: string, value: Key): Awaitable<Row | undefined> {
     return andThen(this.#rows.search(table, lookup, value), (search) => {
       this.touched.add(search);

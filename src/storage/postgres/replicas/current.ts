@@ -8,9 +8,10 @@ interface CurrentRow {
 }
 
 /**
- * Checks that a server is a replica of the primary with this start time, and has data of this version or later. Runs
- * before the query in the same session, so that the query sees at least this data. An earlier check is not sufficient,
- * because an address may resolve to several servers, and a server may restart with older data after a crash.
+ * Checks that a server is a replica of the primary with this start time, and that it has this version of the data or a
+ * later one. Runs before the query in the same session, so that the query sees at least this data. An earlier check is
+ * not sufficient, because an address may resolve to several servers, and a server may restart with older data after a
+ * crash.
  */
 export function whetherCurrent(
   resource: Resource,

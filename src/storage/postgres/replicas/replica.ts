@@ -20,13 +20,13 @@ export interface ReplicaOptions {
   readonly notice: Notice;
 }
 
-/** Time for which a replica is not used after a failed read, in ms. */
+/** Time during which a replica is not used after a failed read, in ms. */
 const restMs = 5_000;
 /** Minimum time between two polls of a replica's state, in ms. Queries that need a newer change trigger extra polls. */
 const minPollIntervalMs = 2;
 /** Poll interval of an unresponsive replica, in ms. */
 const retryIntervalMs = 1_000;
-/** Delay before the log reports an unused replica, in ms: after a failure, and because of lag. */
+/** Time that a replica must be unused before the log reports it, in ms: if the replica failed, and if it lags. */
 const failureReportedMs = 1_000;
 export const unusedReportedMs = 60_000;
 /** Interval between connection attempts after the server refused a connection, in ms. */
@@ -52,7 +52,7 @@ export class Replica implements AsyncDisposable {
   readonly #growing: Breaker;
   readonly #outage: Outage;
   readonly #polling: PeriodicTask;
-  /** Versions that the replica has replayed; undefined while it is not used. */
+  /** Versions that the replica has replayed; undefined while the replica is not in use. */
   #replayed: Versions | undefined;
   #pendingPoll: Promise<void> | undefined;
   #nextPollAt = 0;
@@ -101,12 +101,12 @@ export class Replica implements AsyncDisposable {
     return this.#unusedSince === undefined ? 0 : performance.now() - this.#unusedSince;
   }
 
-  /** Reason why the replica is not used; undefined if it is in use. */
+  /** Reason why the replica is not in use; undefined if it is in use. */
   get trouble(): string | undefined {
     return this.isUsed ? undefined : (this.#reason ?? 'it has not been queried yet');
   }
 
-  /** Upper bound of the replica's lag behind the primary. */
+  /** Upper bound on the replica's lag behind the primary. */
   get lagSeconds(): number {
     return this.#lagSeconds;
   }
@@ -181,7 +181,7 @@ export class Replica implements AsyncDisposable {
     const missingMs = resources.map((what) => (before.versions[what] - state.versions[what]) / 1_000);
     const isBehind = missingMs.some((missing) => missing > 0);
     this.#behindSince = isBehind || !follows ? (this.#behindSince ?? now) : undefined;
-    // Versions are timestamps, so their difference is also an upper bound of the lag.
+    // Versions are timestamps, so their difference is also an upper bound on the lag.
     const behindMs = this.#behindSince === undefined ? 0 : now - this.#behindSince;
     this.#lagSeconds = (follows ? Math.min(behindMs, Math.max(...missingMs, 0)) : behindMs) / 1_000;
 

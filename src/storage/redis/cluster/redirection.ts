@@ -3,7 +3,7 @@ import { addressOf } from './slot-map.ts';
 
 /**
  * A node did not run a command, because another node has the slot (`moved`) or the keys of the command (`ask`), or
- * because only some of the keys have moved so far (`again`).
+ * because only some of the keys have been moved so far (`again`).
  */
 export class Redirection extends StorageUnavailable {
   readonly kind: 'moved' | 'ask' | 'again';

@@ -23,7 +23,7 @@ export function addressOf(host: string, port: number | string, askedUrl: string)
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Returns the URL of another node, with the encryption and credentials of `url`. */
+/** Returns the URL of another node, using the encryption and credentials of `url`. */
 export function urlOfNode(address: string, url: string): string {
   const [scheme, credentials = ''] = url.match(/^(\w+:\/\/)([^@/]*@)?/)?.slice(1) ?? [];
   return `${scheme}${credentials}${address}`;

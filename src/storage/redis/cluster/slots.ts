@@ -20,7 +20,7 @@ export function hashOf(text: string): number {
   return crc;
 }
 
-/** Returns the slot of a key. If the key contains braces, only the text in the first braces is hashed. */
+/** Returns a key's slot. If the key contains braces, only the text in the first braces is hashed. */
 export function slotOf(key: string): number {
   const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
   return hashOf(tag) % slotCount;

@@ -33,13 +33,13 @@ local function versions_of(values)
   return versions
 end
 
--- Returns the steady time in ms, its offset from the clock in whole seconds (rounded up) and in ms, and the epoch.
--- Windows, strikes and bans are measured in steady time, which is the time of Redis' clock without its steps. The epoch
--- identifies one continuous steady time: if Redis loses its data, a new epoch starts. The clock was stepped if it moved
--- back, or if it differs by more than `step_ms` from the time that the instance expects: the time of the last reply in
--- the same epoch, plus the time measured since then.
--- `value` is the stored clock. ARGV[first] is the epoch known to the instance, ARGV[first + 1] the steady time that it
--- expects, and ARGV[first + 2] the current time, in tests only.
+-- Returns the monotonic time in ms, its offset from the clock in whole seconds (rounded up) and in ms, and the epoch.
+-- Windows, strikes and bans are measured in monotonic time, which is the time of Redis' clock without clock steps. The
+-- epoch identifies one continuous monotonic time: if Redis loses its data, a new epoch starts. The clock was stepped if
+-- it moved back, or if it differs by more than `step_ms` from the time that the instance expects: the time of the last
+-- reply in the same epoch, plus the time measured since then.
+-- `value` is the stored clock. ARGV[first] is the epoch known to the instance, ARGV[first + 1] the monotonic time that
+-- it expects, and ARGV[first + 2] the current time, in tests only.
 local function present(key, value, first)
   local date = ARGV[first + 2] and tonumber(ARGV[first + 2]) or math.floor(micros() / 1000)
   local epoch, ahead, last
@@ -58,7 +58,7 @@ local function present(key, value, first)
   return now, math.ceil(ahead / 1000), ahead, epoch
 end
 
--- Converts between steady time and the time of Redis' clock. 0 means never.
+-- Converts between monotonic time and the time of Redis' clock. 0 means never.
 local function moved(at, by)
   return at == 0 and 0 or at + by
 end

@@ -10,7 +10,7 @@ const suffix = '.backup';
  * backup.
  */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
-/** Suffix of the file with the result of a backup's last verification. */
+/** Suffix of the file that contains the result of a backup's last verification. */
 const verifiedSuffix = '.verified';
 
 /**
@@ -79,7 +79,7 @@ export class SqliteBackupFolder implements BackupFolder {
     }
   }
 
-  /** Parses the name of a backup; undefined for names of other files. */
+  /** Parses a backup's name; undefined for names of other files. */
   #partsOf(name: string): Pick<NamedFile, 'createdAt' | 'label'> | undefined {
     if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
     const [, hour, minute, second, label = null] =

@@ -29,8 +29,8 @@ const limitCopyOf = (target: string) => `${target}.limits`;
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Limit state is copied before the data. Ids assigned in between are assigned again after a restore, and must not
-    // have limit state then.
+    // Limit state is copied before the data. Ids assigned after the data was copied are assigned again after a restore,
+    // and must not have limit state.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));
@@ -46,7 +46,7 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
   }
 }
 
-/** Copies in a single statement, which reads one snapshot and blocks no writer. */
+/** Copies in a single statement, which reads one snapshot and does not block writers. */
 function copyData(data: string, target: string): void {
   using source = new Database(data, { readonly: true, strict: true });
   source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);

@@ -31,7 +31,10 @@ const checkIntervalMs = 100;
  */
 const timesRead = 3.25;
 const extraBytes = 1_048_576;
-/** Disk space that a backup leaves free for the service, but at most half of the space that would otherwise remain. */
+/**
+ * Minimum disk space that a backup leaves free for the service. On a nearly full disk, half of the space that the
+ * backup would leave is enough.
+ */
 const reserveBytes = 67_108_864;
 
 interface MakerOptions {
@@ -90,7 +93,7 @@ function targetOf(path: string, replace: boolean): string {
   if (!existsSync(dirname(name))) {
     throw new BackupError(
       'missing',
-      `There is no folder ${dirname(name)}. Create it, or choose another file.`,
+      `Folder not found: ${dirname(name)}. Create it, or choose another file.`,
     );
   }
   if (!existsSync(name)) return name;
@@ -162,7 +165,7 @@ function linkAs(partial: string, name: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw exists(name);
-    // Some file systems have no hard links.
+    // Some file systems do not support hard links.
     if (existsSync(name)) throw exists(name);
     renameSync(partial, name);
   }

@@ -1,7 +1,7 @@
 /**
  * Replaces a store with a backup. The new data file, which includes the limit state, is built next to the old data file
- * and put in place by a single rename. A killed process thus leaves either the old or the new store. The limit state is
- * then moved to a separate file, at the latest by the next start (`restored-limits.ts`).
+ * and put in place by a single rename. A killed process thus leaves either the old or the new store. Afterwards, the
+ * limit state is moved to a separate file, at the latest the next time the service starts (`restored-limits.ts`).
  */
 import { Database } from 'bun:sqlite';
 import {
@@ -45,7 +45,7 @@ export interface Restored extends BackupFacts {
 /** Time to wait for a command that is using the store to be replaced. */
 const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
-/** Space for the separate file with the limit state, in addition to the copy. */
+/** Additional disk space, for the separate file with the limit state. */
 const extraBytes = 4_194_304;
 /** If this throws `BackupError` or `StorageUnusable`, nothing was changed. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
@@ -78,7 +78,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   }
 }
 
-/** Throws `BackupError` unless the file is a store, even a damaged one, and may be replaced. */
+/** Throws `BackupError` unless the file is a store (possibly damaged) and may be replaced. */
 function checkReplaced(path: string, replace: boolean): void {
   if (statSync(path).isDirectory()) {
     throw new BackupError('exists', `${path} is a folder. Specify the data file to restore to.`);
@@ -94,7 +94,7 @@ function checkReplaced(path: string, replace: boolean): void {
   }
 }
 
-/** Creates the folder of a store. If the restore fails, removes the folder and the lock file that it created. */
+/** Creates a store's folder. If the restore fails, removes the folder and the lock file that it created. */
 function placeFor({ data, lock }: StoreFiles): Disposable {
   const hadLock = existsSync(lock);
   const folder = dirname(data);
@@ -171,7 +171,7 @@ async function verified(copy: string, { backup, verify, signal }: RestoreOptions
   );
 }
 
-/** Turns the copy of a backup into the data file of a store. The file still contains the limit state. */
+/** Converts a copy of a backup into a store's data file. The file still contains the limit state. */
 function makeStoreOf(copy: string): void {
   using database = new Database(copy, { readwrite: true, strict: true });
   database.run('PRAGMA journal_mode = MEMORY');
@@ -210,14 +210,14 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
     throw new BackupError(
       'failed',
       `The store was restored, but its limit state is not yet in a separate file (${fileReason(error as Error, files.limits)}). ` +
-        'The next start of the service writes that file.',
+        'The service writes that file the next time it starts.',
       error,
     );
   }
 }
 
 interface Old extends Disposable {
-  /** Marks the old file as no longer a store, in case another command waits for it. */
+  /** Marks the old file as no longer a store, in case another command is waiting for it. */
   disown(): void;
 }
 

@@ -14,8 +14,8 @@ export function isUnfinished(data: Database): boolean {
 
 /**
  * Moves the limit state of a restored store from the data file to a separate file, replacing any existing file. If the
- * process is killed, the table remains, and the next start repeats the move. Requires the serving lock. Throws system
- * errors.
+ * process is killed, the table remains, and the move is repeated the next time the service starts. Requires the serving
+ * lock. Throws system errors.
  */
 export function finishRestore(files: StoreFiles): void {
   using data = new Database(files.data, { readwrite: true, strict: true });

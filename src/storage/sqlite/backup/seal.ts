@@ -19,7 +19,7 @@ interface SealPage {
   readonly bytes: number;
 }
 
-/** Returns the page with the digest. Throws `BackupError` if there is no digest. */
+/** Returns the page that contains the digest. Throws `BackupError` if there is no digest. */
 export function sealPageOf(database: Database): SealPage {
   const [page] = database
     .query<{ at: number | bigint; bytes: number | bigint }, []>(

@@ -2,7 +2,7 @@ import type { Resource } from '../../../domain/resources.ts';
 import type { Touch } from './entity.ts';
 import { type Counted, InventoryChange } from './inventory.ts';
 
-/** Changes made by units, written once for the whole group directly before its commit. */
+/** Changes made by units, written once for the whole group, immediately before its commit. */
 export class Changes {
   readonly #touched = new Set<Resource>();
   readonly #inventory = new InventoryChange();

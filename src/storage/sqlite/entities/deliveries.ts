@@ -109,7 +109,7 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     return { last, oldest: row?.oldest ?? last + 1n };
   }
 
-  /** Turns some events into deliveries. Returns the number of events that had expired. */
+  /** Creates deliveries for some of the events. Returns the number of events that had expired. */
   #queue(webhook: ReadyWebhook, bounds: { oldest: bigint; last: bigint }, now: number): bigint {
     const { id, accountId, position } = webhook;
     const { after, types } = portionOf(webhook, bounds);

@@ -10,9 +10,9 @@ interface Prepared {
 }
 
 /**
- * Inserts rows, with several rows per statement. For each statement, SQLite reads and writes the table's id counter,
- * and creates a temporary table for the list of values in a CHECK. `OR FAIL` avoids the page copies from which SQLite
- * would undo a failed statement. Page copies are unnecessary, because the writer undoes all changes of a failed unit.
+ * Inserts rows, several per statement. For each statement, SQLite reads and writes the table's id counter, and creates
+ * a temporary table for the list of values in a CHECK constraint. `OR FAIL` avoids the page copies that SQLite would
+ * need to undo a failed statement. Page copies are unnecessary, because the writer undoes all changes of a failed unit.
  */
 export class Inserts {
   readonly #width: number;

@@ -83,7 +83,7 @@ export class InventoryChange {
 }
 
 /**
- * Maintains the counts in the transaction that changes the animals, with one statement per category and one for the
+ * Updates the counts in the transaction that changes the animals, using one statement per category and one for the
  * totals.
  */
 export class InventoryWrites {

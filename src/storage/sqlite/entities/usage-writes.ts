@@ -25,7 +25,7 @@ const recordNumber = `
 
 const pruneBatch = 1_000;
 
-/** Deletes some rows of periods before an instant, oldest first. */
+/** Deletes some of the rows for periods before the given time, oldest first. */
 const pruning = (table: string, [period, ...rest]: readonly [string, ...string[]]) => {
   const key = [period, ...rest].join(', ');
   return `DELETE FROM ${table} WHERE (${key}) IN (

@@ -4,7 +4,7 @@ import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 import { LimitTable } from './table.ts';
 
-/** Number of addresses per set. All sets have room for 114,576 addresses. */
+/** Number of addresses per set. Together, all sets have room for 114,576 addresses. */
 const ways = 7;
 const setBytes = 128;
 /**
@@ -40,7 +40,7 @@ export class AddressFailures {
   }
 
   /**
-   * Returns the offset of the address's set. `read` and `write` apply to this address until the next call of `find`.
+   * Returns the offset of the address's set. `read` and `write` apply to this address until the next call to `find`.
    */
   find(address: string): number {
     const hash = Bun.hash.wyhash(address, this.#seed);

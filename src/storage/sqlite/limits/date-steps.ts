@@ -3,7 +3,7 @@ import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** Steps of the system clock, shared by all processes of the service and kept for its next start. */
+/** Steps of the system clock, shared by all processes of the service and kept across restarts. */
 export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;

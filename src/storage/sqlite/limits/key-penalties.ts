@@ -118,7 +118,7 @@ export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[]
   return bans;
 }
 
-/** Lifts a ban, starting with the key's next request. Returns false if there is no ban. Requires no lock. */
+/** Lifts a ban, with effect from the key's next request. Returns false if there is no ban. Requires no lock. */
 export function liftIn(keys: KeyPenalties, keyId: number, clock: Clock, rules: BanRules): boolean {
   const record = keys.table.find(keyId);
   if (record === 0) return false;

@@ -20,8 +20,8 @@ export const header = {
   seedLow: 4,
   seedHigh: 5,
   /**
-   * Steady time in seconds from which accounts without a record count as exhausted, because counts were lost; 0 if no
-   * counts were lost.
+   * Monotonic time, in seconds, from which accounts without a record count as exhausted, because counts were lost; 0 if
+   * no counts were lost.
    */
   strictSince: 6,
   checksum: 7,
@@ -60,7 +60,7 @@ export const tables = {
 /** Maximum number of extents, because a lock is identified by the 32-bit index of its word. */
 export const maxExtents = 32_768;
 
-/** A checksum of `count` words and of `id`, which distinguishes records with the same content. */
+/** A checksum of `count` words and `id`. The id distinguishes records with the same content. */
 export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {
   let sum = id | 0;
   for (let index = from; index < from + count; index++) {

@@ -43,7 +43,7 @@ export class LimitFile implements Disposable {
   i32: Int32Array;
   f64: Float64Array;
   #mapped = 0;
-  /** First owner number since the start of the service; undefined until this process counts requests. */
+  /** First owner number assigned since the service started; undefined until this process counts requests. */
   #run: number | undefined;
 
   /** Throws system errors. */
@@ -100,7 +100,7 @@ export class LimitFile implements Disposable {
   }
 
   /**
-   * After this call, `loss` also reports that the service was started again, or that a copy has overwritten the file.
+   * After this call, `loss` also reports that the service was restarted, or that the file was overwritten with a copy.
    */
   beginCounting(): void {
     this.#run = this.i32[header.firstOwner];
@@ -162,7 +162,7 @@ export class LimitFile implements Disposable {
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
-      // Frees the space for the data file.
+      // Frees the disk space for the data file.
       ftruncateSync(this.fd, extent * extentBytes);
       throw error;
     }

@@ -66,7 +66,7 @@ export function fillFromPrevious(
   });
 }
 
-/** The same counts, in windows that open now. Used if the start of the windows is unknown. */
+/** The same counts, in windows that open now. Used if it is unknown when the windows opened. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }

@@ -12,14 +12,14 @@ const spins = 1_000;
 const maxWaitMs = 1_000;
 
 /**
- * Locks in a mapped file. A lock is a word with the owner number of the process that holds it. The supervisor frees the
- * locks of a killed process (`freeLocksOf`). When the service starts, all locks become free, because the service
- * assigns new owner numbers.
+ * Locks in a mapped file. A lock is a word that contains the owner number of the process holding it. The supervisor
+ * frees the locks of a killed process (`freeLocksOf`). When the service starts, all locks become free, because the
+ * service assigns new owner numbers.
  */
 export class RecordLocks {
   readonly #file: LimitFile;
   readonly #owner: number;
-  /** First owner number since the start of the service. A lock with a lower owner number is free. */
+  /** First owner number assigned since the service started. A lock with a lower owner number is free. */
   readonly #firstOwner: number;
   /** Position where this process announces the lock that it is about to acquire. */
   readonly #announced: number;
@@ -41,7 +41,7 @@ export class RecordLocks {
     file.i32[place + 1] = 0;
   }
 
-  /** Acquires the lock of a record. Throws `StorageUnavailable` after about a second. */
+  /** Acquires a record's lock. Throws `StorageUnavailable` after about a second. */
   acquire(word: number): void {
     const { i32 } = this.#file;
     // Announced first, so that a supervisor can free the lock if this process is killed.

@@ -53,8 +53,8 @@ export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
 }
 
 /**
- * The current time, or the later opening time of a window that another process, whose clock is slightly ahead, has just
- * opened.
+ * The current time, or the opening time of a window if that is later, because a process with a slightly faster clock
+ * has just opened the window.
  */
 export function notBefore({ minute, day }: Usage, nowMs: number): number {
   return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);

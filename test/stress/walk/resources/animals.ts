@@ -18,7 +18,7 @@ export function petText({ id, name, categoryId, status }: Animal): string {
 
 export const animals: Kind<Animal> = { name: 'animals', textOf: petText };
 
-/** The id of an animal. Occasionally the animal is deleted or never existed. */
+/** The id of an animal. Occasionally, the animal has been deleted or never existed. */
 export function petIdIn({ chance, scene: { world, gone } }: Making): bigint {
   const ids = [...world.all(animals).keys()];
   if (ids.length > 0 && chance.often(0.9)) return chance.pick(ids);
