@@ -190,7 +190,7 @@ describe('createBackup', () => {
     const [made] = (await operations.state()).backups;
     expect([code, message]).toEqual([
       'backup_failed',
-      expect.stringContaining(`${made?.name} was made, but`),
+      expect.stringContaining(`${made?.name} was created, but`),
     ]);
   });
 
