@@ -9,7 +9,7 @@ import type { Callers } from './contender.ts';
  * Requests per second that the limits of all callers allow in total. If the service ever became faster than this, it
  * would respond with 429, which counts as an error.
  */
-const maxPerSecond = 60_000;
+const maxPerSecond = 100_000;
 /** Quota of an Enterprise account that never reaches its limits. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
@@ -23,7 +23,7 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
 };
 
 /**
- * Creates enough accounts, with one key each, that no account exceeds its limit per minute in a run of this length.
+ * Creates accounts with one key each: enough that no account exceeds its per-minute limit in a run of this length.
  * Returns the keys in random order, each repeated in proportion to its limit.
  */
 export async function makeCallers(

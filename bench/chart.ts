@@ -16,7 +16,7 @@ const style = `
   .service { fill: #1a7f5a } .limit { fill: #b9bec7 } .peer { fill: #6a8fc5 }
   @media (prefers-color-scheme: dark) { text { fill: #ddd } .limit { fill: #666b75 } }`;
 
-/** Loads in the chart of the README: the most common read and the durable write. */
+/** Loads in the README chart: the most common read and the durable write. */
 export const overviewLoads = ['list', 'create'];
 
 /** Returns a chart of the named loads. Defaults to all loads. */

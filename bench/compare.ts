@@ -47,7 +47,7 @@ async function startAll(
     servers.use(started.server);
     return { contender, ...started };
   };
-  // Every run with 429 responses needs a new key: one run is recorded, and each round has up to two runs.
+  // Each run with 429 responses needs a new key: one run for the recording, and up to two runs per round.
   const refusals = 2 * rounds + 1;
   const service = await begin(
     serviceContender({

@@ -12,7 +12,7 @@ export interface Target {
   readonly key: string;
 }
 
-/** The requests in the form that a contender accepts. A request that it does not support is undefined. */
+/** Requests in the form that a contender accepts. Unsupported requests are undefined. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
@@ -22,8 +22,8 @@ export interface Addressing {
   readonly update?: (id: number) => Target;
   readonly order?: Ordering;
   /**
-   * Returns the keys for one run of this length, in the order of use. No account exceeds its limits. If a contender
-   * has no plans, all requests use the same key.
+   * Returns the keys for one run of this length, in the order in which they are used. No account exceeds its limits.
+   * If a contender has no plans, all requests use the same key.
    */
   readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
   /** Returns a request that gets 200 once per minute and 429 otherwise. Each call may return a different key. */

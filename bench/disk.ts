@@ -28,8 +28,8 @@ const disks: readonly Disk[] = [
 ];
 
 /**
- * Clients that run during the reads. The client whose writes are rejected never waits for the disk, so it shows how
- * much a second client costs without the disk.
+ * Clients that run during the reads. Rejected writes never wait for the disk, so they show the cost of the second
+ * client itself.
  */
 export const company = {
   alone: 'alone',
@@ -48,7 +48,7 @@ export interface DiskResults extends Conditions {
   readonly samples: readonly Sample[];
 }
 
-/** Returns the name of a read's samples. */
+/** Returns the name under which the samples of a read are reported. */
 export function caseName(read: string, beside: string): string {
   return `${read} ${beside}`;
 }
@@ -125,7 +125,7 @@ const writer: Beside = {
     Array.from({ length: 1_000 }, (_, index) => post(create, newPet(index))),
 };
 
-/** Posts an invalid body, which is rejected with 400. Pauses between requests to simulate the disk. */
+/** Posts an invalid body, which is rejected with 400. Pauses between requests, to simulate disk latency. */
 function refusedWriter(pauseMs: number): Beside {
   return {
     pressure: { connections: 1, pauseMs },

@@ -1,4 +1,4 @@
-/** Requests that measure the cost of filters, for the animals that `animal` creates. */
+/** Requests that measure the cost of filters. The store must contain the animals that `animal` generates. */
 import { Database } from 'bun:sqlite';
 
 /**

@@ -82,7 +82,7 @@ async function ownerKey(store: StoreSettings): Promise<string> {
   return (await admin.keys.create(id, 'owner', undefined, scopes)).key;
 }
 
-/** Returns the name of a store's samples. */
+/** Returns the name under which the samples of a store are reported. */
 export const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
 
 function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Case {

@@ -48,7 +48,7 @@ Writes bench/results/.
                   strace)
   --scaling       measure the speedup and cost of more workers, each limited to a quarter of a core (requires Linux and
                   root); with --postgres and --redis, the speedup of more instances
-  --distance      measure writes of one and three instances with 0, 2 and 10 ms of latency to PostgreSQL and Redis
+  --distance      measure writes with one and three instances, at 0, 2 and 10 ms of latency to PostgreSQL and Redis
                   (--postgres and --redis)
   --quick         smoke test: one round of one second, without waiting for an idle machine; writes no results
   --rounds N      number of rounds (default 4)

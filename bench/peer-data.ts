@@ -6,7 +6,7 @@ import { animals } from './animals.ts';
 
 export interface PeerData {
   readonly folder: string;
-  /** SQLite file, of which each peer gets a copy. */
+  /** The SQLite file. Each peer gets a copy. */
   readonly database: string;
   /** The same data in the format of json-server. */
   readonly json: string;

@@ -24,8 +24,8 @@ export function tracerCpuSecondsOf(pid: number): number {
 }
 
 /**
- * Returns the memory of a process and its child processes that is not backed by files: the proportional set size
- * (`smaps_rollup`) without mapped files, which other programs on the same runtime share.
+ * Returns the memory of a process and its child processes: the proportional set size (`smaps_rollup`) without mapped
+ * files, which may be shared with other programs on the same runtime.
  */
 export function ownMemoryMbOf(pid: number): number {
   const own = (each: number) => {

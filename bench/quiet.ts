@@ -32,8 +32,8 @@ function coreTimes(): CoreTimes[] {
 }
 
 /**
- * Returns a function that takes the benchmark's CPU seconds on each core, and returns the fraction of the busier core
- * that other programs have used since this call.
+ * Starts measuring. The returned function takes the CPU seconds that the benchmark has used on each core since then,
+ * and returns the fraction of the busier core that other programs have used.
  */
 export function watchOthers(): (ownSeconds: readonly number[]) => number {
   const before = coreTimes();

@@ -10,7 +10,7 @@ export interface Case {
 }
 
 const warmUpSeconds = 1;
-/** Maximum additional time of a round as a fraction of its length, on a machine that is never idle. */
+/** Extra time per round for idle waits and repeated runs, as a fraction of the round's duration. */
 const patiencePart = 0.5;
 
 export async function runRounds(

@@ -95,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
       if (update === undefined) return undefined;
       const chance = chances(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
-      // Both halves update the same animals, but with different names, so that every request makes a change.
+      // Both halves update the same animals, but set different names, so that every request makes a change.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
       return called(requests, load);
     },

@@ -48,7 +48,7 @@ async function issueKey(
   return (await keys.create(account.id, name, undefined, scopes)).key;
 }
 
-/** Options of an instance. */
+/** Options for an instance. */
 export interface Special {
   /** Command prefix that runs the service under another program, such as a tracer. */
   readonly under?: readonly string[];

@@ -4,8 +4,8 @@ import { counted } from './format.ts';
 import { asFailure } from './loaded.ts';
 
 /**
- * Applies an action to each item in turn. If it fails after other items have succeeded, throws a `Failure` with the
- * number of completed and remaining items. `noun` is the singular noun for an item.
+ * Applies an action to each item in turn. If the action fails after other items have succeeded, throws a `Failure`
+ * with the number of completed and remaining items. `noun` is the singular noun for an item.
  */
 export async function forEach<Item>(
   items: readonly Item[],

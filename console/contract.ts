@@ -18,7 +18,7 @@ type RowsByRoute = {
 /** An operation, identified by method and path: `GET /accounts/{accountId}`. */
 export type Route = keyof RowsByRoute;
 
-/** The type that a value has in JSON. The contract's integers stay exact. */
+/** The type of a value after it is parsed from JSON. 64-bit integers stay exact. */
 export type Wire<T> = T extends bigint
   ? Int64
   : T extends string | number | boolean | null | undefined

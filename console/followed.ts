@@ -17,7 +17,7 @@ const retrySeconds = 5;
 export interface Followed {
   /** Events, newest first; undefined until loaded. */
   readonly events: readonly StoredEvent[] | undefined;
-  /** The error of the last read; undefined if it succeeded. */
+  /** Error of the last read; undefined if it succeeded. */
   readonly failure: Failure | undefined;
 }
 

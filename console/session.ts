@@ -36,7 +36,7 @@ async function findSession(): Promise<void> {
   try {
     begin(await call('GET /session'));
   } catch (error) {
-    // A 401 has already set the session to undefined. After other errors, the session is unknown.
+    // A 401 has already set the session to undefined. After any other error, the session is unknown.
     if (session.peek() !== undefined) throw error;
   }
 }

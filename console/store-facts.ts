@@ -6,7 +6,7 @@ import { spaced } from './words.ts';
 
 type Facts = AnswerOf<'GET /system'>['store'];
 
-/** Converts facts to labels and formatted values. Omits facts without a value. */
+/** Converts facts to labels and formatted values. Omits facts that have no value. */
 export function factsInWords(facts: Facts): [name: string, value: string][] {
   return Object.entries(facts)
     .filter(([, fact]) => fact !== null)

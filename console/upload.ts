@@ -93,7 +93,7 @@ export async function stopImport({ id, requestId }: Pick<Import, 'id' | 'request
   else own.stop();
 }
 
-/** Gets the columns and first rows of a file, parsed like an import. Rejects with a `Failure`. */
+/** Gets the columns and the first few rows of a file, as an import would parse them. Rejects with a `Failure`. */
 export async function previewOf(file: File, { newIds }: ImportOptions): Promise<ImportPreview> {
   const format = formatOf(file);
   const response = await responseOf(addressOf('/pets/import/preview', { query: { format, newIds } }), {

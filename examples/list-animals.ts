@@ -1,5 +1,5 @@
 /**
- * Prints all animals as tab-separated values, at the pace that the key's plan allows:
+ * Prints all animals as tab-separated values, as fast as the key's plan allows:
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/list-animals.ts > animals.tsv
  *

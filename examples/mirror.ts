@@ -8,9 +8,9 @@
  * resumes where it stopped.
  *
  * Why the copy is exact:
- * - The position is read before the lists. A list shows each resource at some time after the position, and every
- *   change after the position has an event. Events contain the whole resource, so applying the last event of each
- *   resource leaves the state of the store.
+ * - The position is read before the lists. A list shows each resource as it was at some time after the position, and
+ *   every change after the position has an event. Each event contains the whole resource, so the copy matches the
+ *   store once each resource's last event is applied.
  * - An event older than a listed resource restores an older state, which later events correct. Other programs never
  *   see the older state, because the lists are stored in one transaction with the events that occur during the read.
  * - An event and its position are stored in one transaction.

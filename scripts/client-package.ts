@@ -1,6 +1,6 @@
 /**
  * Packs the TypeScript client into `assets/client/client.tgz`, which the service serves: `npm run client`. Replaces the
- * file only if its contents have changed, because the compressed bytes differ between versions of Node.js.
+ * file only if its uncompressed contents have changed, because the compressed bytes differ between versions of Node.js.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -31,7 +31,7 @@ function faultsTable(): string {
   return ['| Fault | Meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** Returns the file with the table inserted between the two marker comments of this name. */
+/** Returns the file with the table inserted between the two marker comments with this name. */
 async function withTable(path: string, name: string, table: string): Promise<GeneratedDoc> {
   const text = await Bun.file(path).text();
   const between = new RegExp(`(<!-- ${name}:.*-->\\n)[\\s\\S]*(<!-- /${name} -->)`);

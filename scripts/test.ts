@@ -83,7 +83,7 @@ function testsIn(folders: readonly string[]): Step {
     ...folders.map((folder) => `test/${folder}/`),
     // One more process than there are cores, because some tests mostly wait.
     `--parallel=${availableParallelism() + 1}`,
-    // With isolation, every test file would reload all modules, which accounts for a tenth of the run time.
+    // With isolation, every test file would reload all modules, which would take a tenth of the run time.
     '--no-isolate',
     '--only-failures',
     `--timeout=${testTimeoutMs}`,
@@ -139,8 +139,8 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
       ...process.env,
       ...servers?.environment,
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
-      // Makes Bun keep freed memory. Returning the memory to the operating system and allocating it again would account
-      // for a third of the kernel time.
+      // Makes Bun keep freed memory. Returning the memory to the operating system and allocating it again would take a
+      // third of the kernel time.
       MIMALLOC_PURGE_DELAY: '-1',
     },
     stdin: 'ignore',

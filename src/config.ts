@@ -25,7 +25,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads and checks every setting and the `.env` files of a folder. Throws `ConfigError` with all mistakes at once. */
+/** Reads and checks every setting and the `.env` files in a folder. Throws `ConfigError` with all mistakes at once. */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   envFolder?: string,
@@ -62,7 +62,7 @@ function adminOf({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: V
   return Object.freeze({ host, port, isPortSet: ADMIN_PORT !== undefined, origin });
 }
 
-/** Settings of the Redis and PostgreSQL servers that instances share; undefined without Redis. */
+/** Settings of the Redis and PostgreSQL servers that instances share; undefined if Redis is not used. */
 function clusterOf(values: Values) {
   if (values.REDIS_URL === undefined) return undefined;
   return Object.freeze({

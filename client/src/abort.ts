@@ -1,4 +1,4 @@
-/** Callbacks to run when each signal aborts. */
+/** The callbacks to run when a signal aborts, by signal. */
 const endings = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**

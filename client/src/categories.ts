@@ -16,7 +16,7 @@ export class Categories {
     this.#send = send;
   }
 
-  /** Lists categories by ascending id. Requires the `pets:read` scope. */
+  /** Lists categories in ascending order of id. Requires the `pets:read` scope. */
   list(query: ListQuery = {}, options?: CallOptions): List<Category> {
     return new List(this.#send, 'categories', { ...query }, options);
   }

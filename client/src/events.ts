@@ -18,10 +18,10 @@ export interface EventPage {
   readonly next: bigint;
 }
 
-/** Options of `follow`. */
+/** Options for `follow`. */
 export interface FollowOptions extends CallOptions {
   /**
-   * Id of the last event that you processed. 0 starts with the first event of the store. By default, the loop
+   * Id of the last event that you processed; 0 starts with the store's first event. By default, the loop
    * starts with the next new event.
    */
   readonly after?: Int64 | undefined;
@@ -34,7 +34,7 @@ export interface FollowOptions extends CallOptions {
   readonly onPosition?: ((position: bigint) => unknown) | undefined;
 }
 
-/** Maximum time that the service delays an empty page. */
+/** Maximum time that the service waits for an event before it returns an empty page. */
 const maxWaitSeconds = 30;
 /**
  * Minimum time between requests that return no events, because a service that is shutting down responds
@@ -53,8 +53,8 @@ export class Events {
   }
 
   /**
-   * Gets a page of events. With `wait`, the service delays an empty page until an event occurs; `timeoutMs`
-   * does not include this delay. Rejects with an EventsExpiredError if events after `after` are no longer
+   * Gets a page of events. With `wait`, the service waits for the next event if there is none yet; `timeoutMs`
+   * does not include this wait. Rejects with an EventsExpiredError if events after `after` are no longer
    * retained. Requires the `events:read` scope, and for each type the read scope of its resource.
    */
   list(query: EventQuery = {}, options?: CallOptions): Call<EventPage> {
@@ -62,9 +62,9 @@ export class Events {
   }
 
   /**
-   * Yields each event once and in order, until you `break` out of the loop or abort the signal, which also ends
-   * a wait. Waits out outages and limits of any length. Throws an EventsExpiredError
-   * if events after the position are no longer retained.
+   * Yields each event once and in order, until you `break` out of the loop or abort the signal. Aborting also ends
+   * a wait. Waits out outages and limits of any length. Throws an EventsExpiredError if events after the position
+   * are no longer retained.
    */
   follow(options: FollowOptions = {}): AsyncIterable<Event> {
     return { [Symbol.asyncIterator]: () => this.#walk(options) };

@@ -4,7 +4,7 @@
  * same key, and this client does not see their 429 responses. Therefore, this client:
  * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
  * - after a second without a response, sends a single request, and delays all other requests until there is a
- *   response, but sends one of them after each further second without one. If other clients have exhausted the limit
+ *   response. While there is none, it sends one more request per second. If other clients have exhausted the limit
  *   in the meantime, this causes only one strike, regardless of the number of waiting calls;
  * - for ten minutes after a 429, first calls `GET /rate-limit`, which does not count against the limit and is never a
  *   strike. A request within a second after a response with remaining quota cannot be a strike, because an episode
@@ -67,8 +67,8 @@ export class Gate {
   }
 
   /**
-   * Resolves once the request may be sent, with the time spent waiting for limits (ms). The caller must then
-   * call `leave`. Rejects if the wait would exceed `maxWaitMs`.
+   * Resolves with the time spent waiting for limits (ms) once the request may be sent. The caller must call
+   * `leave` when the request is finished. Rejects if the wait would exceed `maxWaitMs`.
    */
   enter(entry: Entry): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -150,7 +150,7 @@ export class Gate {
     }
   }
 
-  /** Returns the time when the next request may be sent. Infinity means after the next response, or in one second. */
+  /** Returns when the next request may be sent. Infinity means after the next response, or in one second. */
   #opensAt(now: number, isUpdated: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
@@ -169,12 +169,12 @@ export class Gate {
   }
 
   /**
-   * Whether the known quota is still valid. A pacing client assumes that no other client uses the key until there
-   * is a 429.
+   * Whether the known quota is still valid. A pacing client assumes that no other client uses the key until it
+   * gets a 429.
    */
   #isUpToDate(now: number, isCautious: boolean): boolean {
     if (this.#pace && !isCautious) return this.#quota.isKnown(now);
-    // Unless the client is cautious, a quota that arrived in the last half second is also valid. Otherwise, slow
+    // Unless the client is cautious, a quota received in the last half second is also valid. Otherwise, slow
     // responses would never count as valid, and calls would be sent one at a time.
     return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }

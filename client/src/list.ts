@@ -2,7 +2,7 @@ import type { Answer } from './answer.js';
 import { linkOf, ServerError } from './errors.js';
 import type { CallOptions, Request, Send } from './request.js';
 
-/** Options of every list call. */
+/** Options for every list call. */
 export interface ListQuery {
   /** Maximum number of items per page, 1 to 100. Defaults to 100. Iteration reads all pages. */
   readonly limit?: number | undefined;
@@ -65,9 +65,9 @@ async function* pagesOf<Item>(
 }
 
 /**
- * Returns the query parameters of the link to the next page; undefined after the last page of a list with
- * cursors. Ignores the host and path of the link, because the service may use a different address in links, and
- * the key must be sent only to the client's `url`. Throws a ServerError if the link lacks the position.
+ * Returns the query parameters of the link to the next page; undefined on the last page. Event pages always
+ * have a next page. Ignores the host and path of the link, because the service may use a different address in
+ * links, and the key must be sent only to the client's `url`. Throws a ServerError if the link lacks the position.
  */
 export function nextQuery(
   { headers, status, requestId }: Answer<unknown>,

@@ -21,7 +21,7 @@ export class Orders {
     return Call.of(this.#send({ method: 'POST', collection: 'orders', body: order, options }));
   }
 
-  /** Lists orders by ascending id. Requires the `orders:read` scope. */
+  /** Lists orders in ascending order of id. Requires the `orders:read` scope. */
   list(query: OrderQuery = {}, options?: CallOptions): List<Order> {
     return new List(this.#send, 'orders', { ...query }, options);
   }
@@ -49,7 +49,7 @@ export class Orders {
     return this.#step(id, 'cancel', options);
   }
 
-  /** Returns a delivered order's animal, which makes it available again if it is still sold. */
+  /** Returns a delivered order's animal, which makes it available again if it is still marked as sold. */
   return(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'return', options);
   }

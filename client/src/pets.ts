@@ -21,7 +21,7 @@ export class Pets {
     this.#send = send;
   }
 
-  /** Lists animals by ascending id. Requires the `pets:read` scope. */
+  /** Lists animals in ascending order of id. Requires the `pets:read` scope. */
   list({ ids, ...query }: PetQuery = {}, options?: CallOptions): List<Pet> {
     return new List(this.#send, 'pets', ids === undefined ? { ...query } : { ...query, id: ids }, options);
   }

@@ -5,12 +5,12 @@ interface Window {
   readonly limit: number;
   readonly remaining: number;
   /**
-   * The latest time at which the window can reset, in ms of the client's clock. The service rounds seconds up.
+   * The latest time at which the window can reset, in ms on the client's clock. The service rounds seconds up.
    */
   readonly resetAt: number;
 }
 
-/** The account's quota according to response headers. Times are in ms of the client's clock. */
+/** The account's quota according to response headers. Times are in ms on the client's clock. */
 export class Quota {
   #minute: Window | undefined;
   #day: Window | undefined;
@@ -52,7 +52,7 @@ export class Quota {
     return this.isKnown(now) && now - this.#updatedAt < Math.max(withinMs - this.#tookMs, minMs);
   }
 
-  /** Number of requests known to remain, which is the lower number of the two windows. */
+  /** Number of requests known to remain, which is the lower value of the two windows. */
   left(now: number): number {
     const open = [this.#minute, this.#day].filter((window) => window !== undefined && now < window.resetAt);
     return Math.min(...open.map((window) => window?.remaining ?? Infinity));

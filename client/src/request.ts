@@ -4,7 +4,7 @@ import { integerText } from './json.js';
 
 type Int64OrText = Int64 | string;
 
-/** Options of every call. */
+/** Options for every call. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
-/** Options of every POST. */
+/** Options for every POST. */
 export interface PostOptions extends CallOptions {
   /**
    * Makes it safe to repeat the call. 1 to 255 visible ASCII characters. Defaults to a random key, which all retries
@@ -28,7 +28,7 @@ export interface PostOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Options of changes to an existing resource. */
+/** Options for changes to an existing resource. */
 export interface ChangeOptions extends CallOptions {
   /**
    * `etag` of the version that the change is based on. The call rejects with a PreconditionError if there is
@@ -58,7 +58,7 @@ export interface Request {
   readonly isPatient?: boolean;
 }
 
-/** Sends a request until it has a result. Throws an AnimalStoreError or the signal's reason. */
+/** Sends a request, and retries it until there is a result. Throws an AnimalStoreError or the signal's reason. */
 export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
 
 /** Returns the path and query of a request. Throws an ArgumentError for an unsafe integer or a missing id. */

@@ -5,7 +5,7 @@ import { type AnimalStoreError, ConnectionError } from './errors.js';
 import { retryAfterMs } from './limits.js';
 import type { Prepared } from './prepare.js';
 
-/** Maximum number of retries after failures that are not outages: 500 and unexpected statuses. */
+/** Maximum number of retries after a 5xx response that does not indicate an outage, such as a 500. */
 const maxUnexpected = 2;
 
 /** Initial and maximum delay after an outage. Delays double, with full jitter. */

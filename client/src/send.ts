@@ -27,7 +27,7 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
 
 /** Maximum time that other requests wait for the response to `GET /rate-limit`. */
 const askingMs = 5_000;
-/** Maximum time for retries before the first response, because the address is probably wrong. */
+/** Maximum time for retries if the service has never responded, because the URL is probably wrong. */
 const wrongAddressMs = 10_000;
 
 const nothing = () => {};

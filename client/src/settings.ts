@@ -66,7 +66,7 @@ function atLeast0(name: string, value: number): number {
   throw new ArgumentError(`${name} must be 0 or greater, not ${value}.`);
 }
 
-/** Returns the base URL. The given URL can end in `/v1` or not. */
+/** Returns the base URL. The given URL may or may not end in `/v1`. */
 function baseOf(given: string | URL | undefined): string {
   let url: URL;
   try {
@@ -85,7 +85,7 @@ function baseOf(given: string | URL | undefined): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 }
 
-/** Validates the key, because an error of `fetch` would contain an invalid key. */
+/** Validates the key, because the error that `fetch` throws for an invalid key would contain the key. */
 function keyOf(key: string | undefined): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new ArgumentError(

@@ -32,7 +32,7 @@ export class Webhooks {
     return this.#call({ method: 'POST', body: webhook, options });
   }
 
-  /** Lists webhooks by ascending id. */
+  /** Lists webhooks in ascending order of id. */
   list(query: ListQuery = {}, options?: CallOptions): List<Webhook> {
     return new List(this.#send, 'webhooks', { ...query }, options);
   }
@@ -62,7 +62,7 @@ export class Webhooks {
     return this.#call({ method: 'POST', id, step: 'test', options });
   }
 
-  /** Resends all events after the given id that have a type of the webhook. */
+  /** Resends all events after the given id whose types the webhook selects. */
   redeliverEvents(id: Int64, after: Redelivery, options?: PostOptions): Call<Webhook> {
     return this.#call({ method: 'POST', id, step: 'redeliver', body: after, options });
   }

@@ -118,7 +118,7 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
     await save((ifMatch) =>
       call('PATCH /accounts/{accountId}', { params: { accountId: id }, body, ifMatch }),
     );
-    return `Changed the plan to ${planWords[choice.plan]}. It applies from the next request.`;
+    return `Changed the plan to ${planWords[choice.plan]}. It takes effect on the next request.`;
   };
   return (
     <FormDialog
@@ -132,8 +132,8 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
         <>
           {conflict}
           <p class="effect">
-            The new limits apply from the next request. Requests already sent in the current windows still
-            count.
+            The new limits apply starting with the next request. Requests already made in the current windows
+            still count.
           </p>
           <PlanFields choice={choice} onChange={setChoice} failure={failure} />
         </>
@@ -150,8 +150,8 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
   return (
     <Confirm {...ends} title={`Close ${named(name)}?`} act="Close account" typed={name} onConfirm={close}>
       <p>
-        All keys of this account will be rejected from the next request. Nothing is deleted, and you can
-        reopen the account.
+        All keys of this account will be rejected, starting with the next request. Nothing is deleted, and you
+        can reopen the account.
       </p>
     </Confirm>
   );
@@ -164,7 +164,7 @@ function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   };
   return (
     <Confirm {...ends} title={`Reopen ${named(name)}?`} act="Reopen account" onConfirm={reopen}>
-      <p>The account's keys work again from the next request, except expired and revoked keys.</p>
+      <p>Starting with the next request, the account's keys work again, except expired and revoked keys.</p>
     </Confirm>
   );
 }

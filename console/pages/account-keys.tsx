@@ -93,7 +93,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   );
 }
 
-/** Manages the ids of the selected keys. */
+/** The ids of the selected keys, with functions to change the selection. */
 function usePicked() {
   const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
   const pick = ({ id }: Key) => {
@@ -106,7 +106,7 @@ function usePicked() {
 
 interface BansProps {
   readonly accountId: number;
-  /** Shows only the ban of this key. */
+  /** Shows only this key's ban. */
   readonly keyId?: number;
   readonly changes: number;
   readonly onLifted: () => void;

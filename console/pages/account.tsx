@@ -1,4 +1,4 @@
-/** The page of an account, with its limits, usage, keys, bans and changes. */
+/** The account page: limits, usage, keys, bans and changes. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account } from '../contract.ts';

@@ -1,4 +1,4 @@
-/** A preview of a file to import, with its size, columns, number of rows and first rows. */
+/** A preview of a file to import, with its size, columns, number of rows and first few rows. */
 import { useEffect, useState } from 'preact/hooks';
 import { bytes, counted, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';

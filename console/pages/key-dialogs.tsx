@@ -101,7 +101,7 @@ function EditScopes({ of: key, save, conflict, ...ends }: EditProps) {
   const change = async () => {
     const params = { keyId: key.id };
     await save((ifMatch) => call('PATCH /keys/{keyId}', { params, body: { scopes }, ifMatch }));
-    return `Changed the scopes of ${keyText(key)}. They apply from its next request.`;
+    return `Changed the scopes of ${keyText(key)}. The new scopes take effect on its next request.`;
   };
   return (
     <FormDialog

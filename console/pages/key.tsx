@@ -1,4 +1,4 @@
-/** The page of a key, with its scopes, limits, usage, errors, changes, predecessor and successor. */
+/** The key page: scopes, limits, usage, errors, changes, predecessor and successor. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';

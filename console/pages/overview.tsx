@@ -1,4 +1,4 @@
-/** The overview, with current problems, traffic, and counts of animals and bans. */
+/** The overview: current problems, traffic, and counts of animals and bans. */
 import { useMemo } from 'preact/hooks';
 import type { Overview } from '../contract.ts';
 import { counted, grouped, latency, rate } from '../format.ts';

@@ -1,4 +1,4 @@
-/** The system page, with version, store, backups, instances, logging and settings. */
+/** The system page: version, store, backups, instances, logging and settings. */
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { bytes, counted } from '../format.ts';
@@ -26,7 +26,7 @@ export function SystemPage() {
   const loaded = useLoaded('system', () => call('GET /system'), { everyMs });
   const { data } = loaded;
   return (
-    <Page title="System" about="The service with its store, backups, instances and settings.">
+    <Page title="System" about="The service, its store, backups, instances and settings.">
       <LoadFailure loaded={loaded} />
       {data === undefined && loaded.failure === undefined && <Waiting lines={10} />}
       <Wrong system={data} />
@@ -55,7 +55,7 @@ export function SystemPage() {
   );
 }
 
-/** Shows the problems from the overview or, if it is unavailable, the problems of the process that responds. */
+/** Shows the problems from the overview or, if it is unavailable, only those of the process that responds. */
 function Wrong({ system }: { system: System | undefined }) {
   const overview = useOverview(everyMs);
   if (overview.failure === undefined || system === undefined)

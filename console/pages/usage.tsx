@@ -1,7 +1,4 @@
-/**
- * The usage page, with requests by status, operation, key and error code, and callers of deprecated
- * operations.
- */
+/** The usage page: requests by status, operation, key and error code, and callers of deprecated operations. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
@@ -88,7 +85,7 @@ const outcomeColumns: readonly Column<Caller>[] = [
   lastUsed,
 ];
 
-/** Number of days before today to include for each span, and the label. Requests by key are counted by day. */
+/** For each span, the number of days to include before today, and a label. Requests by key are counted per day. */
 const callerDays: Readonly<Record<SpanName, readonly [days: number, text: string]>> = {
   hour: [0, 'Today'],
   day: [0, 'Today'],
@@ -106,7 +103,7 @@ function daysAgo(days: number): string {
 function TopCallers({ span }: { span: SpanName }) {
   const [days, text] = callerDays[span];
   const load = () => call('GET /usage/callers', { query: { since: daysAgo(days) } });
-  // Longer periods are not reloaded, because with many keys their totals take long to compute and change slowly.
+  // Longer periods are not reloaded: their totals change slowly, and with many keys take a long time to compute.
   const loaded = useLoaded(text, load, { everyMs: days === 0 ? everyMs : undefined });
   return (
     <Card title="By key" about={`Keys with the most requests · ${text}. Days begin at midnight UTC.`}>

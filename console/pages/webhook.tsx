@@ -1,4 +1,4 @@
-/** The page of a webhook, with its endpoint and deliveries. */
+/** The webhook page: endpoint and deliveries. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { SentDelivery, Webhook } from '../contract.ts';
@@ -78,7 +78,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
 
 const recent = 100;
 
-/** Summarizes the newest deliveries, at most `recent` to limit the cost. */
+/** Summarizes the newest deliveries: at most `recent`, to limit the cost. */
 function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });

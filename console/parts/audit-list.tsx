@@ -1,4 +1,4 @@
-/** Entries of the audit log, with operator, action, object and changes. */
+/** Audit log entries, each with its operator, action, object and changes. */
 import type { Entry } from '../contract.ts';
 import { instant } from '../format.ts';
 import { named } from '../text.ts';
@@ -34,7 +34,7 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
 /** The action and a summary of its changes. */
 function What({ operation, object, before, after }: Entry) {
   const [ahead, behind] = changeWords(operation);
-  // The names of other operations already describe the change.
+  // For operations other than updates, the description is complete without the names of the changed fields.
   const changed = operation.startsWith('update') ? changedNames({ before, after }) : [];
   return (
     <span class="what">

@@ -6,7 +6,7 @@ import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 import { notify } from './notices.tsx';
 
-/** Callbacks for the end of a dialog. */
+/** Callbacks that run when a dialog ends. */
 export interface Ends {
   readonly onClose: () => void;
   /** Called after a change, before the dialog closes. */

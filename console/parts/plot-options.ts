@@ -21,7 +21,7 @@ export interface PlotProps {
   readonly kind: 'lines' | 'areas' | 'bars';
   readonly show: (value: number) => string;
   readonly showTime: (seconds: number) => string;
-  /** Formats a time for the axis, as short as possible. `before` is the time of the previous tick. */
+  /** Formats a time for the axis as briefly as possible. `before` is the time of the previous tick. */
   readonly showTick: (seconds: number, before: number | undefined) => string;
   /** Plots with the same key must have the same times, and share a cursor. */
   readonly sync?: string | undefined;

@@ -145,7 +145,7 @@ function SearchField({ text, onInput, onEnter }: SearchFieldProps) {
       }}
     >
       <input
-        // In a field of the type "search", Escape would first clear the field instead of closing the dialog.
+        // In a field of type "search", Escape would clear the field first instead of closing the dialog.
         type="text"
         aria-label="Search"
         aria-describedby="search-help"

@@ -1,4 +1,4 @@
-/** The frame of every page, with navigation, the signed-in operator and the connection status. */
+/** The frame of every page: navigation, the signed-in operator and the connection status. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';

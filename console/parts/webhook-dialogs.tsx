@@ -152,7 +152,7 @@ function Disable({ webhook: { id, url }, ...ends }: DialogProps) {
           <TextField
             label="Reason"
             name="reason"
-            hint="Shown to the account."
+            hint="Visible to the account."
             value={reason}
             onInput={setReason}
             failure={failure}

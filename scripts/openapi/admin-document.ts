@@ -1,4 +1,4 @@
-/** Builds the OpenAPI document of the admin API from its rows, in the same way as the document of the public API. */
+/** Builds the admin API's OpenAPI document from its operations, in the same way as the public API's document. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';

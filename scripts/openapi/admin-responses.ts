@@ -1,4 +1,4 @@
-/** Derives the responses in the admin API's OpenAPI document from the rows of operations and the table of errors. */
+/** Derives the responses in the admin API's OpenAPI document from the operation definitions and the error table. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { adminErrorsOf } from '../../src/contract/admin/errors.ts';
 import { allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';

@@ -8,7 +8,7 @@ export function textOf(document: object): string {
   return `${JSON.stringify(document, withoutParam, 2)}\n`;
 }
 
-/** Groups the descriptions of operations by path and method. */
+/** Groups operation descriptions by path and method. */
 export function pathsOf<Row extends Operation>(
   rows: readonly Row[],
   describe: (row: Row) => ZodOpenApiOperationObject,
@@ -20,7 +20,7 @@ export function pathsOf<Row extends Operation>(
   return Object.fromEntries(items);
 }
 
-/** Returns the tags of the rows, in the order of the rows. */
+/** Returns the operations' tags, in order of first occurrence. */
 export function tagsOf(rows: readonly Operation[]): Tag[] {
   return [...new Map(rows.map(({ tag }) => [tag.name, tag])).values()];
 }

@@ -5,7 +5,7 @@ import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/err
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 
-/** Examples of errors whose message depends on the request, or that list several mistakes. */
+/** Examples of errors whose message depends on the request, or that report several problems. */
 const particular: {
   readonly [Code in ErrorCode]?: { readonly message?: string; readonly details?: readonly ErrorDetail[] };
 } = {

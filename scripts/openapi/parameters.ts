@@ -1,4 +1,4 @@
-/** Derives the parameters in the OpenAPI document from the rows of operations. */
+/** Derives the parameters in the OpenAPI document from the operation definitions. */
 import * as z from 'zod';
 import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
@@ -40,8 +40,9 @@ export const operatorsIdempotencyKey = headerParameter(
   },
 );
 
-// Headers that change the effect of a request have no examples, because the reference page would add them to every
-// sample: two copied samples would count as one request, or a condition would fail.
+// Headers that change the effect of a request have no examples, because the reference page would add them to every code
+// sample. If two requests were copied from it, the second would be treated as a retry of the first, or a precondition
+// would fail.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',

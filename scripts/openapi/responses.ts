@@ -1,4 +1,4 @@
-/** Derives the responses in the OpenAPI document from the rows of operations and the table of errors. */
+/** Derives the responses in the OpenAPI document from the operation definitions and the error table. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import { eventFrame, reconnectAfterMs } from '../../src/contract/events.ts';
@@ -214,8 +214,8 @@ function ref(name: keyof typeof headers): oas31.ReferenceObject {
 
 /**
  * Marks a response of a stable operation as beta if the specification does not define it. The specification defines
- * successful responses, errors specific to the operation, 400 for operations with a request body, and common errors. An
- * operation that is not stable is marked as a whole.
+ * successful responses, errors specific to the operation, 400 for operations with a request body, and common errors. If
+ * an operation is not stable, the operation itself is marked instead.
  */
 function markIfAdded({ stability, errors: own, body }: Operation, status: number): typeof beta | undefined {
   if (stability !== 'stable' || specifiedForAll.includes(status)) return undefined;

@@ -43,7 +43,7 @@ export interface App extends AsyncDisposable {
   readonly console: Admin | undefined;
   /** Describes how connections to the database server are encrypted; undefined for an embedded store. */
   readonly encryption: string | undefined;
-  /** Resolves with a reason when the process must exit because its store can no longer be written. */
+  /** Resolves with a reason when the process must exit because its store can no longer be written to. */
   readonly lost?: Promise<Error> | undefined;
   readonly watch: Watch;
 }
@@ -117,7 +117,7 @@ export async function startWorkers(
   const embedded = isEmbedded(databaseUrl);
   await using started = new AsyncDisposableStack();
   const connect = (worker: number, port: Port) => admin.storage.serveWorker?.(worker, port);
-  // Started first, so that the workers load the program while this process opens the store.
+  // The workers are started first, so that they load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
   await checkHost(config.host);
@@ -159,7 +159,7 @@ export async function startWorkers(
 /** Logs that a store was created, and creates its first key. Returns undefined if the store already has a key. */
 async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
   if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
-  // Created only once the service is listening, because the key would never be shown if startup failed later.
+  // The key is not created until the service is listening, because it would never be shown if startup failed later.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');

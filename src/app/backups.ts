@@ -1,4 +1,6 @@
-/** Runs backups for the command line and the service in separate processes, so that they do not block requests. */
+/**
+ * Runs backups in separate processes, for both the command line and the service, so that they do not block requests.
+ */
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';

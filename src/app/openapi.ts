@@ -6,8 +6,8 @@ export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl'
 
 /**
  * The published OpenAPI document, with the servers and contact of this deployment. If no public URL is set, the server
- * URL is `listening`, the address the service listens on: generated clients cannot use a relative URL, and the Host
- * header of a request is not trusted.
+ * URL is `listening`, the address the service listens on, because generated clients cannot use a relative URL and the
+ * Host header of a request is not trusted.
  */
 export function openapiText(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,

@@ -1,4 +1,4 @@
-/** Encrypts webhook secrets with the first key of SECRETS_KEY, and reports secrets that no key can decrypt. */
+/** Encrypts webhook secrets with the first key in SECRETS_KEY, and reports secrets that no key can decrypt. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
@@ -75,7 +75,7 @@ function logReport(
 function reasonOf(keys: number): string {
   return keys === 0
     ? 'their secrets are encrypted, and SECRETS_KEY is not set'
-    : 'SECRETS_KEY lacks the key that encrypted their secrets';
+    : 'SECRETS_KEY does not include the key used to encrypt their secrets';
 }
 
 /** `unreadable` is the number of webhooks whose secrets cannot be decrypted with any configured key. */
@@ -85,6 +85,6 @@ export function secretsConcern(keys: number, unreadable: number): Concern | unde
   return {
     what: `Deliveries to ${webhooks} wait, because ${reasonOf(keys)}.`,
     remedy:
-      'Set SECRETS_KEY to that key, alone or after the new one, and restart. If the key is lost, accounts must rotate their webhook secrets.',
+      'Set SECRETS_KEY to the missing key, alone or after the new key, and restart. If the missing key is lost, accounts must rotate their webhook secrets.',
   };
 }

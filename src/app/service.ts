@@ -53,8 +53,8 @@ function configOfProcess(config: Config, worker: ServingWorker | undefined): Con
 }
 
 /**
- * The configuration with the size of the PostgreSQL pool replaced; the minimum is 1. In the settings, the size applies
- * to all workers combined.
+ * Returns the configuration with a different PostgreSQL pool size (at least 1). The configured size applies to all
+ * workers combined.
  */
 export function withPoolOf(config: Config, size: number): Config {
   const { cluster } = config;

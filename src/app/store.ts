@@ -24,7 +24,10 @@ function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPla
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
 }
 
-/** Replaces DATABASE_URL with the option's name in error messages, because a copy does not use the setting. */
+/**
+ * Replaces DATABASE_URL with the option's name in error messages, because `copy` takes its database URLs from options
+ * rather than from the setting.
+ */
 async function openNamed(option: string, url: string, mustExist: boolean): Promise<Tables & AsyncDisposable> {
   try {
     return await openTables(url, mustExist);
@@ -36,7 +39,7 @@ async function openNamed(option: string, url: string, mustExist: boolean): Promi
 
 export type OpenCopy = CopyOperations &
   AsyncDisposable & {
-    /** Names of the instances that are serving the source. */
+    /** Names of the instances that are serving the source store. */
     readonly servedBy: readonly string[];
   };
 

@@ -41,16 +41,16 @@ export interface ServiceWatchOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
-  /** Number of this process within the instance, and when the instance started. */
+  /** Worker number of this process, and the time when the instance started. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
 interface WatchedServer {
   readonly port: number;
   readonly inFlight: () => number;
-  /** Open event streams of clients. */
+  /** Event streams opened by clients. */
   readonly openStreams: () => number;
-  /** Number of waiting requests and streams that receive new events. */
+  /** Number of requests and streams that are waiting for new events. */
   readonly eventListeners: () => number;
 }
 

@@ -14,9 +14,9 @@ import { addSandbox } from './serve/sandbox.ts';
 import { addStatus } from './serve/status.ts';
 
 /**
- * Creates the parser. Adds the commands of the resources in `words` (default: all resources). Other resources are added
- * by name only, because loading their operations takes most of the startup time. Parsing throws the errors of the
- * command, and `CommanderError` for a usage error, which is also printed to standard error unless `isSilent`.
+ * Creates the parser. Adds the commands for the resources named in `words` (default: all resources). Other resources
+ * are added by name only, because loading their operations takes most of the startup time. Parsing runs the command and
+ * throws its errors. A usage error throws a `CommanderError` and, unless `isSilent`, is printed to standard error.
  */
 export async function programOf(
   environment: Environment,

@@ -32,7 +32,7 @@ export class Progress implements Disposable {
   readonly #visible: boolean;
   readonly #terminal: Terminal;
   readonly #now: () => number;
-  /** The first update. Rates are measured from this moment, so that they exclude work done by earlier runs. */
+  /** The first update. Rates are measured from this update, so that they exclude the work of earlier runs. */
   #first: Moment | undefined;
   #drawnAt: number;
 

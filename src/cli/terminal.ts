@@ -23,7 +23,7 @@ export function messageOf(error: unknown): string {
   return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
 
-/** Returns the message of a refusal. If an object was not found, refers to the command that lists such objects. */
+/** Returns the message for a rejected request. If an object was not found, refers to the command that lists them. */
 function refusalMessage({ code, message, details }: Refusal): string {
   const said =
     details.length === 0

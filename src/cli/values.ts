@@ -1,4 +1,4 @@
-/** Parsers of options and arguments. Each returns the value, or throws an error that names the expected form. */
+/** Parsers of options and arguments. Each returns the value, or throws an error that describes the expected format. */
 
 import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
@@ -38,13 +38,13 @@ export function instantOrAgo(text: string): number {
   const ms = form.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw new InvalidArgumentError(
-      'It must be an instant such as 2026-11-22T09:30:00Z, a day such as 2026-11-22, or a duration such as 24h.',
+      'It must be a time such as 2026-11-22T09:30:00Z, a day such as 2026-11-22, or a duration such as 24h.',
     );
   }
   return ms;
 }
 
-/** Whether the date exists. `Date.parse` would accept 2026-02-31 as 3 March. */
+/** Whether the date exists. `Date.parse` would accept 2026-02-31 as March 3. */
 function isDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
@@ -83,10 +83,10 @@ export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
   return (text) => validated(schema, text);
 }
 
-/** Rejects text that begins with `--`: it is the next option, and the value is missing. */
+/** Rejects text that begins with `--`, because it is the next option, not a value. */
 export function notAnOption(text: string): string {
   if (!text.startsWith('--')) return text;
-  throw new InvalidArgumentError('It must not begin with "--". The value is missing.');
+  throw new InvalidArgumentError('The value is missing. A value must not begin with "--".');
 }
 
 export const int64 = asInApi(int64Text);
@@ -103,19 +103,19 @@ export function scopeList(text: string): readonly Scope[] {
   const words = text.split(',').map((word) => word.trim());
   if (!words.every((word) => word !== '' && (scopes as readonly string[]).includes(word))) {
     throw new InvalidArgumentError(
-      `It must be a list of scopes separated by commas, or all. Scopes: ${scopes.join(', ')}.`,
+      `It must be a comma-separated list of scopes, or all. Scopes: ${scopes.join(', ')}.`,
     );
   }
   return scopes.filter((scope) => words.includes(scope));
 }
 
-/** Parses event selectors separated by commas. `pet.*` selects all events about animals. */
+/** Parses comma-separated event selectors. `pet.*` selects all events about animals. */
 export function eventSelectorList(text: string): readonly EventSelector[] {
   const words = text.split(',').map((word) => word.trim());
   const chosen = eventSelectors.filter((selector) => words.includes(selector));
   if (words.every((word) => (chosen as readonly string[]).includes(word))) return chosen;
   throw new InvalidArgumentError(
-    `It must be a list of types separated by commas. Types: ${eventSelectors.join(', ')}.`,
+    `It must be a comma-separated list of types. Types: ${eventSelectors.join(', ')}.`,
   );
 }
 

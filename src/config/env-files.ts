@@ -1,4 +1,4 @@
-/** Checks the `.env` files of a working directory. Bun reads them at startup and silently skips unreadable files. */
+/** Checks the `.env` files in a working directory. Bun reads them at startup and silently skips unreadable files. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,8 +9,8 @@ function namesFor(mode: string | undefined): string[] {
 }
 
 /**
- * Reports misspelled settings and unreadable files. If such a file were ignored, the service would start with default
- * settings and an empty store. Unknown names are ignored, because other programs may read the same file.
+ * Reports misspelled settings and unreadable files. If they were ignored, the service would start with default settings
+ * and an empty store. Unknown names are ignored, because other programs may read the same file.
  */
 export function envFileMistakes(
   folder: string,

@@ -1,4 +1,4 @@
-/** Finds settings that are individually valid, but not in combination or not on this machine. */
+/** Finds settings that are valid individually, but not in combination or on this machine. */
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 

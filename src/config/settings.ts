@@ -168,7 +168,7 @@ export const settings = {
   ),
   BACKUP_FOLDER: setting(
     '',
-    'Folder for backups of an embedded store that the service makes. Created if missing.',
+    'Folder where the service writes backups of an embedded store. Created if missing.',
     optional(text),
   ),
   BACKUP_EVERY: setting(

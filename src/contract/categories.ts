@@ -15,9 +15,9 @@ const name = text("The category's name.", 'Dogs');
 
 export const CategoryId = int64(`ID of the category, chosen by the client. ${int64Hint}`, 1);
 
-export const CategoryName = bodyShape('CategoryName', 'The name for a category.', 'a category', { name });
+export const CategoryName = bodyShape('CategoryName', 'The name of a category.', 'a category', { name });
 
-export const Category = shape('Category', 'A name for a category of animals.', { id: CategoryId, name });
+export const Category = shape('Category', 'The name of an animal category.', { id: CategoryId, name });
 
 export const Categories = pageShape(Category, 'Categories', 'A page of categories.');
 
@@ -48,7 +48,7 @@ const put: Success<PutCategory> = {
 };
 
 export const categoryOperations = rowsOf(
-  { tag: { name: 'Categories', description: 'Names for the categories of animals.' } },
+  { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategories: {
       method: 'GET',

@@ -159,7 +159,7 @@ export const adminErrors = {
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** All errors of the service. The only place that maps error codes to HTTP statuses. */
+/** All errors that the service can return. The only place that maps error codes to HTTP statuses. */
 export const errors = { ...clientErrors, ...adminErrors };
 
 export type ErrorCode = keyof typeof errors;

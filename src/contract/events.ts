@@ -50,11 +50,11 @@ export function importedJson({ count: added, firstId, lastId }: PetsImported): s
 
 const PetsImported = shape(
   'PetsImported',
-  'A batch of imported animals. Other animals may have ids in this range.',
+  'A batch of imported animals. Other animals may also have ids in this range.',
   {
     count,
-    firstId: int64('The lowest id of the batch.', 1),
-    lastId: int64('The highest id of the batch.', 1),
+    firstId: int64('The lowest id in the batch.', 1),
+    lastId: int64('The highest id in the batch.', 1),
   },
 );
 

@@ -133,7 +133,7 @@ function checkStructure(text: string, value: unknown): void {
   if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-/** Adds a member to those seen in an object so far. Returns the mistake, if there is one. */
+/** Adds a member to the set of members already seen in the object. Returns the mistake, if there is one. */
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);

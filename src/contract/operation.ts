@@ -51,7 +51,7 @@ export interface Success<Outcome = never> {
   readonly location?: (outcome: Outcome) => string;
   /** Text from which the entity tag is computed: the members that operators can change. Defaults to the body. */
   readonly tagged?: (outcome: Outcome) => string;
-  /** Whether the response is NDJSON. The outcome is an `AsyncIterable` of lines; each line is JSON of the schema. */
+  /** Whether the response is NDJSON. The outcome is an `AsyncIterable` of JSON lines that match the schema. */
   readonly lines?: true;
   /** Whether the response is a file. The outcome is the content of the file. */
   readonly file?: true;
@@ -86,7 +86,7 @@ export interface FileContent {
 
 export type Precondition = 'If-Match' | 'If-None-Match';
 
-/** A large body that the operation reads and validates while the body arrives. */
+/** A large body that the operation reads and validates as it arrives. */
 export interface Upload {
   readonly types: readonly string[];
   readonly description: string;
@@ -156,7 +156,7 @@ type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
 /**
- * Returns the operations of a resource by operationId. Adds common members and the errors implied by path parameters.
+ * Returns the operations of a resource by operationId. Adds `common`, and the errors implied by path parameters.
  */
 export function rowsOf<
   const Common extends Partial<Operation>,
@@ -193,7 +193,7 @@ export interface InputOfRow<Row> {
   readonly body: BodyOf<Row>;
 }
 
-/** Additional input of an operation with an upload: the bytes as they arrive, which can be read only once. */
+/** Additional input for an operation with an upload: the bytes as they arrive, which can be read only once. */
 export type UploadOfRow<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
@@ -204,7 +204,7 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Cursor of the next page; undefined on the last page. */
   readonly next: string | undefined;
-  /** Range of ids that the page covers. The page is unchanged until a row in this range changes. */
+  /** Range of ids that the page covers. The page does not change unless a row in this range changes. */
   readonly span?: IdSpan;
 }
 

@@ -117,7 +117,7 @@ export const orderOperations = rowsOf(
       method: 'GET',
       path: '/orders/{orderId}',
       summary: 'Get an order',
-      description: 'Returns an order. An order is kept when its animal is deleted.',
+      description: 'Returns an order. Orders are kept even after their animal is deleted.',
       params,
       scope: 'orders:read',
       reads: ['orders'],

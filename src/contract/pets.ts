@@ -82,8 +82,8 @@ export const ListPetsQuery = z.strictObject({
   }),
   categoryId: int64Filter('Return only animals in this category.'),
   id: ids,
-  minId: int64Filter('Return only animals with this id or a higher id.'),
-  maxId: int64Filter('Return only animals with this id or a lower id.'),
+  minId: int64Filter('Return only animals whose id is greater than or equal to this value.'),
+  maxId: int64Filter('Return only animals whose id is less than or equal to this value.'),
   cursor: cursorParameter,
 });
 

@@ -11,7 +11,7 @@ const windowOf = (description: string) =>
     })
     .meta({ description });
 
-export const RateLimit = shape('RateLimit', 'The remaining rate limits of the account.', {
+export const RateLimit = shape('RateLimit', "The account's rate limits and remaining requests.", {
   plan: z.string().meta({ description: "The account's plan.", examples: ['free'] }),
   minute: windowOf('The 60-second window.'),
   day: windowOf('The 86,400-second window.'),
@@ -21,14 +21,14 @@ export const RateLimit = shape('RateLimit', 'The remaining rate limits of the ac
 export type RateLimit = z.infer<typeof RateLimit>;
 
 export const rateLimitOperations = rowsOf(
-  { tag: { name: 'Rate limits', description: 'The remaining rate limits of the account.' } },
+  { tag: { name: 'Rate limits', description: "The account's rate limits and remaining requests." } },
   {
     getRateLimit: {
       method: 'GET',
       path: '/rate-limit',
       summary: 'Get the rate limits',
       description:
-        "Returns the account's limits and remaining requests. This does not count as a request, does not start a window, and works " +
+        "Returns the account's limits and remaining requests. This request does not count against the limits, does not start a window, and works " +
         'even while the account is rate limited or the key is banned.',
       free: true,
       success: okJson(RateLimit, 'The limits.'),

@@ -46,7 +46,7 @@ const maxTypes = eventSelectors.length;
 
 const selectorsForm = `must be an array of 1 to ${maxTypes} types`;
 
-// `min` and `max` would report a second error for a string, which also has a length.
+// `min` and `max` would report two errors for a string instead of an array, because a string also has a length.
 const typesOf = (description: string) =>
   z
     .array(EventSelectorName, { error: selectorsForm })
@@ -150,7 +150,7 @@ const one = { path: '/webhooks/{webhookId}', params } as const;
 
 export const webhookOperations = rowsOf(
   {
-    tag: { name: 'Webhooks', description: 'URLs that receive events. Each account has separate webhooks.' },
+    tag: { name: 'Webhooks', description: 'URLs that receive events. Each webhook belongs to one account.' },
     scope: 'webhooks:write',
   },
   {
@@ -209,7 +209,7 @@ export const webhookOperations = rowsOf(
       ...one,
       method: 'DELETE',
       summary: 'Delete a webhook',
-      description: 'Deletes the webhook and its deliveries. Events are no longer sent to it.',
+      description: 'Deletes the webhook and its deliveries. No further events are sent to its URL.',
       needs: ['caller'],
       preconditions: ['If-Match'],
       success: noContent('The webhook was deleted.'),
@@ -247,7 +247,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after the given id again, including events already delivered. Use this after a receiver " +
+        "Resends all events of the webhook's types after the given id, including events already delivered. Use this after a receiver " +
         'was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
@@ -261,7 +261,7 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted immediately instead.',
+        "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead.",
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       needs: ['caller'],

@@ -40,8 +40,8 @@ export function parseNetwork(text: string): Network | undefined {
   if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits)) return undefined;
   const length = Number(bits ?? maxBits);
   const parsed = ipaddr.parse(address);
-  // A network of IPv4-mapped addresses is converted to IPv4. With a prefix shorter than 96 bits, it also contains other
-  // addresses and is kept as is.
+  // A network of IPv4-mapped addresses is converted to IPv4. A network with a prefix shorter than 96 bits also contains
+  // other addresses and is kept as is.
   const mappedLength = length - 96;
   const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() && mappedLength >= 0;
   return isMapped ? [parsed.toIPv4Address(), mappedLength] : [parsed, length];

@@ -19,7 +19,10 @@ export function countedStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: 
   return strikes.filter((at) => at >= since && at <= nowMs).length;
 }
 
-/** The ban status at `nowMs`, on the same clock as the penalty. `aheadSeconds` converts its times to dates. */
+/**
+ * The ban status at `nowMs`, which is on the same clock as the penalty's times. `aheadSeconds` is added to convert
+ * these times to dates.
+ */
 export function banStatus(
   { bannedUntil, banLevel }: Pick<KeyPenalty, 'bannedUntil' | 'banLevel'>,
   strikes: number,

@@ -1,6 +1,6 @@
 import type { Resource, Versions } from './resources.ts';
 
-/** An inclusive range of ids. Without an end, the range includes all later ids. */
+/** An inclusive range of ids. If it has no end, the range includes all higher ids. */
 export interface IdSpan {
   readonly from: bigint;
   readonly to: bigint | undefined;

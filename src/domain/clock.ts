@@ -11,9 +11,9 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }
 
-/** Two kinds of time: the date according to the system clock, and the monotonic time that limits use. */
+/** Two kinds of time: the date according to the system clock, and the monotonic time used for rate limits. */
 export interface Clock {
-  /** Unix ms according to the system clock, which may be stepped. For dates, such as an expiry or a sunset. */
+  /** Unix ms according to the system clock, which may be stepped. For dates, such as expiry and sunset dates. */
   now(): number;
   /**
    * Monotonic time in milliseconds, for durations (windows, strikes, bans). Starts as Unix ms, never decreases, and
@@ -21,11 +21,11 @@ export interface Clock {
    */
   steady(): number;
   /**
-   * Whole seconds to add to a monotonic time to show it as a date, as of the last call of `steady`. The value changes
-   * only when the system clock is stepped, and is rounded up so that no time is shown too early.
+   * Number of whole seconds to add to a monotonic time to convert it to a date, as of the last call to `steady`. The
+   * value changes only when the system clock is stepped, and is rounded up so that no time is shown too early.
    */
   readonly aheadSeconds: number;
-  /** Switches to the clock steps that all processes of a service share. */
+  /** Switches to the clock steps shared by all processes of a service. */
   share?(steps: DateSteps): void;
   /** True for a test clock, which also replaces the clocks of database servers. */
   readonly rules?: boolean;
@@ -39,7 +39,10 @@ export interface DateSteps {
   readonly count: number;
   /** Offset of the system clock from the monotonic time, in ms. */
   readonly aheadMs: number;
-  /** Publishes a step. Returns false if another process has published a step since `count`; that step is then used. */
+  /**
+   * Publishes a step. Returns false if another process has published a step since step number `count`; the other step
+   * is used instead.
+   */
   add(count: number, aheadMs: number): boolean;
 }
 
@@ -62,13 +65,16 @@ const systemSources: TimeSources = {
 };
 
 /**
- * Two clocks read in succession differ by less than this. A larger difference means that the system clock was stepped.
+ * Maximum deviation of the date from the monotonic time plus `aheadMs`. A larger deviation means that the system clock
+ * was stepped or the machine was suspended.
  */
 const stepMs = 50;
-/** Readings further apart than this are repeated, because the process was paused between them. */
+/**
+ * If the two clocks are read further apart than this, both are read again, because the process was paused in between.
+ */
 const readingMs = 5;
 const maxReads = 10;
-/** Both clocks return whole milliseconds, so a step of a second may appear slightly longer. */
+/** Both clocks return whole milliseconds, so a step of one second may appear slightly larger. */
 const roundingMs = 2;
 const uptimeErrorMs = 1_500;
 
@@ -92,7 +98,7 @@ class SystemClock implements Clock {
   #steps: DateSteps = new OwnSteps();
   #followed = 0;
   #baseMs = 0;
-  /** Suspended time, computed from `uptime` and the monotonic clock. Only its increase is meaningful. */
+  /** Suspended time, computed from `uptime` and the monotonic clock. Only increases are meaningful. */
   #sleptMs = 0;
   #aheadMs = 0;
   aheadSeconds = 0;
@@ -141,7 +147,7 @@ class SystemClock implements Clock {
 
   /** Derives the monotonic time from the date and the steps so far. */
   #join(monotonic: number, date: number): void {
-    // In this order, so that the next call detects a step that occurs between the two statements.
+    // The count is read first, so that the next call detects a step that occurs between these two statements.
     this.#followed = this.#steps.count;
     this.#setAhead(this.#steps.aheadMs);
     this.#baseMs = date - this.#aheadMs - monotonic;
@@ -164,7 +170,7 @@ class SystemClock implements Clock {
   }
 }
 
-/** The part of a clock change that was time spent suspended. `sleptMs` is accurate to about a second. */
+/** The part of a clock change that is due to a suspension of the machine. `sleptMs` is accurate to about a second. */
 function passed(jumpedMs: number, sleptMs: number): number {
   if (sleptMs < uptimeErrorMs) return 0;
   return Math.abs(jumpedMs - sleptMs) <= uptimeErrorMs ? jumpedMs : sleptMs - uptimeErrorMs;

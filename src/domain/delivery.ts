@@ -96,7 +96,7 @@ export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): n
 }
 
 /**
- * Number of deliveries that a process leases per webhook. Lower when half of the process's capacity is used, so that
+ * Number of deliveries that a process leases per webhook. Lower once half of the process's capacity is used, so that
  * slow receivers leave capacity for others.
  */
 export function takenOfWebhook(room: number, isFast: boolean): number {

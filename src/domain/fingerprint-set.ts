@@ -3,7 +3,7 @@
  * million.
  */
 const bits = 2 ** 23;
-/** Offsets of the bit positions in a fingerprint. Each position is 32 bits, in hexadecimal. */
+/** Character offsets of the bit positions in a fingerprint. Each position is a 32-bit number in hexadecimal. */
 const places = [0, 8, 16, 24] as const;
 const placeLength = 8;
 

@@ -46,7 +46,7 @@ export function fingerprint(key: string): string {
   return Bun.SHA256.hash(key, 'hex');
 }
 
-/** The part of a key that may be shown again. */
+/** The last four characters, the only part of a key that may be shown again. */
 export function lastFour(key: string): string {
   return key.slice(-4);
 }

@@ -1,6 +1,6 @@
 /**
- * Latencies are counted in buckets, four per power of two of microseconds, so that an estimate is off by at most an
- * eighth.
+ * Latencies are counted in buckets: four for each doubling of the latency in microseconds, so that an estimate is off
+ * by at most one eighth.
  */
 
 const bucketsPerPower = 4;
@@ -25,7 +25,7 @@ function lowerBound(bucket: number): number {
   return (bucketsPerPower + (bucket & 3)) * 2 ** ((bucket >>> 2) - 1);
 }
 
-/** Requests by bucket. */
+/** Number of requests in each bucket. */
 export type LatencyCounts = readonly (readonly [bucket: number, requests: number])[];
 
 /** Latency quantiles in whole microseconds, interpolated linearly within a bucket. Null if there are no requests. */

@@ -5,7 +5,7 @@
  */
 import type { Quota } from './plan.ts';
 
-/** A fixed window that opened at a whole second. `openedAt` is 0 if it never opened. */
+/** A fixed window that opened at a whole second. `openedAt` is 0 if the window never opened. */
 export interface Window {
   readonly openedAt: number;
   readonly count: number;
@@ -123,7 +123,9 @@ export function decide(
   return { verdict, usage: kept, penalty: penalized };
 }
 
-/** Refunds an admitted request that turned out not to count. A window that has ended since is unchanged. */
+/**
+ * Refunds an admitted request that turned out not to count. A window that has ended in the meantime is left unchanged.
+ */
 export function refund(
   usage: Usage,
   taken: Verdict,
@@ -196,8 +198,8 @@ function secondsUntil(at: number, nowMs: number): number {
 }
 
 /**
- * The state of a window at this time. A window that has ended is empty. A window from the future (the date was set back
- * while the service was stopped) keeps its count.
+ * The state of a window at this time. A window that has ended is empty. A window that starts in the future, because the
+ * date was set back while the service was stopped, keeps its count.
  */
 function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);

@@ -16,7 +16,7 @@ export const plans = {
 export const planNames = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
-/** Maximum custom quota. Counts up to this value are exact JavaScript numbers in every window. */
+/** Maximum custom quota. Low enough that request counts are always exact JavaScript numbers. */
 export const maxQuota = 1_000_000_000_000;
 
 /** The plan is invalid. `message` states what is expected, and `field` names the invalid member. */

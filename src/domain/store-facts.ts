@@ -35,7 +35,7 @@ const replicaFacts: Readonly<Record<string, string>> = {
   Trouble: ': problem',
 };
 
-/** The display name of a fact; undefined for a fact that only a newer version of the service has. */
+/** The display name of a fact; undefined for a fact that only newer versions of the service report. */
 export function factName(name: string): string | undefined {
   const [, number, suffix = ''] = /^replica(\d+)(\w*)$/.exec(name) ?? [];
   const ofReplica = replicaFacts[suffix];

@@ -97,7 +97,7 @@ export function startServer(options: ServerOptions): Listener {
         const answer = answered(incoming, server, () => elsewhere(incoming, path));
         return isChunked(request) ? afterChunkedBody(request, answer) : answer;
       },
-      // Errors outside the pipeline. By default, the runtime would respond with an HTML page.
+      // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
       error: (error) => failed(context, context.makeRequestId(), error),
     });
   const bound = () => boundOfClients(options.maxConnections, processes);

@@ -48,14 +48,14 @@ export class ClientOperations {
   }
 
   /**
-   * Runs an operation. Its change is durable when the result resolves. Throws the operation's errors and
+   * Runs an operation. When the result resolves, the change is durable. Throws the operation's errors and
    * `service_unavailable`.
    */
   perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
     const { store } = this.#parts;
     const { input, admission } = request;
     if (isRead(operation) || operation.isEffect) {
-      // The operation's row parsed the input, so it has the type that the reader expects.
+      // The input was parsed according to the operation's definition, so it has the type that the reader expects.
       const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
       return andThen(read(store.replicated ?? store, input as never, admission), (outcome) =>
         resultOf(operation, outcome),
@@ -73,7 +73,7 @@ export class ClientOperations {
     const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
-      // The unit of work reports an invalid URL, because a repeated request gets the stored response, no matter what
+      // An invalid URL is reported by the unit of work, because a retry must get the stored response, no matter what
       // the URL resolves to now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),

@@ -105,12 +105,12 @@ export class CopyOperations {
     const conflict = await this.#to.add(table, rows);
     if (conflict === 'taken') {
       throw new CopyError(
-        `Table "${table.name}" of the target contains rows that are not from this copy. ${targetWritten}`,
+        `Table "${table.name}" in the target contains rows that are not from this copy. ${targetWritten}`,
       );
     }
     if (conflict === 'missing') {
       throw new CopyError(
-        `Table "${table.name}" of the source refers to rows that were not copied. ${sourceWritten}`,
+        `Table "${table.name}" in the source refers to rows that were not copied. ${sourceWritten}`,
       );
     }
     this.#read(table, rows);

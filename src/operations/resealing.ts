@@ -8,9 +8,7 @@ import type { Store } from './units.ts';
 /** Number of webhooks per batch. */
 const atOnce = 100;
 
-/**
- * Returns the secret encrypted with the first key, which may leave it unchanged; undefined if no key can decrypt it.
- */
+/** Returns the secret encrypted with the first key: unchanged if it already was, undefined if no key can decrypt it. */
 export type RenewSecret = (stored: string) => string | undefined;
 
 /** Number of webhooks by result. */

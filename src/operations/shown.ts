@@ -38,7 +38,7 @@ export function shownLimits({ minute, day }: Verdict): AccountLimits {
   return { minute: shownWindow(minute), day: shownWindow(day) };
 }
 
-/** A window opens when a request is counted in it. */
+/** A window without counted requests has not opened, so it has no reset time. */
 function shownWindow({ limit, remaining, resetAt }: WindowState) {
   const used = limit - remaining;
   return { limit, used, resetAt: used === 0 ? null : iso(resetAt * 1_000) };

@@ -9,7 +9,7 @@ export interface WebhookSecrets {
   readonly open: (sealed: string) => string;
 }
 
-/** Matches the secret, which is the last member of its response. */
+/** Matches the secret, which is the last member of the response. */
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /**

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../domain/clock.ts';
 
-/** Exclusive upper bound of the clock, because later dates might have a year of five digits. */
+/** Exclusive upper bound of the clock, because later dates may have a five-digit year. */
 const lastMs = Date.parse('9999-01-01T00:00:00Z');
 
 /** The system clock plus an offset that can only increase. Resetting the sandbox clears the offset. */

@@ -153,14 +153,14 @@ export class Control {
     const { clock } = this.#options;
     const { advanceSeconds, to } = await bodyOf(request, ClockBody);
     if ((advanceSeconds === undefined) === (to === undefined)) {
-      throw invalid('Send either advanceSeconds or to, such as {"advanceSeconds": 60}.');
+      throw invalid('Send either "advanceSeconds" or "to"; for example, {"advanceSeconds": 60}.');
     }
     const until = to === undefined ? undefined : Date.parse(to);
     if (Number.isNaN(until)) throw invalid('"to" must be a date such as 2030-12-05T00:00:00Z.');
     const ms = until === undefined ? (advanceSeconds ?? 0) * 1_000 : until - clock.now();
     if (!clock.advance(ms)) {
       throw invalid(
-        `The clock can only be advanced, up to the year 9998. Its time is ${this.#clock().now}. To reset it, send POST /sandbox/reset.`,
+        `The clock can only be advanced, up to the year 9998. Its current time is ${this.#clock().now}. To reset it, send POST /sandbox/reset.`,
       );
     }
     return this.#clock();

@@ -82,7 +82,7 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   remaining: {
     example: 'remaining=2',
-    about: 'sets the remaining requests of the current minute (a real limit)',
+    about: 'sets the number of requests remaining in the current minute (a real limit)',
     read: (value, name) => ({ remaining: whole(value, name, 0, maxTimes) }),
   },
   'slow-body': {
@@ -112,7 +112,7 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   rate: {
     example: 'rate=0.2',
-    about: 'probability of the fault in a request',
+    about: 'probability that a request gets the fault',
     read: (value) => ({ rate: rateOf(value) }),
   },
   seed: {
@@ -176,7 +176,7 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
     return 'Only 429 and 503 have Retry-After. Add status=429 or status=503.';
   const isOfMinute = answered === 429 && code !== 'daily_quota_exceeded' && code !== 'api_key_banned';
   if (isOfMinute && (retryAfter ?? 1) > minuteSeconds)
-    return `The limit per minute resets within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
+    return `The per-minute limit resets within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
   if (cut !== undefined && slowBodyMs !== undefined)
     return '"slow-body" needs a response, but "cut" closes the connection without one. Use only one of them.';
   if (found.has('seed') && !found.has('rate')) return '"seed" requires a rate. Add one, such as rate=0.2.';
@@ -227,7 +227,7 @@ export function isOfWebhooks({ webhook, webhookDelayMs }: Fault): boolean {
 
 export type Code = keyof typeof errors;
 
-/** Default code of a status that has several codes: the code that clients encounter most often. */
+/** Default code for a status with several codes: the one that clients encounter most often. */
 const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
 
 /**
@@ -249,6 +249,6 @@ export function impossibilityOf(operation: Operation, fault: Fault): string | un
   }
   const needsBody = fault.slowBodyMs !== undefined || (fault.reply !== undefined && changesBody(fault.reply));
   if (needsBody && success.schema === undefined)
-    return `A successful ${operationId} has no response body to change.`;
+    return `A successful ${operationId} response has no body, so there is nothing to change.`;
   return undefined;
 }

@@ -133,7 +133,7 @@ export class Misbehavior {
       if (code === 'rate_limit_exceeded') limits.useUp(caller, 'minute', retryAfter);
       if (code === 'daily_quota_exceeded') limits.useUp(caller, 'day', retryAfter);
     }
-    // The limits are real, so the service itself refuses the request.
+    // The service enforces the account's limits, so it refuses the request itself.
     if (code === undefined || isLimit(code)) return exchange.answer();
     return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
@@ -152,7 +152,7 @@ function isFor(
   if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
   if (impossibilityOf(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
-  // The fault changes the limits of an account only once. Later requests then exhaust them.
+  // The fault changes an account's limits only once. Later requests then exhaust them.
   return caller !== undefined && !done.has(caller.accountId);
 }
 

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { Refusal } from '../contract/refusal.ts';
 
-/** Host names that no website can use: names of this machine, and names without a dot, such as container names. */
+/** Host names that no website can use: names of the local machine, and names without a dot, such as container names. */
 const ownNames = /^(?:[\w-]+|(?:[\w-]+\.)*localhost|host\.docker\.internal)$/;
 
 /**
@@ -14,7 +14,7 @@ export function checkOrigin({ headers }: Request): void {
   const name = (headers.get('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '');
   const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
   if (!isAddress && !ownNames.test(name)) {
-    const message = 'The Host of a sandbox must be an IP address, localhost, or a name without a dot.';
+    const message = 'The Host header must contain an IP address, localhost, or a name without a dot.';
     throw new Refusal('host_unknown', { message });
   }
   const site = headers.get('sec-fetch-site') ?? 'none';

@@ -47,8 +47,8 @@ async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode)
 }
 
 /**
- * Responds as if the address had too many failures. The address's real count is unchanged, because other clients share
- * the address.
+ * Responds as if the address had too many failed authentication attempts. The address's real count is unchanged,
+ * because other clients share the address.
  */
 async function tooManyFailures(
   { context, incoming }: Exchange,

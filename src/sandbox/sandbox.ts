@@ -37,7 +37,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly accounts: readonly SandboxAccount[];
 }
 
-/** Starts a sandbox. Disposing it removes its store. Throws the errors of `startApp` and `fill`. */
+/** Starts a sandbox. Disposing it removes its store. Throws any error from `startApp` or `fill`. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   await checkHost(options.host, '--host');
   return start(options, undefined);

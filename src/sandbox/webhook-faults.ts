@@ -86,7 +86,7 @@ export class WebhookFaults {
 
   async #attempt(attempt: Attempt): Sent {
     const { webhookId, accountId, eventId } = attempt.message;
-    // Test messages are sent immediately, while the webhook exists.
+    // Test messages are sent immediately, so their webhook still exists.
     if (typeof eventId === 'bigint' && !(await this.#isCurrent(attempt.message)))
       return { error: 'aborted', message: '', milliseconds: 0 };
     const earlier = this.#delayed.get(webhookId);

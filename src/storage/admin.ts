@@ -1,4 +1,4 @@
-/** Store data for operators: operators, audit entries and usage. */
+/** Interfaces for data that only operators see, such as audit entries and usage. */
 import type { OrderStatus } from '../contract/orders.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { AuditEntry, sessions } from '../tables/operators.ts';
@@ -74,15 +74,15 @@ export interface TimeRange {
 }
 
 /**
- * A time range divided into steps. Each step is the sum of its per-minute or per-hour rows. Each step begins at a
- * multiple of its length.
+ * A time range divided into intervals of `stepMs`. An interval's numbers are the sums of its per-minute or per-hour
+ * rows. Each interval begins at a multiple of `stepMs`.
  */
 export interface Steps extends TimeRange {
   readonly by: 'minute' | 'hour';
   readonly stepMs: number;
 }
 
-/** Requests in the step that begins at `from` (Unix ms), by code: an error code or `ok`. */
+/** Requests in the interval that begins at `from` (Unix ms), by code: an error code or `ok`. */
 export interface StepCount {
   readonly from: number;
   readonly code: string;
@@ -106,7 +106,7 @@ export interface KeyOperation {
 
 export type UsageOwner = { readonly keyId: number } | { readonly accountId: number };
 
-/** The time of a key's last request (Unix ms), and the key's number of requests on the requested days. */
+/** Time of a key's last request (Unix ms), and the number of requests made with the key on the queried days. */
 export interface LastUse {
   readonly keyId: number;
   readonly lastUsedAt: number;
@@ -121,9 +121,9 @@ export interface DayOfKey extends LastUse {
 export interface UsageStore {
   /** Requests by minute, operation and code. */
   minutes(range: TimeRange): Awaitable<MinuteUsage[]>;
-  /** Requests by step and code. Steps without requests are omitted. */
+  /** Requests by interval and code. Intervals without requests are omitted. */
   counts(steps: Steps): Awaitable<StepCount[]>;
-  /** Requests by step and latency bucket. */
+  /** Requests by interval and latency bucket. */
   latencies(steps: Steps): Awaitable<StepLatency[]>;
   /** Requests by operation and code, in the minutes or hours that begin in the range. */
   operations(range: TimeRange & Pick<Steps, 'by'>): Awaitable<OperationCount[]>;
@@ -137,7 +137,7 @@ export interface UsageStore {
    */
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Awaitable<KeyUsage[]>;
   /**
-   * Up to `limit` keys after the id `after` that were used on the day that begins at `day` (Unix ms), by ascending id.
+   * Up to `limit` keys used on the day that begins at `day` (Unix ms), by ascending id, starting after the id `after`.
    */
   keysOn(day: number, after: number, limit: number): Awaitable<DayOfKey[]>;
   /**
@@ -158,8 +158,8 @@ export type SearchedTable = 'accounts' | 'keys' | 'pets';
 export interface SearchStore {
   /**
    * Up to `limit` ids of rows in the span whose name contains the text, in ascending order. For accounts, the text must
-   * be folded (`folded`); otherwise, only its ASCII letters must be lowercase. Keys are also found by their last four
-   * characters. Reads every row in the span.
+   * be folded with `folded`; for other tables, its ASCII letters must be lowercase. Keys are also found by their last
+   * four characters. Reads every row in the span.
    */
   containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;
   /**
@@ -193,11 +193,11 @@ export interface UsageReport {
 /** Times (Unix ms) before which usage data is deleted. */
 export interface UsageBounds {
   readonly minutes: number;
-  /** Bound for hourly requests and latencies, and for the daily requests of keys by operation. */
+  /** Applies to hourly requests and latencies, and for each key's daily requests by operation. */
   readonly history: number;
   readonly hours: number;
   readonly days: number;
-  /** Bound for report numbers. A report that is sent again after its number was deleted is counted twice. */
+  /** Applies to report numbers. A report that is sent again after its number was deleted is counted twice. */
   readonly reports: number;
   readonly instances: number;
 }

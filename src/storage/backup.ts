@@ -1,4 +1,4 @@
-/** Facts about a valid backup, recorded when the backup is made and checked when it is verified. */
+/** Properties of a valid backup, recorded when the backup is made and checked when it is verified. */
 export interface BackupFacts {
   /** Start of the backup, in Unix ms. The backup contains every change acknowledged before this time. */
   readonly createdAt: number;

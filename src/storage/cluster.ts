@@ -3,13 +3,13 @@
  *
  * Consistency: every instance shows all changes that any instance has acknowledged. A statement that changes data also
  * raises a version in PostgreSQL. The change is announced by writing that version to Redis, and is acknowledged only
- * after that. Every request already calls Redis for rate counting. Redis' reply contains the versions, and a cached
- * page or caller with older versions is read again.
+ * after that. Every request already makes a Redis call for rate counting. Redis' reply contains the versions, and a
+ * cached page or caller with older versions is read again.
  *
  * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new events
  * therefore reads the versions afterwards, and announces the versions that Redis lacks, before it returns the events.
- * While Redis is down, the instance waits for `maxStaleMs` instead. A list that is requested after an event therefore
- * shows the event's change, on every instance.
+ * While Redis is down, the instance waits for `maxStaleMs` instead. A client that receives an event and then requests
+ * the list therefore sees the event's change, on every instance.
  *
  * An announcement is lost if the instance that made the change cannot reach Redis, or did not receive the result of the
  * commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes the versions
@@ -17,17 +17,17 @@
  * if it can reach Redis while any instance can reach both servers. If no instance can reach both servers, an instance
  * that can reach only Redis continues with its cached data.
  *
- * While Redis is down, each instance counts separately, starting from the last state it knew. It reads every page from
- * the database, and uses cached callers while PostgreSQL confirms their version. A change to callers is
- * acknowledged only after `maxStaleMs`.
+ * While Redis is down, each instance counts separately, starting from its last known state. Each instance reads every
+ * page from the database, and uses cached callers as long as PostgreSQL confirms their version. Changes to keys,
+ * accounts and plans are acknowledged only after `maxStaleMs`.
  *
- * In two cases, more requests than the limit may be admitted. While Redis is down, each instance may admit one full
- * limit per window, because instances do not know each other's counts. After Redis has lost its data, an account's
- * counts are restored from the last snapshot (every 10 s), or from the state known to the first instance that sees the
- * account again, whichever is newer; requests admitted since then are not counted. Strikes are lost in that case, but
- * bans are not: an account that is unknown to Redis is checked only after PostgreSQL has returned its saved state, and
- * instances restore bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance decides from the
- * state it knows, or responds with 503.
+ * In two cases, more requests may be admitted than the limit allows. While Redis is down, each instance may admit one
+ * full limit per window, because instances do not know each other's counts. After Redis has lost its data, an account's
+ * counts are restored from the last snapshot (taken every 10 s), or from the state known to the first instance that
+ * sees the account again, whichever is newer; requests admitted since then are not counted. Strikes are lost in that
+ * case, but bans are not: an account that is unknown to Redis is checked only after PostgreSQL has returned its saved
+ * state, and instances restore bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance decides
+ * from its last known state, or responds with 503.
  *
  * Requests are numbered, so that a request is counted exactly once even if Redis' reply is lost. Requests beyond Redis'
  * capacity wait in a queue. If a request waits too long, its client is asked to retry after a second; the instance does
@@ -101,7 +101,7 @@ export async function openCluster(
   const limits = opened.use(
     new RedisLimits({
       urls: redisUrlsOf(redisUrl),
-      // Contains the id of the store, because several stores may share a Redis server.
+      // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${options.redisPrefix}${identity.store}:`,
       process: identity.process,
       timeoutMs,

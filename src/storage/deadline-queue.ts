@@ -12,7 +12,7 @@ interface DeadlineQueueOptions {
   readonly expiry?: { readonly intervalMs: number; readonly run: () => void };
 }
 
-/** Number of empty slots ahead of the oldest entry at which a compaction is triggered. */
+/** The entries are compacted only if at least this number of slots ahead of the oldest entry are empty. */
 const cutOff = 256;
 
 /** A bounded queue of pending entries, oldest first. An entry leaves the queue when it is taken, removed or expired. */
@@ -76,7 +76,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return taken;
   }
 
-  /** Puts entries back at the front of the queue, directly after they were taken. */
+  /** Puts entries back at the front of the queue. Must be called right after the entries were taken. */
   requeue(entries: readonly Entry[]): void {
     this.#entries.splice(0, this.#head, ...entries);
     this.#base += this.#head - entries.length;

@@ -9,7 +9,7 @@ import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
 export const successEveryMs = 60_000;
 export const deliveryPruneBatch = 1_000;
 
-/** A webhook with events that are not queued as deliveries yet, or with due deliveries. */
+/** A webhook that has due deliveries, or events that have not been queued as deliveries yet. */
 export interface ReadyWebhook {
   readonly id: bigint;
   readonly accountId: bigint;
@@ -53,7 +53,10 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
   return { ...message, accountId, url, secret, formerSecret, formerSecretUntil: until };
 }
 
-/** Where the next round starts: at the first webhook, unless this round reached its maximum. */
+/**
+ * Where the next round starts: after the last webhook of this round if the round found its maximum number of webhooks,
+ * otherwise at the first webhook.
+ */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   after: bigint,

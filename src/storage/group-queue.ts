@@ -22,7 +22,7 @@ interface Waiting<Item, Outcome> extends Pending {
   readonly resolve: (outcome: Outcome) => void;
 }
 
-/** The outcome of an item, or the error for which only this item was rolled back. */
+/** The outcome of an item, or the error that caused only this item to be rolled back. */
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /**
@@ -60,7 +60,7 @@ export class GroupQueue<Item, Outcome> {
   #running: Promise<void> | undefined;
   /** Durations of the last committed groups, in milliseconds. */
   readonly #recentMs: number[] = Array<number>(recentGroups).fill(0);
-  /** Number of consecutive groups in which conflicts kept every write from being settled. */
+  /** Number of consecutive groups in which no write was settled because of conflicts. */
   #conflictsInARow = 0;
   #groups = 0;
   #units = 0;

@@ -28,14 +28,15 @@ export interface LimitSnapshots {
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**
    * Saves bans of different keys. Several instances may save the same key: the later ban wins. A ban that was lifted
-   * before it is saved stays lifted. Lifted bans are identified by their end time, with a tolerance of one second for
+   * before it was saved stays lifted. Lifted bans are identified by their end time, with a tolerance of one second for
    * rounding.
    */
   saveBans(bans: readonly AccountBan[]): Promise<void>;
   /**
-   * Deletes a ban, even if the ban is saved only after this call. Returns the version of callers after the deletion.
+   * Deletes a ban. If the ban has not been saved yet, later attempts to save it have no effect. Resolves with the
+   * version of `callers` after the deletion.
    */
   deleteBan(ban: AccountBan): Promise<number>;
-  /** Lifted bans whose end is after this Unix second. */
+  /** Lifted bans that would have ended after this Unix second. */
   listLifted(second: number): Promise<readonly LiftedBan[]>;
 }

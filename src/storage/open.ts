@@ -41,7 +41,7 @@ export async function openStorage<All extends Units>(options: StorageOptions<All
   return openCluster({ ...settings, url, ...cluster });
 }
 
-/** Time limit for the statements of a copy. The limit is high because these statements process many rows. */
+/** Statement timeout for copying a store. The timeout is long because the statements process many rows. */
 const copyTimeoutMs = 60_000;
 
 /**

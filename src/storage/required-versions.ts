@@ -1,8 +1,8 @@
 import { type Resource, versionsFrom } from '../domain/resources.ts';
 
 /**
- * For each resource, the minimum PostgreSQL version of data that is read from a replica. Such data includes every
- * change that was acknowledged, by any instance, before the reading request was counted. See
+ * For each resource, the minimum version (as numbered by PostgreSQL) of data that is read from a replica. Such data
+ * includes every change that any instance had acknowledged before the reading request was counted. See
  * docs/decisions/0044-read-replicas.md.
  */
 export class RequiredVersions {

@@ -162,8 +162,8 @@ export const changesOf11: readonly SchemaChange[] = [
     `,
   },
   {
-    // The embedded store does not need this, because rereading a page takes less time than checking whether the page
-    // changed.
+    // The embedded store does not need this table, because rereading a page takes less time than checking whether the
+    // page changed.
     postgres: `
     -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
     -- can miss it, such as an instance of an older version.

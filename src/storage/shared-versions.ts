@@ -1,7 +1,7 @@
 import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
 import { RequiredVersions } from './required-versions.ts';
 
-/** Maximum age of cached data if Redis announces no change. Versions read from PostgreSQL are valid for this time. */
+/** Maximum age of cached data if Redis announces no change, and how long versions read from PostgreSQL stay valid. */
 export const maxStaleMs = 1_000;
 
 /** Interval at which the versions are read from Redis and PostgreSQL, independently of requests. */
@@ -15,10 +15,10 @@ interface ReportedVersions {
 /**
  * The versions of this process. A version is raised when a shard of Redis (with every counted request) or PostgreSQL
  * (when polled) reports a change. Both servers report the number that PostgreSQL assigned to the change, so that each
- * change counts exactly once: changes to a resource are committed in the order of their numbers, and a number covers
- * all lower numbers. A number that decreases also counts as a change, because it means that Redis lost its data or a
- * server was restored from a backup. If a change's number is not higher than the number in Redis, Redis increments its
- * number by one instead. PostgreSQL's numbers are times in microseconds, which leaves room for such increments.
+ * change counts exactly once: changes to a resource are committed in the order of their numbers, and a reported number
+ * implies all lower numbers. A number that decreases also counts as a change, because it means that Redis lost its data
+ * or a server was restored from a backup. If a change's number is not higher than the number in Redis, Redis increments
+ * its number by one instead. PostgreSQL's numbers are times in microseconds, which leaves room for such increments.
  */
 export class SharedVersions {
   readonly required = new RequiredVersions();
@@ -78,9 +78,9 @@ export class SharedVersions {
   }
 
   /**
-   * The versions to use while Redis is down. The version of callers comes from PostgreSQL. While PostgreSQL does not
-   * confirm it, callers are valid for a limited time after they were read. All other versions are unique, so everything
-   * else is read from the database.
+   * The versions to use while Redis is down. The version of `callers` comes from PostgreSQL. While PostgreSQL does not
+   * confirm it, callers are valid for a limited time after they were read. All other versions are unique, so no cached
+   * data matches them, and everything else is read from the database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;

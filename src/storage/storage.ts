@@ -226,7 +226,7 @@ export interface StoreSettings<All extends Units = Units> {
   readonly events?: boolean;
 }
 
-/** Client reads that replicas may serve. */
+/** Reads for clients, which may be served by replicas. */
 export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
@@ -251,7 +251,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    */
   readonly replicated?: ReplicatedReads;
   readonly search: SearchStore;
-  /** Facts about the store: engine, format, sizes, and the groups that this process committed. */
+  /** Information about the store: engine, format, sizes, and the groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
   /**
    * Executes a worker's writes. Dispose of the result after the worker has exited. Undefined if every process writes to

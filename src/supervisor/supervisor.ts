@@ -35,7 +35,7 @@ interface SupervisorOptions {
 type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
- * Keeps the given number of serving processes running. A process that exits is replaced: immediately if it has served,
+ * Keeps the given number of serving processes running. A process that exits is replaced: immediately if it was serving,
  * otherwise after a delay, so that a permanent failure does not occupy a CPU core. A hung process is killed and
  * replaced.
  */

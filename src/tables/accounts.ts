@@ -56,7 +56,7 @@ export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
   return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
 }
 
-/** The form of a name for search and sorting: normalized and lowercase. */
+/** The form of a name used for searching and sorting: normalized and lowercase. */
 export function folded(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }

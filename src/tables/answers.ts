@@ -1,6 +1,9 @@
 import { integer, nullable, table, text } from './table.ts';
 
-/** Stored responses for repeated requests (`Idempotency-Key`). `id` is the account's id, a colon and the key. */
+/**
+ * Stored responses for repeated requests (`Idempotency-Key`). `id` is the account's id, a colon and the value of the
+ * header.
+ */
 export const answers = table('idempotent_answers', {
   id: text,
   request: text,

@@ -68,7 +68,7 @@ export interface AuditEntry {
   readonly id: bigint;
   /** Unix ms. */
   readonly at: number;
-  /** The actor in the form of `actorText`. */
+  /** The actor as formatted by `actorText`. */
   readonly actor: string;
   /** Name of the unit of work, such as `updateAccount`. */
   readonly operation: string;

@@ -6,7 +6,7 @@ export const orders = table(
   'orders',
   {
     id: int64,
-    // Not a foreign key, because an order outlives its animal.
+    // Not a foreign key, because an order may outlive its animal.
     petId: int64,
     status: oneOf<OrderStatus>(orderStatuses),
     reference: optional(text),

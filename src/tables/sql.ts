@@ -12,7 +12,7 @@ export function sqlName(name: string): string {
 
 const columnOf = ({ columns }: Table, name: string) => columns[name] as Column;
 
-/** All columns, starting with the columns of the key. */
+/** All columns, starting with the key columns. */
 export function sqlColumns(table: Table): SqlColumn[] {
   const names = [...new Set([...table.key, ...Object.keys(table.columns)])];
   return names.map((name) => ({ name: sqlName(name), type: columnOf(table, name).type }));
@@ -22,7 +22,7 @@ export function sqlKey(table: Table): SqlColumn[] {
   return sqlColumns(table).slice(0, table.key.length);
 }
 
-/** The columns of a SELECT: all except secrets, with the names used in the description. */
+/** The columns of a SELECT: all except secrets, with the names used in the table description. */
 export function selection({ columns }: Table): string {
   return Object.entries(columns)
     .filter(([, { is }]) => is !== 'secret')
@@ -120,14 +120,14 @@ export function setFilters(table: Table, filter: Readonly<Record<string, unknown
   return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
 }
 
-/** Converts every integer of a row to a number. Changes the row in place, because nothing else refers to it. */
+/** Converts every integer in a row to a number. Changes the row in place, because nothing else refers to it. */
 export function withNumbers<Row>(found: object): Row {
   const row = found as Record<string, unknown>;
   for (const name in row) if (typeof row[name] === 'bigint') row[name] = Number(row[name]);
   return row as Row;
 }
 
-/** The SQL condition of a lookup. `equal` returns the SQL that compares a column with the value searched for. */
+/** The SQL condition of a lookup. `equal` returns the SQL that compares a column with the lookup value. */
 export function lookupCondition(
   { lookups }: Table,
   lookup: string,
@@ -141,7 +141,7 @@ export function lookupCondition(
   return [...by.map((name, index) => equal(sqlName(name), index, name)), ...others].join(' AND ');
 }
 
-/** Whether the named single-column lookup finds this row for the value. */
+/** Whether the named single-column lookup would return this row for the value. */
 export function isFound(
   { lookups }: Table,
   lookup: string,

@@ -97,7 +97,7 @@ export interface Lookup<Name = string> {
 interface Description<C extends Columns> {
   /** The columns of the primary key. Defaults to `id`. */
   readonly key?: readonly (keyof C & string)[];
-  /** Whether the table's counter assigns the ids and never reuses one. */
+  /** Whether the table's counter assigns the ids and never reuses them. */
   readonly isCounted?: boolean;
   /** Whether lists begin with the highest key. */
   readonly isNewestFirst?: boolean;
@@ -116,7 +116,7 @@ interface Description<C extends Columns> {
   readonly notCopied?: string;
 }
 
-/** A described table. `Row` is the type of rows read, `New` that of rows inserted. */
+/** A table and its description. `Row` is the type of rows that are read, `New` the type of rows to insert. */
 export interface Table<Row = unknown, New = never, Filter = unknown, LookupName extends string = string> {
   readonly name: string;
   readonly columns: Columns;

@@ -1,4 +1,4 @@
-/** Every table that both engines have. No table refers to a later one. */
+/** Every table that both engines have. No table references a table that comes later in this list. */
 import { accounts, keys } from './accounts.ts';
 import { answers } from './answers.ts';
 import { categories } from './categories.ts';
@@ -64,8 +64,8 @@ export const tables: readonly Table[] = [
 export const copiedTables: readonly Table[] = tables.filter(({ notCopied }) => notCopied === undefined);
 
 /**
- * Tables whose reads and writes are derived entirely from their descriptions, by their name in stores and transactions.
- * To add one, write its description here and a migration for each engine.
+ * Tables whose reads and writes are derived entirely from their descriptions, keyed by their names in stores and
+ * transactions. To add one, write its description here and a migration for each engine.
  */
 export const entities = { categories, orders, operators, instances, webhooks, deliveries } as const;
 

@@ -17,14 +17,14 @@ export const usageMinutes = table(
   { key: ['minute', 'operation', 'code'] },
 );
 
-/** Hourly usage, retained as long as the history. */
+/** Requests per hour, retained as long as the latency history. */
 export const usageOperationHours = table(
   'usage_operation_hours',
   { hour: integer, operation: text, code: text, requests: integer },
   { key: ['hour', 'operation', 'code'] },
 );
 
-/** Requests by latency, in the buckets of `domain/latency.ts`. */
+/** Requests by latency, in the buckets defined in `domain/latency.ts`. */
 export const latencyMinutes = table(
   'latency_minutes',
   { minute: integer, bucket: integer, requests: integer },

@@ -11,7 +11,7 @@ const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 /** A public IPv4 address that serves metadata to all Azure virtual machines. */
 const azureMetadata = '168.63.129.16';
 
-/** Text for the address ranges of `ipaddr.js`. All other ranges are reserved. */
+/** Descriptions of the address ranges that `ipaddr.js` distinguishes. All other ranges are reserved. */
 const words: Readonly<Record<string, string>> = {
   unspecified: 'unspecified',
   broadcast: 'broadcast',

@@ -111,7 +111,7 @@ export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, in
 
 const reasons = {
   gone: 'The receiver responded with 410.',
-  failing: 'Every attempt of a delivery failed, and no other delivery succeeded in that time.',
+  failing: 'All attempts to send a delivery failed, and no other delivery succeeded in the meantime.',
 };
 
 function resultOf(outcome: Outcome | Impossible): Attempt {
@@ -131,7 +131,7 @@ function redirectError(status: number): { error?: string } {
   return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
 }
 
-/** The text of an error. A message about the URL is a predicate, so it is prefixed with "The URL". */
+/** Formats an error. A message about the URL is a predicate, so it is prefixed with "The URL". */
 export function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();

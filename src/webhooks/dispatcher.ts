@@ -35,8 +35,8 @@ const stopWithinMs = 3_000;
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
   /**
-   * Releases all leases. Present only if no other process sends deliveries. Called first, because remaining leases
-   * belong to a crashed process.
+   * Releases all leases. Present only if no other process sends deliveries. Called once, before the first lease,
+   * because any remaining leases belong to a crashed process.
    */
   readonly release?: () => Promise<unknown>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
@@ -52,7 +52,7 @@ interface DispatcherOptions {
   readonly clock: Clock;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Starts calling `wake` when there are new events. Called again at every check. */
+  /** Starts calling `wake` when there are new events. This function is called again at every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
@@ -176,7 +176,7 @@ export class Dispatcher {
   async #deliver({ delivery, body }: Loaded): Promise<boolean> {
     const { store, clock, random } = this.#options;
     const at = clock.now();
-    // Too little time is left: another process may send the delivery once the lease has expired.
+    // Skips the attempt if the lease is about to expire, because another process may then send the delivery.
     if (delivery.leasedUntil - at < latestStartMs) return false;
     const outcome = await this.#send(delivery, body, at);
     const now = clock.now();
@@ -195,9 +195,9 @@ export class Dispatcher {
   }
 
   /**
-   * Returns when a delivery is due again if its secret cannot be decrypted. Suspends the webhook in this process, so
-   * that another process can send the delivery immediately. If the webhook cannot be suspended, the delivery is due
-   * later.
+   * Returns the time at which a delivery whose secret cannot be decrypted is due again. This is normally now, because
+   * the webhook is suspended in this process and another process may be able to send the delivery. If the webhook
+   * cannot be suspended, the delivery is due later.
    */
   #secretRetryAt({ webhookId }: TakenDelivery, outcome: Outcome | Impossible, now: number): number {
     const later = now + secretRetryMs;

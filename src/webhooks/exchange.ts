@@ -30,7 +30,7 @@ const phaseNames: Readonly<Record<Phase, string>> = {
   response: 'response',
 };
 
-/** Error message of an exchange that was aborted. `awaited` names the phase that did not finish. */
+/** Error message for an aborted exchange. `awaited` names the phase that did not finish. */
 export function endedMessage(ending: Ending, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }

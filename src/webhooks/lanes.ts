@@ -1,4 +1,4 @@
-/** The deliveries leased by a process, by webhook: up to four in flight, and the rest queued. */
+/** The deliveries leased by a process, grouped by webhook: up to four in flight, and the rest queued. */
 import { maxInFlight, type TakenDelivery, takenOfWebhook } from '../domain/delivery.ts';
 
 export interface Loaded {
@@ -33,7 +33,7 @@ export class Lanes {
     return maxInFlight.perProcess - this.#taken;
   }
 
-  /** Free capacity per webhook with deliveries; 0 for suspended webhooks. */
+  /** Free capacity of each webhook that has leased deliveries; 0 for suspended webhooks. */
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {

@@ -10,7 +10,7 @@ export const attemptDelaysMs: readonly number[] = [
 const jitter = 0.1;
 const maxRetryAfterSeconds = dayMs / 1_000;
 
-/** Result of an attempt. The members are undefined if there was no response. */
+/** Result of an attempt. The fields are undefined if there was no response. */
 export interface Attempt {
   readonly status?: number;
   readonly retryAfterSeconds?: number;

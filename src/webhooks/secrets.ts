@@ -30,8 +30,8 @@ export function openSecret(stored: string, keys: SecretKeys): string {
   if (secret !== undefined) return secret;
   throw new SecretUnreadable(
     keys.length === 0
-      ? 'A webhook secret is encrypted, and SECRETS_KEY is not set. Set it to the key that encrypted the secret.'
-      : 'A webhook secret cannot be decrypted: it is damaged, or SECRETS_KEY lacks the key that encrypted it.',
+      ? 'A webhook secret is encrypted, and SECRETS_KEY is not set. Set it to the key used to encrypt the secret.'
+      : 'A webhook secret cannot be decrypted: it is damaged, or SECRETS_KEY does not include the key used to encrypt it.',
   );
 }
 

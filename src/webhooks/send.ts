@@ -54,7 +54,7 @@ export type Outcome = Answer | Failure;
 export interface SenderOptions extends Routes {
   /** Returns the current time (Unix ms), to convert a date in Retry-After. */
   readonly now: () => number;
-  /** Certificate authority (PEM) to trust instead of the system's authorities. */
+  /** CA certificate (PEM) to trust instead of the system's CA certificates. */
   readonly authority?: string;
 }
 
@@ -145,12 +145,13 @@ export class Sender {
     const result = await exchange({ ...options, agent: this.#agentOf(url) }, body, ending);
     const isStale = 'error' in result && result.error === 'response' && result.isReused;
     const last = isStale ? await exchange({ ...options, agent: false }, body, ending) : result;
-    // The owner of a webhook must not learn the address of an internal name.
+    // The owner of a webhook must not learn the address of an internal host.
     return 'error' in last ? { ...last, message: last.message.replaceAll(address, host) } : last;
   }
 
   /**
-   * The agent that reuses connections; false while too many endpoints have idle connections, to open a new connection.
+   * The agent that reuses connections. While too many endpoints have idle connections, returns false, which opens a new
+   * connection.
    */
   #agentOf({ protocol }: URL): HttpAgent | false {
     const agent = protocol === 'https:' ? this.#secure : this.#plain;

@@ -11,7 +11,7 @@ export function makeWebhookSecret(randomBytes: RandomBytes): string {
 }
 
 export interface SignedMessage {
-  /** Id of the event, which is the same for every attempt. */
+  /** Id of the event. All attempts have the same id. */
   readonly eventId: bigint | number | string;
   readonly body: string | Uint8Array;
   /** Time of the attempt, in Unix ms. */

@@ -99,7 +99,7 @@ test('the keys of a closed account are rejected from the next request on, until 
   expect(await status()).toBe(200);
 });
 
-test('reading the limits returns the quota used in both windows, and does not use any of it', async () => {
+test('reading the limits returns the usage in both windows, and does not count as a request', async () => {
   const { account, key } = await app.tenant('pro');
   const limits = () => done<object>('GET', `/accounts/${account.id}/limits`);
   expect(await limits()).toEqual({
@@ -116,12 +116,15 @@ test('reading the limits returns the quota used in both windows, and does not us
   expect(await limits()).toEqual(used);
 });
 
-test.each(['', '/limits', '/usage'])('an unknown account gets 404: GET /accounts/9999%s', async (rest) => {
-  for (const id of ['9999', '9223372036854775807', 'x']) {
-    const { status, code } = await ask('GET', `/accounts/${id}${rest}`);
-    expect([status, code]).toEqual([404, 'account_not_found']);
-  }
-});
+test.each(['', '/limits', '/usage'])(
+  'GET /accounts/9999%s returns 404 for an unknown account',
+  async (rest) => {
+    for (const id of ['9999', '9223372036854775807', 'x']) {
+      const { status, code } = await ask('GET', `/accounts/${id}${rest}`);
+      expect([status, code]).toEqual([404, 'account_not_found']);
+    }
+  },
+);
 
 describe('a list of accounts', () => {
   test('filtered by name contains the accounts whose name has the prefix, ordered by name, in pages', async () => {

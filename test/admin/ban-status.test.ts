@@ -1,4 +1,4 @@
-/** `GET /admin/v1/keys/{keyId}/ban-status`: strikes and bans of a key, for operators. */
+/** `GET /admin/v1/keys/{keyId}/ban-status`: a key's strikes and bans, for operators. */
 import { afterAll, expect, test } from 'bun:test';
 import { openDesk } from '../support/admin-answers.ts';
 
@@ -24,7 +24,7 @@ async function tenant() {
   return { keyId, send, exhaust };
 }
 
-test('requests sent without a pause after a 429 are strikes that count for ten minutes', async () => {
+test("requests that ignore a 429's Retry-After are strikes, which count for ten minutes", async () => {
   const { keyId, send, exhaust } = await tenant();
   expect(await statusOf(keyId)).toEqual(none);
   await exhaust();
@@ -35,7 +35,7 @@ test('requests sent without a pause after a 429 are strikes that count for ten m
   expect(await statusOf(keyId)).toEqual(none);
 });
 
-test('a ban clears the strikes and lengthens the next ban, until it is forgiven', async () => {
+test('a ban clears the strikes, and lengthens the next ban unless it has been forgiven by then', async () => {
   const { keyId, send, exhaust } = await tenant();
   await exhaust();
   await send(3);

@@ -1,6 +1,6 @@
 /**
- * Rejections by every operation in the contract. Each operation is tested with one kind of rejection, and one operation
- * with all kinds.
+ * Rejections by every operation in the contract. Each operation is tested with one kind of rejection, and one of
+ * the operations is tested with every kind.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
@@ -28,7 +28,7 @@ const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${netwo
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
 const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
 
-/** Selects the elements in turn, so that every kind is tested with at least one operation. */
+/** Cycles through the elements, so that every kind is tested with at least one operation. */
 const inTurn = <T>(kinds: readonly T[], turn: number) => kinds[turn % kinds.length] ?? expect.unreachable();
 
 const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(operation));
@@ -160,7 +160,7 @@ test.each(
 describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (path, those) => {
   const target = path.replace(/\{\w+\}/g, '1');
 
-  test('rejects every other method with 405 and an Allow header, and allows no origin', async () => {
+  test('rejects every unsupported method with 405 and an Allow header, and returns no CORS headers', async () => {
     const allowed = those.flatMap(methodsOf).sort();
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
       if (allowed.includes(method)) continue;

@@ -10,7 +10,7 @@ const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
 
 const wrongToken = () => makeKey(randomBytes, 'token');
 
-/** Makes a wrong guess of each kind. */
+/** Functions that send a wrong credential, one for each kind of credential. */
 const guesses: Record<string, (app: TestApp, address: string) => ReturnType<typeof callAdmin>> = {
   'the token of a sign-in': (app, address) =>
     callAdmin(app, 'POST', '/session', { headers: from(address), body: { token: wrongToken() } }),
@@ -85,7 +85,7 @@ test('failed sign-ins count against all addresses in the same IPv6 network, but 
   expect(await codeFrom('192.0.2.201')).toBe('sign_in_failed');
 });
 
-test('valid tokens, codes and sessions from a limited network are accepted', async () => {
+test('valid tokens, codes and sessions from a rate-limited network are accepted', async () => {
   await using app = await startTestApp(behindProxy);
   const { token } = await addOperator(app, 'viewer');
   const headers = from('192.0.2.1');
@@ -108,7 +108,7 @@ test('X-Forwarded-For grants no additional attempts without a trusted proxy', as
   expect(code).toBe('too_many_sign_ins');
 });
 
-test('the log contains the address of each failure, a bounded number of lines, and no credentials', async () => {
+test("the log contains the client's address for each failure, a bounded number of lines, and no credentials", async () => {
   const { log, lines } = keptLog();
   await using app = await startTestApp(behindProxy, log);
   const sent = Array.from({ length: 12 }, wrongToken);

@@ -86,7 +86,7 @@ describe('the request history', () => {
   });
 });
 
-test('requests are summed by operation and outcome, most frequent first, for both hourly and per-minute ranges', async () => {
+test('requests are counted by operation and outcome, most frequent first, over ranges of hours or minutes', async () => {
   await using other = await openDesk();
   for (let times = 0; times < 3; times++) await other.app.call('GET', '/pets');
   await other.app.call('GET', '/pets/99');
@@ -103,7 +103,7 @@ test('requests are summed by operation and outcome, most frequent first, for bot
   expect(await other.done<object[]>('GET', `/usage/operations?since=${since}`)).toEqual(operations);
 });
 
-test('the requests of a key are counted by day and operation', async () => {
+test("a key's requests are counted by day and operation", async () => {
   const { key, keyId } = await app.tenant('pro');
   await app.call('GET', '/pets', { key });
   await app.call('GET', '/pets?limit=0', { key });
@@ -140,14 +140,14 @@ describe('failed requests', () => {
     expect(await failed(`keyId=${keyId}&limit=1`)).toEqual([second as object]);
   });
 
-  test('include no key if it was invalid, and no operation if no path matches', async () => {
+  test('are listed without a key if it was invalid, and without an operation if no path matches', async () => {
     await app.call('GET', '/nowhere', { key: null, headers: { 'X-Request-Id': 'without-a-key' } });
     expect(await failed('requestId=without-a-key')).toMatchObject([
       { operation: 'none', status: 401, code: 'missing_api_key', keyId: null, accountId: null },
     ]);
   });
 
-  test('of one key do not displace those of other keys', async () => {
+  test('with one key do not displace those with other keys', async () => {
     const [quiet, loud] = [await app.tenant('pro'), await app.tenant('pro')];
     await app.call('GET', '/pets/99', { key: quiet.key });
     for (let times = 0; times < 30; times++) await app.call('GET', '/pets/99', { key: loud.key });

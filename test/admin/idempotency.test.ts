@@ -52,7 +52,7 @@ describe('an API key issued with an Idempotency-Key', () => {
     expect(asClient.status).toBe(200);
   });
 
-  test('is returned again in another session of the operator, and after a restart', async () => {
+  test('is returned again in another session of the same operator, and after a restart', async () => {
     const key = makeKey();
     const first = await issue({ key });
     await app.restart();
@@ -104,7 +104,7 @@ describe('an Idempotency-Key', () => {
     const key = makeKey();
     const pet = { name: 'Rex', categoryId: 1 };
     const { id } = (await post('/pets', { body: pet })).body as { id: number };
-    // The next animal, which does not exist yet.
+    // The next animal to be created, which does not exist yet.
     const order = { petId: id + 1 };
     expect((await post('/orders', { key, body: order })).status).toBe(400);
     await post('/pets', { body: pet });
@@ -132,7 +132,7 @@ describe('an Idempotency-Key', () => {
     ['reopenAccount', `/accounts/${account.id}/reopen`, undefined],
     ['createOperator', '/operators', { name: 'gina', role: 'viewer' }],
     ['createPet', '/pets', { name: 'Big', categoryId: 9_007_199_254_740_991 }],
-  ])('applies a repeated %s exactly once', async (_what, target, body) => {
+  ])('ensures that a repeated %s is applied exactly once', async (_what, target, body) => {
     const key = makeKey();
     const first = await post(target, { key, body });
     const recorded = await entries();
@@ -152,7 +152,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-test('a sealed secret can be opened only with its operator, request and Idempotency-Key', () => {
+test('an encrypted secret can be decrypted only with the same operator, request and Idempotency-Key', () => {
   const options = { idempotencyKey: makeKey(), actor: 'operator:anna', request: 'aa', randomBytes };
   const sealed = new OperatorOnce(options).seal('ask_secret');
   expect(new OperatorOnce(options).open(sealed)).toBe('ask_secret');

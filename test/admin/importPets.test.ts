@@ -61,7 +61,7 @@ test('importing the same file again adds nothing and reports the earlier result'
   expect(await animals()).toBe(before);
 });
 
-test('an interrupted import resumes at its position and reports the total', async () => {
+test('an interrupted import resumes where it stopped, and reports the total', async () => {
   const file = `${header}bad,x,sold\n${rows(1_200, 'resumed')}`;
   const source = new Bun.CryptoHasher('sha256').update(file).digest('hex');
   const progress = { lastLine: 3, added: 1, rejected: 1, finished: false };
@@ -184,11 +184,11 @@ describe('a finished import', () => {
   });
 });
 
-describe('the preview of an import', () => {
+describe('an import preview', () => {
   const preview = (file: string, query = '', type = 'text/csv') =>
     desk.ask('POST', `/pets/import/preview${query}`, file, { headers: { 'Content-Type': type } });
 
-  test('contains the columns and the first rows as an import would parse them, and adds nothing', async () => {
+  test('contains the columns and the first few rows as an import would parse them, and adds nothing', async () => {
     const before = await animals();
     const file = 'status,name,categoryId\nsold,"A, B",9223372036854775807\nsold,C,dog\n';
     const { status, body } = await preview(file);
@@ -245,7 +245,7 @@ test('all rejected rows of an import are counted, and the first 10,000 are retur
 
 test('an upload that cannot be stored fails with a 503 that names the temporary folder and the remedy', async () => {
   const { TMPDIR } = process.env;
-  // The path of a file, where no folder can be created.
+  // This is a file, so no temporary folder can be created in it.
   process.env.TMPDIR = import.meta.path;
   try {
     const { status, code, text } = await send(header + rows(1, 'unstored'));

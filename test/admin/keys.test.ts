@@ -61,7 +61,7 @@ test('a key expires at the time set by an operator, which must be in the future'
   expect(late.text).toContain('expiresAt');
 });
 
-test('scopes, rotation and revocation take effect on the next request', async () => {
+test('scope changes, rotation and revocation take effect on the next request', async () => {
   const { id, key } = await issue();
   const changed = await done<object>('PATCH', `/keys/${id}`, { scopes: ['orders:read'] });
   expect(changed).toMatchObject({ scopes: ['orders:read'] });
@@ -112,13 +112,13 @@ test('while bans cannot be read, keys that may be banned have the state unknown'
   expect(states).toEqual(['unknown', 'revoked']);
 });
 
-test.each(notThere)('an unknown account, key or ban gets 404: %s', async (request, expected, sent) => {
+test.each(notThere)('returns 404 for an unknown account, key or ban: %s', async (request, expected, sent) => {
   const [method = '', target = ''] = request.split(' ');
   const { status, code } = await ask(method, target, sent);
   expect([status, code]).toEqual([404, expected]);
 });
 
-test('a ban is listed with its key, account and reason, and lifting it is recorded and applies to the next request', async () => {
+test('a ban is listed with its key, account and reason; lifting it is recorded and takes effect on the next request', async () => {
   const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 1, perDay: 100 });
   await statusOf(key);
   await statusOf(key);
@@ -134,7 +134,7 @@ test('a ban is listed with its key, account and reason, and lifting it is record
       bannedFrom: now(),
       bannedUntil: new Date(app.clock.now() + 120_000).toISOString(),
       level: 0,
-      reason: 'It kept sending requests after 429 instead of waiting for Retry-After.',
+      reason: 'Kept sending requests after 429 instead of waiting for Retry-After.',
     },
   ]);
   expect(await find(keyId)).toMatchObject({ state: 'banned' });

@@ -1,4 +1,4 @@
-/** The address of the admin API, and the cases in which the service starts without it or fails. */
+/** The address of the admin API, and how the service starts if the admin port is in use. */
 import { expect, test } from 'bun:test';
 import type { Logger } from 'pino';
 import { readConfig } from '../../src/config.ts';
@@ -9,7 +9,7 @@ import { likelyFreePort } from '../support/server-process.ts';
 
 const adminOf = (environment: Record<string, string>) => readConfig(environment).admin;
 
-test('the admin API listens on the port after PORT, and only on this machine', () => {
+test('the admin API listens on the port after PORT, and only on the loopback address', () => {
   expect(adminOf({})).toMatchObject({ host: '127.0.0.1', port: 3_001 });
   expect(adminOf({ PORT: '8080', HOST: '0.0.0.0' })).toMatchObject({ host: '127.0.0.1', port: 8_081 });
   expect(adminOf({ PORT: '0' })).toMatchObject({ port: 0 });
@@ -31,7 +31,7 @@ test('an ADMIN_HOST that other machines can reach is rejected without ADMIN_ORIG
     expect(adminOf({ ADMIN_HOST: host })).toBeDefined();
 });
 
-test('the admin API cannot use the port of the service', () => {
+test("the admin API cannot use the service's port", () => {
   expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must differ from PORT');
 });
 

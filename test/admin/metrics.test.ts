@@ -1,4 +1,4 @@
-/** Metrics for Prometheus, and the dashboard, alerts and documented table based on them. */
+/** Metrics for Prometheus, and the dashboard, the alerts and the documentation that use them. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function useInEveryWay(app: TestApp): Promise<void> {
   await app.call('GET', '/pets', { key: null });
 }
 
-/** All possible metrics, both for an embedded store and for servers. */
+/** All possible metrics, for an embedded store and for database servers. */
 const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
 const all: readonly Metric[] = metricsOf({
   processes: [
@@ -62,7 +62,7 @@ const all: readonly Metric[] = metricsOf({
   about: { version: '1.0.0' },
   startedAt: 0,
 });
-/** Names under which queries refer to the metrics. */
+/** Names by which queries refer to the metrics. */
 const names = new Set(
   all.flatMap(({ name, type }) => {
     if (type === 'summary') return [`${name}_sum`, `${name}_count`];
@@ -71,7 +71,7 @@ const names = new Set(
 );
 
 describe('/metrics', () => {
-  test('can be read by an independent parser, with the type, help and samples of each metric', async () => {
+  test('is parsed by an independent parser, which finds the type, help and samples of each metric', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const text = await scraped(app);
@@ -90,7 +90,7 @@ describe('/metrics', () => {
     expect(samplesIn(text).size).toBe(samples.length);
   });
 
-  test('includes the number and the durations of responses', async () => {
+  test('includes response counts and durations', async () => {
     await using app = await startTestApp();
     await useInEveryWay(app);
     const samples = samplesIn(await scraped(app));
@@ -100,7 +100,7 @@ describe('/metrics', () => {
     expect(requests('operation="createPet",code="ok"')).toBe(1);
     expect(requests('operation="getPet",code="pet_not_found"')).toBe(1);
     expect(requests('operation="none",code="route_not_found"')).toBe(1);
-    // Metrics that alerts use exist from the start.
+    // Metrics used by alerts are exported from startup on.
     expect(requests('operation="placeOrder",code="internal_error"')).toBe(0);
     const latency = 'animal_store_request_duration_seconds';
     const buckets = [...samples].filter(([name]) =>
@@ -117,7 +117,7 @@ describe('/metrics', () => {
     expect(samples.get('animal_store_trouble{part="dataFile"}')).toBe(0);
   });
 
-  test('contains counters that never decrease, and the same samples whatever the keys, paths and addresses', async () => {
+  test('contains counters that never decrease, and samples that do not depend on keys, paths or addresses', async () => {
     await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
     await useInEveryWay(app);
     const before = samplesIn(await scraped(app));

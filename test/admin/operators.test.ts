@@ -49,7 +49,7 @@ test('replacing a token or revoking its operator invalidates the token immediate
   expect([third.status, third.code]).toEqual([409, 'operator_revoked']);
 });
 
-test.each(['rotate', 'revoke'])('an unknown operator gets 404: %s', async (step) => {
+test.each(['rotate', 'revoke'])('returns 404 for an unknown operator: %s', async (step) => {
   const { status, code } = await ask('POST', `/operators/9999/${step}`);
   expect([status, code]).toEqual([404, 'operator_not_found']);
 });

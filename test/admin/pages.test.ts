@@ -27,7 +27,7 @@ describe('the console', () => {
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|\bon\w+=|\bstyle=|javascript:/i);
   });
 
-  test('is compressed only for clients that accept it', async () => {
+  test('is compressed only for clients that accept compression', async () => {
     const html = await (await get('/')).text();
     const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? '';
     const url = adminUrl(app) + script;

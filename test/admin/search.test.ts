@@ -48,7 +48,7 @@ test('a search for an id finds one object of each kind, or only of the named kin
   expect(await search(`order #${order.id}`)).toEqual([`order ${order.id} id placed`]);
   expect(await search(`pet:${pet.id}`)).toEqual([`animal ${pet.id} id pending`]);
   expect(await search('9223372036854775808')).toEqual([]);
-  // This prefix is not a kind, so it is searched as part of a name.
+  // This prefix does not name a kind of object, so names are searched for the whole text.
   expect(await search(`foo:${keyId}`)).toEqual([]);
 });
 
@@ -56,7 +56,7 @@ test('a search for the last four characters of a key finds the key', async () =>
   expect(await search(key.slice(-4))).toContain(`key ${keyId} lastFour live`);
 });
 
-test('a search for the prefix of a reference finds the orders that have it', async () => {
+test('a search for a prefix finds the orders whose reference begins with it', async () => {
   expect(await search('cart-10')).toEqual([`order ${order.id} reference placed`]);
 });
 
@@ -69,7 +69,7 @@ test('a search for the request id of an import finds the import', async () => {
   ]);
 });
 
-test('a search returns at most five objects of each kind, beginning with names that have the text as prefix', async () => {
+test('a search returns at most five objects of each kind, starting with those whose name begins with the text', async () => {
   for (const name of ['my cat', 'my cats', 'my catfish', 'our cat', 'her cat', 'cat', 'catty']) {
     await done('POST', '/accounts', { name, plan: 'free' });
   }

@@ -55,7 +55,7 @@ describe('session authentication', () => {
   });
 });
 
-describe('the cookie of a session', () => {
+describe('a session cookie', () => {
   test('is inaccessible to scripts and other sites, and its name contains the port if there is no TLS', async () => {
     const { token } = await addOperator(app, 'viewer');
     const { headers } = await callAdmin(app, 'POST', '/session', { body: { token } });
@@ -69,7 +69,7 @@ describe('the cookie of a session', () => {
     ]);
   });
 
-  test('is Secure and bound to the host behind a TLS proxy', async () => {
+  test('is Secure and bound to the host if the service is behind a TLS proxy', async () => {
     const origin = 'https://admin.example.com';
     await using behind = await startTestApp({ ADMIN_ORIGIN: origin });
     const { token } = await addOperator(behind, 'admin');

@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(await statusWith(session, own)).toBe(401);
   });
 
-  test('is created for each sign-in, which ignores existing secrets and ends the previous session', async () => {
+  test('is created for each sign-in; existing secrets are ignored, and the previous session ends', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
       cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
@@ -161,7 +161,7 @@ describe('a session', () => {
   });
 });
 
-describe('the code of a console link', () => {
+describe('the code in a console link', () => {
   const redeem = (code: string) => callAdmin(app, 'POST', '/session', { body: { code } });
   const make = () => app.app.console?.makeCode() ?? '';
 
@@ -219,7 +219,7 @@ test('a sign-in requires either a token or a code', async () => {
   }
 });
 
-test('a page from another origin cannot sign a browser in', async () => {
+test('a page from another origin cannot create a session in the browser', async () => {
   const { token } = await addOperator(app, 'viewer');
   for (const headers of [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }]) {
     const { code } = await callAdmin(app, 'POST', '/session', { body: { token }, headers });

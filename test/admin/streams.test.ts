@@ -1,4 +1,4 @@
-/** Uploads and downloads that are larger than ordinary bodies: files, and the lines of exports. */
+/** Uploads and downloads that are larger than ordinary bodies: uploaded files and exported lines. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit.ts';
@@ -46,7 +46,7 @@ describe('an uploaded file', () => {
     }
   });
 
-  test('is rejected if it has another type or is compressed', async () => {
+  test('is rejected if its type is unsupported or it is compressed', async () => {
     for (const headers of [{ 'Content-Type': 'application/json' }, { ...type, 'Content-Encoding': 'gzip' }]) {
       const { code } = await callAdmin(app, 'POST', '/pets/import', { token, headers, body: csv });
       expect(code).toBe('unsupported_media_type');

@@ -138,7 +138,7 @@ describe("the overview's warnings", () => {
 });
 
 describe('getSystem', () => {
-  test('returns the versions, the system facts, and every setting with its source', async () => {
+  test('returns versions, system information, and every setting with its source', async () => {
     await using app = await startTestApp({ INSTANCE_NAME: 'first', LOG_LEVEL: 'warn' });
     const operator = await asOperator(app);
     const system = await operator.system();

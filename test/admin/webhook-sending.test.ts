@@ -59,7 +59,7 @@ test('the result of a test event does not include the response body, and the tes
   }
 });
 
-test('a test event that cannot be delivered returns the reason, even for a disabled webhook', async () => {
+test('sending a test event that cannot be delivered returns the reason, even for a disabled webhook', async () => {
   const owner = await buyerOf(app);
   const receiver = await answering('200 OK');
   const { id } = await subscribe(owner, receiver);

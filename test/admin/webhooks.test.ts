@@ -100,7 +100,7 @@ test('changes to a webhook are recorded once per Idempotency-Key, and are listed
   ]);
 });
 
-test('no response or audit entry contains a secret, not even a sealed one', async () => {
+test('no response or audit entry contains a secret, even in encrypted form', async () => {
   const rows = await app.operator.store.webhooks.list();
   const secrets = [first, second, third, ...rows].map(({ secret }) => secret);
   for (const target of ['/webhooks', `/webhooks/${first.id}`, '/audit?limit=100', '/events?limit=100']) {

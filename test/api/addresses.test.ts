@@ -10,7 +10,7 @@ async function fail(app: TestApp, forwardedFor?: string): Promise<Answer> {
   return app.call('GET', '/pets', { key: 'wrong', headers });
 }
 
-/** Sends another request that fails. Returns the remaining failures of the address. */
+/** Sends another request that fails. Returns the number of failures that the address has left. */
 async function left(app: TestApp, forwardedFor?: string): Promise<number> {
   return (await fail(app, forwardedFor)).number('X-RateLimit-Remaining');
 }

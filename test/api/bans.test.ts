@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 
-/** Limit of one request per minute, so that the second request is the first 429 of an episode. */
+/** Limit of one request per minute, so that the second request gets the first 429 of an episode. */
 const scarce = { perMinute: 1, perDay: 1_000_000 };
 
 /** A single strike causes a ban. Each test advances the clock and uses separate accounts. */

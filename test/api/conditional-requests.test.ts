@@ -16,7 +16,7 @@ const read = (target: string, held?: string, of: Buyer = buyer, method = 'GET') 
 
 const etagAt = async (target: string) => (await read(target)).header('ETag');
 
-/** A change that depends on a condition. */
+/** Sends a change with an `If-Match` header. */
 const when = (method: string, target: string, ifMatch: string, body?: string) =>
   buyer.call(method, target, { headers: { 'If-Match': ifMatch }, ...(body !== undefined && { body }) });
 

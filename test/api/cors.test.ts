@@ -14,7 +14,7 @@ const corsNames = (headers: Headers) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('a preflight from a configured origin', () => {
-  test("gets 204 on any path without credentials, and is allowed the operations' methods and headers", async () => {
+  test('gets 204 on any path without credentials, and allows the methods and headers of all operations', async () => {
     for (const path of ['/pets', '/pets/1', '/elsewhere']) {
       const answer = await app.call('OPTIONS', path, { key: null, headers: { Origin: shop, ...ask } });
       expect(answer.status).toBe(204);
@@ -78,7 +78,7 @@ describe('a response', () => {
     }
   });
 
-  test('has no CORS headers for other origins, but a Vary header that names Origin', async () => {
+  test('has no CORS headers for other origins, but has a Vary header that names Origin', async () => {
     for (const headers of [{ Origin: 'https://evil.example' }, { Origin: 'null' }, {}]) {
       const answer = await app.call('GET', '/pets', { headers });
       expect(answer.status).toBe(200);

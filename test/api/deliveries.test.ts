@@ -20,7 +20,7 @@ function changeStore(statement: string, ...values: (string | bigint)[]): void {
   database.run(statement, values);
 }
 
-/** A webhook with pending deliveries of this many events. */
+/** A webhook with this many pending deliveries. */
 async function withDeliveries(count: number) {
   const owner = await buyerOf(app);
   const { last } = await storage.events.bounds();

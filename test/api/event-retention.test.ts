@@ -80,7 +80,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await read(on, String(Number(newest) - 1))).toHaveLength(2);
   });
 
-  test('a restart with events enabled leaves no gap', async () => {
+  test('a restart with events enabled leaves no gap in the events', async () => {
     await using store = await makeStore();
     await using first = await startTestApp(store.settings);
     await add(first);

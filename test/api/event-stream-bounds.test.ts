@@ -56,7 +56,7 @@ test('a reader that catches up receives events at its own pace and is not discon
 
 const largeName = 'x'.repeat(16_000);
 
-/** Adds animals with larger events than any client's request can cause. */
+/** Adds animals whose events are larger than those of any client request. */
 async function addLarge({ app: { admin } }: TestApp, count: number): Promise<void> {
   const body = { name: largeName, categoryId: 1n, status: 'available' } as const;
   await Promise.all(

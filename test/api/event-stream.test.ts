@@ -71,7 +71,7 @@ describe('the response of the event stream', () => {
 });
 
 describe('the position in the event stream', () => {
-  test('defaults to the next event, and Last-Event-ID takes precedence over the parameter after', async () => {
+  test('defaults to the next event, and Last-Event-ID takes precedence over the `after` parameter', async () => {
     await addPet();
     const end = await newestId();
     await using next = await open();
@@ -161,8 +161,8 @@ describe('the event types of a stream', () => {
   });
 });
 
-describe('the end of a stream', () => {
-  test.each(keyLossNames)('is sent only to the affected streams when %s', async (what) => {
+describe('an event stream', () => {
+  test.each(keyLossNames)('ends when %s, without affecting other streams', async (what) => {
     const losing = await losingKey(app, what);
     await using source = await open('', losing);
     await using others = await open('', await wealthy());
@@ -173,7 +173,7 @@ describe('the end of a stream', () => {
     expect(source.events).toEqual([]);
   });
 
-  test('is not sent when a key loses a scope that the stream does not need', async () => {
+  test('does not end when its key loses a scope that the stream does not need', async () => {
     const { key, keyId } = await wealthy();
     await using source = await open('?type=pet.*', { key });
     await using all = await open('', { key });
@@ -183,7 +183,7 @@ describe('the end of a stream', () => {
     await until(() => source.events.length === 1);
   });
 
-  test('is sent immediately when the service stops, after which the stream can be resumed without a gap', async () => {
+  test('ends immediately when the service stops, and can then be resumed without a gap', async () => {
     await using own = await startTestApp();
     const first = await open('', { key: own.key, of: own });
     await addPet(own);
@@ -197,7 +197,7 @@ describe('the end of a stream', () => {
     expect([...first.ids, ...second.ids]).toEqual([1, 2]);
   });
 
-  test('is sent when events are missing, and a new stream gets 410', async () => {
+  test('ends when events are missing, and a new stream gets 410', async () => {
     await using own = await startTestApp();
     await using source = await open('', { key: own.key, of: own });
     await addPet(own);

@@ -1,5 +1,5 @@
 /**
- * Conditional requests (RFC 9110, section 13) of every operation that supports them, in addition to
+ * Conditional requests (RFC 9110, section 13) to every operation that supports them. These tests complement
  * test/storage/every-operation.test.ts.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -43,7 +43,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
   },
 );
 
-/** The entity tag of the changed resource. Its path is the path of the request, without the transition. */
+/** Returns the ETag of the changed resource, whose path is the request's path without the transition. */
 async function etagOf({ target }: Sample): Promise<string> {
   const answer = await app.call('GET', target.replace(/(\d)\/[\w-]+$/, '$1'));
   expect(answer.status).toBe(200);

@@ -4,7 +4,7 @@ import { cases, invalidRequests } from '../stress/invalid.ts';
 import { callerKeys } from '../stress/walk/caller.ts';
 import { startTestApp } from '../support/app.ts';
 
-test('a request with one mistake changes nothing, and gets the matching error code and a message that names the mistake', async () => {
+test('a request with a single mistake changes nothing, and returns the matching error code and a message that names the mistake', async () => {
   await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '1000000' });
   const service = { url: app.url, ...(await callerKeys(app.operator)) };
   const options = { rounds: 6 * cases.length, seed: 20_301_205, progress: () => {} };

@@ -212,7 +212,7 @@ function stable(headers: Headers): Record<string, string> {
 }
 
 describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path, those) => {
-  test('returns 405 method_not_allowed with Allow for every other method', async () => {
+  test('returns 405 method_not_allowed with an Allow header for every other method', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
     const allowed = those.flatMap(methodsOf).sort();
     const all = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];

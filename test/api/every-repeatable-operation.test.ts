@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` of every operation that supports it, in concurrent requests. The random walk of
+ * `Idempotency-Key` in concurrent requests to every operation that supports it. The random walk in
  * test/storage/every-operation.test.ts repeats requests one after the other.
  */
 import { afterAll, describe, expect, test } from 'bun:test';

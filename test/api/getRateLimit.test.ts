@@ -20,7 +20,7 @@ const spend = (of: TestApp, key: string) => of.call('GET', '/pets', { key });
 const at = (of: TestApp, seconds: number) => new Date((of.clock.seconds + seconds) * 1_000).toISOString();
 
 describe("a key's rate limit", () => {
-  test('contains the plan and both windows, with members in the order defined by the contract', async () => {
+  test('reports the plan and both windows, with members in the order defined by the contract', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
     expect((await look(app, key)).text).toBe(
@@ -42,7 +42,7 @@ describe("a key's rate limit", () => {
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
   });
 
-  test('is returned without starting a window, because only a request that counts starts a window', async () => {
+  test('can be read without starting a window, because only requests that count against the limit start one', async () => {
     const { key } = await app.tenant('free');
     expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
     app.clock.advance(30);
@@ -53,7 +53,7 @@ describe("a key's rate limit", () => {
     expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 30));
   });
 
-  test('contains a new window after the previous one has ended', async () => {
+  test('reports a new window after the previous one has ended', async () => {
     const { key } = await app.tenant('free');
     await spend(app, key);
     app.clock.advance(60);
@@ -62,7 +62,7 @@ describe("a key's rate limit", () => {
     expect(day.resetAt).toBe(at(app, 86_400 - 60));
   });
 
-  test('contains zero remaining requests and the reset time while the window is exhausted', async () => {
+  test('reports zero remaining requests and the reset time while the window is exhausted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
     for (let sent = 0; sent < 2; sent++) await spend(app, key);
     expect((await spend(app, key)).error.code).toBe('rate_limit_exceeded');

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a repeated POST returns the first response and is not applied again. */
+/** `Idempotency-Key`: a repeated POST returns the original response and is not applied again. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { expectReplay, freshKey, isReplayed, under } from '../support/idempotency.ts';
@@ -16,7 +16,7 @@ const petsIn = async (of: Buyer) => {
 };
 
 describe('a replayed response', () => {
-  test('is the first response, even after the order has been delivered and its animal deleted', async () => {
+  test('is the original response, even after the order has been delivered and its animal deleted', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     const first = await buyer.place(petId, under(key));

@@ -65,7 +65,7 @@ describe('a plan', () => {
     expect(refused?.number('Retry-After')).toBe(end - app.clock.seconds);
   });
 
-  test('admits exactly its quota of concurrent requests', async () => {
+  test('admits exactly its quota when requests are concurrent', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 20, perDay: 1_000 });
     const answers = await Promise.all(Array.from({ length: 50 }, () => get(key)));
     const admitted = answers.filter(({ status }) => status === 200);

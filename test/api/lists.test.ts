@@ -1,6 +1,6 @@
 /**
- * Behavior of pages and filters that the random walk of `test/storage/every-operation.test.ts` and the table of
- * mistakes do not cover.
+ * Behavior of pages and filters not covered by the random walk in `test/storage/every-operation.test.ts` or by
+ * `every-mistake.test.ts`.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
@@ -31,7 +31,7 @@ test('following the links of the largest pages returns every animal exactly once
   expect(await walk(app, '/pets?limit=100')).toEqual(pets);
 });
 
-test('a list includes animals added by another process as of the next request', async () => {
+test('a list requested after another process has added animals includes them', async () => {
   await using fresh = await startTestApp();
   await fresh.call('POST', '/pets', { body: newPet() });
   for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
@@ -44,7 +44,7 @@ test('a list includes animals added by another process as of the next request', 
 });
 
 describe('pages of animals', () => {
-  test('contain every animal that is not deleted exactly once, while other animals are added and deleted', async () => {
+  test('contain each remaining animal exactly once while other animals are added and deleted', async () => {
     await using fresh = await startTestApp();
     const before = await addPets(fresh, 40, 'sold', 'pending');
     // After every page, removes the animal at the cursor and the next one.

@@ -81,7 +81,7 @@ describe('404 route_not_found', () => {
   test.each([
     ...['/', '', '/pet', '/Pets', '/PETS', '/pets/', '/pets/1/', '/pets/1/toys', '/pets//1', '/v1/pets'],
     ...['/pets;x=1', '/pets%2F1', '/pets%3Flimit=1', '/pets%00', '/__proto__', '/%zz', '/*', '/:petId'],
-  ])('is returned for a path under /v1 that belongs to no operation: %s', async (path) => {
+  ])('is returned for a path under /v1 that matches no operation: %s', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const answer = await app.call(method, path);
       expect(answer.error).toMatchObject({ status: 404, code: 'route_not_found' });
@@ -108,7 +108,7 @@ test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
 );
 
 test.each(['/', '/livez', '/readyz', '/openapi.json', '/nowhere', '/v1x', '/v2/pets'])(
-  'a path outside /v1 requires no credential and has no account limit: %s',
+  'a path outside /v1 requires no credential, and has no rate limit per account: %s',
   async (path) => {
     const response = await fetch(app.url + path, { redirect: 'manual' });
     expect(response.status).not.toBe(401);

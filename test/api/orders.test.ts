@@ -1,6 +1,6 @@
 /**
- * Behavior of orders that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not
- * cover.
+ * Order behavior not covered by the random walk in `test/storage/every-operation.test.ts` or by
+ * `every-mistake.test.ts`.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';

@@ -1,6 +1,6 @@
 /**
- * Behavior of animals that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not
- * cover.
+ * Animal behavior not covered by the random walk in `test/storage/every-operation.test.ts` or by
+ * `every-mistake.test.ts`.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';

@@ -1,4 +1,4 @@
-/** The store contains webhook secrets only in sealed form. */
+/** The store contains webhook secrets only in encrypted form. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { tables } from '../../src/tables/tables.ts';

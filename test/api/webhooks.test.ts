@@ -1,6 +1,6 @@
 /**
- * Behavior of webhooks that the random walk of `test/storage/every-operation.test.ts` and the table of mistakes do not
- * cover.
+ * Webhook behavior not covered by the random walk in `test/storage/every-operation.test.ts` or by
+ * `every-mistake.test.ts`.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -40,7 +40,7 @@ function changeStore(statement: string, ...values: (string | number | bigint)[])
   database.run(statement, values);
 }
 
-describe('a webhook of another account', () => {
+describe("another account's webhook", () => {
   test('is not found by any operation and remains unchanged', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const { id } = await created(owner);
@@ -60,7 +60,7 @@ describe('a webhook of another account', () => {
     expect([after.text, after.header('ETag')]).toEqual([before.text, before.header('ETag')]);
   });
 
-  test('appears in no list, even if its owner has just read the same page', async () => {
+  test('does not appear in any list, even if its owner has just read the same page', async () => {
     const [owner, other] = [await buyerOf(app), await buyerOf(app)];
     const { id } = await created(owner);
     for (let round = 0; round < 2; round++) {
@@ -127,7 +127,7 @@ describe('the event types of a webhook', () => {
   );
 });
 
-describe('the URL of a webhook', () => {
+describe('a webhook URL', () => {
   test.each([
     ['without a scheme', 'shop.example', 'must be an https URL'],
     ['of another scheme', 'ftp://shop.example/', 'must be an https URL'],
@@ -142,7 +142,7 @@ describe('the URL of a webhook', () => {
     expect(answer.error.message).toContain(message);
   });
 
-  test('is rejected with 400 if it resolves to a private address, but a repeated request gets its first response', async () => {
+  test('is rejected with 400 if it resolves to a private address, but a retry of an earlier request returns the original response', async () => {
     const owner = await buyerOf(app);
     const options = { ...bodyOf({ url }), ...under(freshKey()) };
     const first = await owner.call('POST', '/webhooks', options);
@@ -180,7 +180,7 @@ describe('a disabled webhook', () => {
   });
 });
 
-describe('the secret of a webhook', () => {
+describe('a webhook secret', () => {
   test('has 32 random bytes, and appears only in the response that creates it', async () => {
     const owner = await buyerOf(app);
     const first = await create(owner);
@@ -220,7 +220,7 @@ describe('the secret of a webhook', () => {
   });
 });
 
-test('a webhook starts with the first event after its creation', async () => {
+test('a webhook receives only events that occur after its creation', async () => {
   const owner = await buyerOf(app);
   await owner.addPet();
   const { id } = await created(owner);
@@ -238,7 +238,7 @@ describe('updating a webhook', () => {
     expect(patched).not.toHaveProperty('description');
   });
 
-  test('to enable it removes the reason why it was disabled and skips all events since then', async () => {
+  test('to enable it removes the reason why it was disabled, and skips the events that occurred while it was disabled', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner);
     changeStore(`UPDATE webhooks SET enabled = 0, disabled_reason = 'gone' WHERE id = ?`, id);

@@ -27,7 +27,7 @@ const before: Readonly<Record<string, readonly OrderStep[]>> = {
   returnOrder: ['approve', 'deliver'],
 };
 
-/** Creates resources that contain a secret text, and returns a change to them. */
+/** Creates resources that contain the secret text, and returns the target and options of a request that changes one. */
 async function changeOf(row: Row) {
   const { path, operationId } = row;
   const { id: petId } = (await owner.call('POST', '/pets', { body: newPet(secret) })).json as { id: bigint };

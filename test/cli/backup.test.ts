@@ -47,7 +47,7 @@ async function backedUpShop(): Promise<Workplace> {
   return place;
 }
 
-/** Runs a command that includes a wrapper, such as a limit on file sizes, which `place.run` does not support. */
+/** Runs a command in a wrapper, such as one that limits file sizes. `place.run` does not support wrappers. */
 function runIn({ folder, path }: Workplace, command: readonly string[]): Promise<Ended> {
   return ended(
     Bun.spawn([...command], {
@@ -128,7 +128,7 @@ describe('the backup command', () => {
 
   testSmallDisk('prints the required disk space before it starts if there is not enough', async () => {
     await using place = await newShop();
-    // With this rate-limit state, the store is larger than the disk.
+    // This rate-limit state makes the store larger than the disk.
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
     mkdirSync(place.path('small'));
     const command = onSmallDisk(place.path('small'), 'rw', [...commandLine, 'backup', 'small/made.backup']);

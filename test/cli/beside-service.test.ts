@@ -41,7 +41,7 @@ test('a ban is listed with its key, account, expiry and level, and lifting it ta
   const { id, accountId, key } = await newKey(...quota);
   expect(await statusOf(key)).toBe(200);
   expect((await call(key)).error.code).toBe('daily_quota_exceeded');
-  // Requests within a second after the first 429 count as in flight. After that, one strike causes a ban here.
+  // Requests within a second after the first 429 count as in flight. After that, one strike causes a ban in this test.
   let banned = await call(key);
   await until(async () => {
     banned = await call(key);
@@ -53,7 +53,7 @@ test('a ban is listed with its key, account, expiry and level, and lifting it ta
   const { stdout } = await place.run(['bans', 'list']);
   expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +SINCE +UNTIL +LEVEL +REASON\n/);
   expect(stdout).toMatch(
-    new RegExp(`\n${id} +unnamed +${accountId} +unnamed +\\S+ +${end} +0 +It kept sending .*\\.\n$`),
+    new RegExp(`\n${id} +unnamed +${accountId} +unnamed +\\S+ +${end} +0 +Kept sending .*\\.\n$`),
   );
 
   const status = await place.json('bans', 'status', String(id));

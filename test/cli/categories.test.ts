@@ -5,7 +5,7 @@ const place = await sharedWorkplace();
 
 const [lowest, highest] = ['-9223372036854775808', '9223372036854775807'];
 
-test('a category can have any int64 id, which stays exact, and categories are listed by ascending id', async () => {
+test('a category can have any int64 id, which stays exact, and categories are listed in ascending order of id', async () => {
   expect((await place.run(['categories', 'list'])).stdout).toBe('No categories.\n');
   for (const [id, name] of [
     [highest, 'Last'],

@@ -104,7 +104,7 @@ describe('with arbitrary bytes', () => {
     ['CSV', 'name,categoryId\n', () => new CsvReader()],
     ['NDJSON', '', () => new NdjsonReader()],
   ] as const) {
-    test(`every ${name} line that is not blank belongs to exactly one row, which is an animal or is rejected with a reason`, () => {
+    test(`every ${name} line that is not blank belongs to exactly one row, which is either an animal or rejected with a reason`, () => {
       always(fc.tuple(anyBytes, anyChunk), ([bytes, chunk]) => {
         const content = Buffer.concat([Buffer.from(head), bytes]);
         const records = read(newReader(), content, chunk);

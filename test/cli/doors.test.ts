@@ -16,7 +16,7 @@ import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
-/** For each operation whose row defines no command: its commands, or the reason why it has none. */
+/** Operations without a derived command, each with its handwritten commands or the reason why it has none. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
   createSession: 'Users who can open the store need no session.',
   getSession: 'Users who can open the store need no session.',
@@ -30,7 +30,7 @@ const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | stri
   getKeyOperations: ['usage'],
   getTrafficHistory: ['usage'],
   listOperationUsage: ['usage'],
-  listFailedRequests: 'They are in the memory of the process that serves; LOG_REQUESTS=errors logs them.',
+  listFailedRequests: 'They are in the memory of the serving process. LOG_REQUESTS=errors logs them.',
   createPet: ['import'],
   importPets: ['import'],
   listImports: 'The command shows the progress of its own import.',
@@ -44,8 +44,8 @@ const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | stri
   getEventLog: ['status'],
   getOverview: 'It is in the memory of the serving process, and also in its metrics.',
   getSystem: ['status'],
-  getLogging: 'LOG_LEVEL and LOG_REQUESTS say it at the start; it is changed in the process that serves.',
-  updateLogging: 'LOG_LEVEL and LOG_REQUESTS say it at the start; it is changed in the process that serves.',
+  getLogging: 'LOG_LEVEL and LOG_REQUESTS set it at startup. Later changes are in the serving process.',
+  updateLogging: 'LOG_LEVEL and LOG_REQUESTS set it at startup. Later changes are in the serving process.',
   listBackups: 'They are files: list the folder.',
   createBackup: ['backup'],
   verifyBackup: ['backup verify'],
@@ -84,7 +84,7 @@ test('no operation has both a derived and a handwritten command', () => {
 
 type Change = readonly [command: string, args: readonly string[], recorded: readonly string[]];
 
-/** Changes in execution order, each with its command, its arguments and its operations in the audit log. */
+/** Changes in execution order, each with its command, arguments and expected audit log operations. */
 const writtenChanges: readonly Change[] = [
   [
     'accounts create',
@@ -127,7 +127,7 @@ const place = await sharedWorkplace();
 
 const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
 
-/** The other commands that make changes, each with the first example of its help. */
+/** The other commands that make changes, each run as in the first example of its help. */
 const otherChanges = await Promise.all(
   derived
     .filter(
@@ -142,10 +142,10 @@ const otherChanges = await Promise.all(
 );
 
 const changes = [...writtenChanges, ...otherChanges];
-/** The result of each change, with its entries in the audit log. */
+/** The result of each change, with its audit log entries. */
 const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
 
-/** Adds a webhook with a delivery and a URL that is not allowed. */
+/** Adds a webhook whose URL is not allowed, and a failed delivery to it. */
 async function addBlockedWebhook(): Promise<void> {
   const { databaseUrl } = readConfig(settingsIn(place.folder));
   await addWebhook(databaseUrl, { accountId: 1, url: 'https://127.0.0.1/' });
@@ -193,7 +193,7 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
   },
 );
 
-test('the audit log contains no keys, no tokens and no fingerprints of them', async () => {
+test('the audit log contains no keys, no tokens, and no fingerprints of either', async () => {
   const secrets = done
     .map(({ answer }) => answer as { readonly key?: string; readonly token?: string })
     .flatMap(({ key, token }) => [key, token])
@@ -226,7 +226,7 @@ const idle = [
   ],
 ];
 
-test('a command that fails or changes nothing writes no audit entry, and its process exits', async () => {
+test('commands that fail or change nothing write no audit entries, and do not keep their process running', async () => {
   await using operator = await operatorOf(place.folder);
   const before = await operator.audit.list(undefined, 1, {});
   const words = [...failing, ...idle].map((command) => command.split(' '));

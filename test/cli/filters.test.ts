@@ -79,7 +79,7 @@ test('import with filters adds only matching rows, and counts the other rows as 
   expect(again).toMatchObject({ status: 'already-complete', added: 0 });
 });
 
-test('import rejects a part of a file that overlaps an imported part, and accepts a part that does not', async () => {
+test('import rejects part of a file only if it overlaps a part that was already imported', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', csv);
   await place.json('import', 'pets.csv', '--status', 'sold');
@@ -103,7 +103,7 @@ test('import rejects a part of a file that overlaps an imported part, and accept
 });
 
 test.each(['3', '5'])(
-  'import rejects --from-line %s after --from-line 4, because the two parts share rows',
+  'import rejects --from-line %s after --from-line 4, because the two parts overlap',
   async (line) => {
     await using place = await newWorkplace();
     await place.write('pets.csv', csv);

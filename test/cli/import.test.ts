@@ -66,7 +66,7 @@ describe('CSV', () => {
     ]);
   });
 
-  test('one stray quote rejects one row, and later lines keep their numbers', async () => {
+  test('a stray quote causes only its own row to be rejected, and does not affect later line numbers', async () => {
     const name = await place.write(
       'stray.csv',
       'name,categoryId\nA,1\n"Rex,1\nB,1\nBu"ons,1\n"two\nlines",1\n"x"y,1\nC,1\n"end,1\nD,1\n',
@@ -136,7 +136,7 @@ describe('CSV', () => {
     },
   );
 
-  test('shows the first 20 rejected rows, and how many others there are', async () => {
+  test('shows the first 20 rejected rows and the number of other rejected rows', async () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(21);
@@ -146,7 +146,7 @@ describe('CSV', () => {
 });
 
 describe('NDJSON', () => {
-  test('is parsed like JSON in the API: int64 values are exact, and what the API rejects is rejected', async () => {
+  test('is parsed like JSON in the API: int64 values are exact, and values that the API rejects are rejected', async () => {
     const name = await place.write(
       'pets.ndjson',
       [
@@ -181,7 +181,7 @@ describe('NDJSON', () => {
     ]);
   });
 
-  test('a row longer than a request body is rejected without using memory', async () => {
+  test('a row that exceeds the maximum size of a request body is rejected', async () => {
     const long = `{"name":"${'x'.repeat(3_000_000)}","categoryId":1}`;
     const name = await place.write('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);
     const { stdout, stderr } = await place.run(['import', name]);
@@ -262,14 +262,14 @@ describe('repeated imports', () => {
     expect((await place.json<Report>('import', name)).status).toBe('already-complete');
   });
 
-  test('--from-line with the first row imports the whole file', async () => {
+  test('--from-line with the line of the first row imports the whole file', async () => {
     const name = await place.write('first.csv', 'name,categoryId\nFirst,1\n');
     expect((await place.json<Report>('import', name, '--from-line', '2')).added).toBe(1);
     expect((await place.json<Report>('import', name)).status).toBe('already-complete');
   });
 });
 
-test('standard input is imported while it arrives, in the given format', async () => {
+test('standard input is imported as it arrives, in the given format', async () => {
   const run = await place.run(['import', '-', '--format', 'ndjson', '--json'], {
     stdin: '{"name":"Piped","categoryId":1}\n{"name":"Piped","categoryId":1}\n',
   });

@@ -22,7 +22,7 @@ async function text(...args: string[]): Promise<string> {
 const idsIn = async (...args: string[]) =>
   [...(await text('pets', 'list', ...args)).matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
 
-test('pets list shows a table by ascending id, and explains how to list more', async () => {
+test('pets list shows a table in ascending order of id, and explains how to list more', async () => {
   expect(await place.run(['pets', 'list', '--limit', '2'])).toEqual({
     exitCode: 0,
     stdout: `ID  STATUS     CATEGORY             NAME\n1   sold       -2                   Ólafur\n2   available  ${int64Max}  Ozzy\n`,

@@ -1,4 +1,4 @@
-/** Commands derived from the rows of the admin API. */
+/** Commands derived from the operations of the admin API. */
 import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import { programOf } from '../../src/cli/program.ts';
@@ -50,12 +50,12 @@ test.each([
   ['audit list', 'since', '--since <time>'],
   ['accounts create', 'perMinute', '--per-minute <number>'],
   ['pets list', 'id', '--id <ids>'],
-])('%s takes %s as %s', (command, name, flags) => {
+])('the command %s accepts the field %s as the option %s', (command, name, flags) => {
   const { word, placeholder } = memberOf(command, name);
   expect(`--${word} <${placeholder}>`).toBe(flags);
 });
 
-test('option descriptions come from the schemas, without the rules that error messages explain', () => {
+test('option descriptions come from the schemas, but omit the rules that error messages explain', () => {
   expect(memberOf('orders list', 'petId').description).toBe('only orders for this animal');
   expect(memberOf('orders place', 'petId').description).toBe('id of the ordered animal');
   expect(memberOf('accounts create', 'name').description).toBe('name of the account');
@@ -88,7 +88,7 @@ describe('options and arguments are parsed according to their schemas', () => {
     ['accounts create', 'perDay', '0', 'It must be a positive whole number.'],
     ['accounts create', 'perDay', '1000000000001', 'It must be from 1 to 1000000000000.'],
     ['pets list', 'id', '1,,2', 'It must be 1 to 100 ids, separated by commas.'],
-    ['audit list', 'since', '2026-02-31', 'It must be an instant such as'],
+    ['audit list', 'since', '2026-02-31', 'It must be a time such as'],
     ['categories set', 'name', ' ', 'It must not be blank.'],
     ['accounts rename', 'name', 'a\x1b[1m', 'It must not contain control characters'],
     ['operators create', 'name', 'x'.repeat(256), 'It must have at most 255 characters.'],
@@ -147,7 +147,7 @@ test('the examples in the help of every command can be parsed', async () => {
   expect(examples.length).toBeGreaterThan(commands.length);
 });
 
-test('a command loads the subcommands of its own resource only', async () => {
+test('a command loads only the subcommands of its resource', async () => {
   const program = await programOf({}, ['pets']);
   const below = (name: string) => program.commands.find((one) => one.name() === name)?.commands.length;
   expect(below('pets')).toBeGreaterThan(0);

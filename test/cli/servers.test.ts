@@ -1,4 +1,4 @@
-/** Commands on PostgreSQL and Redis: copying a store in use, and servers that are missing or incomplete. */
+/** Commands on PostgreSQL and Redis: copying a store in use, and a missing database, role or server. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';

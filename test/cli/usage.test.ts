@@ -39,7 +39,7 @@ test('usage lists the keys with the most requests, and the callers of deprecated
   expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +OK +4XX +429 +5XX +DEPRECATED +LAST USED\n/);
 });
 
-test('usage shows the requests of an account, a key or operations over time', async () => {
+test('usage shows requests over time, for an account, for a key or by operation', async () => {
   expect(await place.json<object[]>('usage', '--account', '1')).toMatchObject([counts]);
   expect(await place.json<object[]>('usage', '--key', '1', '--by', 'day')).toMatchObject([counts]);
   const codes = { ok: 5, invalid_parameter: 4 };

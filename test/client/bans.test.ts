@@ -41,7 +41,7 @@ describe('pacing', () => {
   });
 });
 
-describe('64 programs that share a Free key but no client', () => {
+describe('64 programs that share a key on the Free plan, each with a separate client,', () => {
   for (const [how, options, together] of [
     ['one call at a time', {}, 1],
     ['eight calls at a time', {}, 8],

@@ -59,7 +59,7 @@ describe('a call', () => {
     expect(await store.pets.delete(data.id)).toBeUndefined();
   });
 
-  test('is applied once if repeated with the same idempotency key, and every time without an idempotency key', async () => {
+  test('is applied once if it is repeated with the same idempotency key, and each time if there is no key', async () => {
     const create = (idempotencyKey?: string) => store.pets.create(ozzy, { idempotencyKey }).withResponse();
     const [first, again] = [await create('cart-7'), await create('cart-7')];
     expect(again.data).toEqual(first.data);
@@ -161,7 +161,7 @@ describe('a client option', () => {
     }
   });
 
-  test('object that is missing or null causes an ArgumentError', () => {
+  test('causes an ArgumentError if the options object is missing or null', () => {
     const make = AnimalStore as unknown as new (options?: unknown) => unknown;
     expect(() => new make()).toThrow(ArgumentError);
     expect(() => new make(null)).toThrow(ArgumentError);
@@ -192,7 +192,7 @@ describe('a client option', () => {
     });
   });
 
-  test('of a call is validated before a request is sent, as are the arguments', async () => {
+  test('or argument of a call is validated before a request is sent', async () => {
     const sent: unknown[] = [];
     const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
     const calls = [

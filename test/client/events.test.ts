@@ -63,7 +63,7 @@ test('a page of events contains typed events and the next position, in both orde
 });
 
 describe('events.follow', () => {
-  test('starts after the event `after`, and yields every event of all pages once and in order', async () => {
+  test('starts after the event `after`, and yields every event from every page exactly once, in order', async () => {
     const after = await end();
     await add(250);
     expect(await take(250, { after })).toEqual(idsBehind(after, 250));
@@ -79,7 +79,7 @@ describe('events.follow', () => {
     expect(await first).toEqual([after + 1n]);
   });
 
-  test('reports its position after the events of a page have been handled, and counts events of skipped types', async () => {
+  test('reports the position after the events of a page have been handled, and advances it past skipped types', async () => {
     const after = await end();
     await add(2);
     const ending = new AbortController();
@@ -120,7 +120,7 @@ describe('events.follow', () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  test('ends a pending request when the iterator is closed, or when the signal aborts, with the reason of the signal', async () => {
+  test("ends a pending request when the iterator is closed, or throws the signal's reason when the signal aborts", async () => {
     const ending = new AbortController();
     const isWaiting = nextWait();
     const aborted = rejectionOf(take(1, { signal: ending.signal }));
@@ -146,7 +146,7 @@ describe('events.follow', () => {
   });
 });
 
-/** Follows events of a server that sends these responses, then one event. Returns the times of requests in seconds. */
+/** Follows events from a server that sends these responses, then one event. Returns the request times in seconds. */
 async function timesOf(responses: readonly Response[], options = {}): Promise<number[]> {
   const time = new VirtualTime(app.clock);
   const times: number[] = [];

@@ -87,14 +87,14 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
 /** Higher than the category ids of other tests. */
 let nextCategory = 1_000n;
 
-describe('a restart of 10 s', () => {
+describe('a 10-second restart', () => {
   /** Uses 16 workers for the most difficult failure, and 4 for other failures to save time. */
   const counts = Object.entries(failures).map(
     ([name, failure]) => [name, name === 'lost responses' ? 16 : 4, failure] as const,
   );
 
   test.each(counts)(
-    'with %s does not fail any of %i workers or duplicate any change',
+    'with %s causes no failed calls in %i workers, and no duplicate changes',
     async (_, workers, failure) => {
       const { time, store } = await reachedClient(failure, 10);
       const categoryId = nextCategory++;
@@ -216,7 +216,7 @@ describe('DELETE', () => {
     expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
   });
 
-  test('has an unknown outcome if the connection is refused, because Bun may already have sent the request on another one', () => {
+  test('has an unknown outcome if the connection is refused, because Bun may already have sent the request on another connection', () => {
     const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
     const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
     expect(isUncertain(error, 'DELETE')).toBe(true);

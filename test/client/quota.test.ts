@@ -25,7 +25,7 @@ test('the first reset time reported for a window is kept, because seconds are ro
   expect(quota.exhausted(50_100)).toBeUndefined();
 });
 
-test('a response without rate-limit headers keeps the known quota, or means that there are no limits if none is known', () => {
+test('a response without rate-limit headers leaves a known quota unchanged, and means "no limits" if no quota is known', () => {
   const known = new Quota();
   known.update(limits(3), 0, 100);
   known.update(undefined, 200, 300);

@@ -47,7 +47,7 @@ async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise
 }
 
 describe('a request whose response is lost', () => {
-  test('is applied once if it is a POST, and resolves with the first response', async () => {
+  test('is applied once if it is a POST, and resolves with the original response', async () => {
     const category = 1001n;
     const pet = await lost((store) => store.pets.create({ name: 'Ozzy', categoryId: category }));
     expect(await direct.pets.list({ categoryId: category }).toArray()).toEqual([pet]);
@@ -77,7 +77,7 @@ describe('a request whose response is lost', () => {
     expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
   });
 
-  test('is retried if it is a PATCH with If-Match, which fails because the animal has changed', async () => {
+  test('is retried if it is a PATCH with If-Match, but the retry fails because the animal has changed', async () => {
     const { data, etag } = await direct.pets.create(ozzy).withResponse();
     const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
     expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
@@ -256,7 +256,7 @@ describe('a call', () => {
     expect(String(gateway)).toContain('got a 502 from a proxy');
   });
 
-  test('does not succeed if the response has the wrong shape', async () => {
+  test('fails if the response has the wrong shape', async () => {
     const json = (text: string) =>
       behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
     const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };

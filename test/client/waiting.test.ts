@@ -198,7 +198,7 @@ describe('waiting', () => {
     expect(waits).toEqual([7_000]);
   });
 
-  test('has doubling upper bounds and full jitter without Retry-After, and is never shorter than a Retry-After', async () => {
+  test('doubles its upper bound, with full jitter, if there is no Retry-After, and is never shorter than Retry-After', async () => {
     const without = { status: 503 };
     const { time, waits, store } = await proxied([without, without, without, without]);
     await time.until(store.inventory.get());

@@ -89,7 +89,7 @@ test.each(Object.entries(wrong))(
   },
 );
 
-test('an invalid secret causes an ArgumentError, and a missing secret a WebhookError', async () => {
+test('an invalid secret causes an ArgumentError, and a missing secret causes a WebhookError', async () => {
   for (const each of ['', 'whsec_', 'whsec_%%', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])
     expect(await rejectionOf(verifyWebhook(each, signed(), body))).toBeInstanceOf(ArgumentError);
   expect(await rejectionOf(verifyWebhook([], signed(), body))).toBeInstanceOf(WebhookError);

@@ -28,7 +28,7 @@ testInBrowser('an import of 66,042 animals completes even if it is stopped and r
     await using _slow = slowWriters(storePath);
     await begin();
     await page.getByRole('progressbar', { name: 'Read' }).waitFor();
-    // The import stays visible after a visit to another page, and to other operators.
+    // The import stays visible after a visit to another page, and other operators can see it.
     await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
     await page.getByRole('heading', { name: 'Orders' }).waitFor();
     await page.getByRole('link', { name: 'Animals' }).first().click();

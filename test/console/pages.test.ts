@@ -134,7 +134,7 @@ interface Tour {
   readonly wide: string[];
   /** Pages that show the harmful name as text. */
   readonly named: string[];
-  /** Pages on which a name created an element, or changes the order or the lines of adjacent text. */
+  /** Pages on which a name created an element, or changed the order or line breaks of adjacent text. */
   readonly harm: string[];
 }
 

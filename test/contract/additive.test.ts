@@ -1,4 +1,4 @@
-/** Within a version, changes to the contract are additive. Everything in a released document remains valid. */
+/** Within a version, changes to the contract are additive: everything in a released document stays valid. */
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

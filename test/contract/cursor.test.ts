@@ -44,7 +44,7 @@ describe('a cursor', () => {
     });
   });
 
-  test('is rejected with different filters', () => {
+  test('is rejected if the filters are different', () => {
     always(fc.tuple(anyId, anyFilters, anyFilters), ([after, made, used]) => {
       fc.pre(made !== used);
       expect(refusal(writeCursor({ after, filters: made }), used)).toBe('invalid_cursor');
@@ -72,7 +72,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('is rejected in another encoding of the same bytes', () => {
+  test('is rejected if the same bytes are encoded differently', () => {
     const cursor = writeCursor({ after: 12n, filters: 'sold' });
     for (const text of [`${cursor}=`, `${cursor} `, `${cursor}\n`, ` ${cursor}`]) {
       expect(refusal(text, 'sold')).toBe('invalid_cursor');

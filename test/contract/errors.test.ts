@@ -7,7 +7,7 @@ describe.each([
   ['docs/admin-errors.md', adminErrors],
 ])('%s', async (path, table) => {
   const page = await Bun.file(new URL(`../../${path}`, import.meta.url)).text();
-  /** The page's sections by their heading. */
+  /** The page's sections by heading. */
   const sections = new Map(
     page
       .split(/^## /m)
@@ -15,7 +15,7 @@ describe.each([
       .map((section): [string, string] => [/^.*/.exec(section)?.[0] ?? '', section]),
   );
 
-  test('documents every error code, and no others', () => {
+  test('documents exactly the error codes that exist', () => {
     const lacking = Object.keys(table).filter((code) => !sections.has(code));
     if (lacking.length > 0) throw new Error(`Add a section to ${path}: ${lacking.join(', ')}.`);
     expect([...sections.keys()].sort()).toEqual(Object.keys(table).sort());

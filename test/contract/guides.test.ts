@@ -1,4 +1,4 @@
-/** The guides, served by the service. */
+/** The guides, as served by the service. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ describe('the guides', () => {
     for (const code of Object.keys(clientErrors)) expect(names).toContain(`/docs/errors/${code}`);
   });
 
-  test('have no broken links or fragments, and no links to files of the repository', async () => {
+  test('have no broken links or fragments, and no links to repository files', async () => {
     for (const [path, text] of pages) {
       for (const [, href = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
         const target = new URL(href, app.url + path);
@@ -80,7 +80,7 @@ describe('the guides', () => {
   });
 });
 
-test('every error response links to the page of its error, after the links of a deprecated operation', async () => {
+test('every error response links to the page for its error, after any links about a deprecation', async () => {
   const client = clientOf(app.url, app.key);
   for (const [target, code] of [
     ['/pets?limit=0', 'invalid_parameter'],

@@ -16,7 +16,7 @@ const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'ma
 const sameAlways = ['const', 'pattern', 'format', 'default', 'multipleOf', 'uniqueItems'] as const;
 const combinations = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** A sentence for each break. Empty if earlier requests remain valid and responses match the earlier schema. */
+/** One sentence per breaking change. Empty if earlier requests remain valid and responses match the earlier schema. */
 export function schemaBreaks(direction: Direction, old: Located, now: Located, at = 'value'): string[] {
   const [was, is] = [resolvedIn(old.document, old.schema), resolvedIn(now.document, now.schema)];
   const inner = (name: string, oldPart: Schema, nowPart: Schema) =>

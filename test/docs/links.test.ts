@@ -46,7 +46,7 @@ function fragmentsOf(markdown: string): Set<string> {
   return new Set(fragments);
 }
 
-/** Describes the problem with a link in a document. Undefined if the target exists. */
+/** Describes what is wrong with a link in a document. Undefined if the target exists. */
 async function brokenLink(document: string, target: string): Promise<string | undefined> {
   if (/^[a-z]+:/.test(target)) return undefined;
   const [path = '', fragment] = target.split('#');

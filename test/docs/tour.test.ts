@@ -43,7 +43,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
   },
 );
 
-/** Replaces the path of the file, which readers have in the working directory, with a path in the folder. */
+/** Replaces `animals.csv`, which readers have in their working directory, with its path in the folder. */
 function inFolder(commands: string, folder: string): string {
   return commands.replaceAll('animals.csv', `${folder}animals.csv`);
 }

@@ -7,7 +7,7 @@ import { type Config, ConfigError, readConfig } from '../../src/config.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
 import { always } from '../support/property.ts';
 
-/** Invalid values for each setting. Settings that accept any text have none. */
+/** Invalid values for each setting. Settings that accept any text are omitted. */
 const wrong: Readonly<Record<string, readonly string[]>> = {
   PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
   WORKERS: ['0', '-1', '257', '2.0', 'AUTO', 'all'],

@@ -39,7 +39,7 @@ const spelled = fc
   });
 
 describe('an int64 value', () => {
-  test('is exact in every JSON spelling', () => {
+  test('is parsed exactly in every JSON notation', () => {
     always(
       spelled,
       ({ value, text }) => {
@@ -68,7 +68,7 @@ describe('an int64 value', () => {
     }
   });
 
-  test('is accepted in a path only in plain digits', () => {
+  test('is accepted in a path only as plain digits', () => {
     always(anyInt64, (value) => expect(parseInt64(String(value))).toBe(value));
     const others = ['', ' 1', '1 ', '+1', '01', '-0', '-01', '1.0', '1e2', '0x1', '١', '1n', 'NaN', '--1'];
     for (const text of [...others, '9223372036854775808', '-9223372036854775809', '9'.repeat(400)]) {

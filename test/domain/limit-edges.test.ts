@@ -68,7 +68,7 @@ describe('edge cases of the rate limit rules', () => {
     });
   });
 
-  test('an exhausted daily quota applies even if the minute has requests left and ends after the day', () => {
+  test('an exhausted daily quota applies even if the minute has requests left and its window ends later', () => {
     const usage = {
       minute: { openedAt: second - 5, count: 1 },
       day: { openedAt: second - 86_399, count: 3 },
@@ -97,13 +97,13 @@ describe('edge cases of the rate limit rules', () => {
     expect(peek(window, 5, startMs + 60_000)).toMatchObject({ remaining: 5, resetAt: second + 120 });
   });
 
-  test('a refund counts only once', () => {
+  test('refunding a request a second time has no effect', () => {
     const { verdict, usage } = decided(unused, noPenalty);
     const once = refund(usage, verdict, quota, startMs).usage;
     expect(refund(once, verdict, quota, startMs).usage).toEqual(once);
   });
 
-  test('a refund after the end of a minute does not affect the next minute', () => {
+  test('a refund after the per-minute window has ended does not affect the next window', () => {
     const { verdict, usage } = decided(unused, noPenalty);
     const later = refund(usage, verdict, quota, startMs + 60_000).verdict;
     expect(later.minute).toMatchObject({ remaining: 2, resetAt: second + 120 });

@@ -69,7 +69,7 @@ const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
 const anyCase = fc.record({ quota: anyQuota, rules: anyRules, steps: anySteps });
 
 describe('the rate limit rules', () => {
-  test('match a model that derives every decision from the log of requests, despite clock changes', async () => {
+  test('match a model that derives every decision from the request log, even when the clock changes', async () => {
     const { decisions } = await limitModel({ rounds: 50_000, seed: 20_301_205, progress: () => undefined });
     expect(decisions).toBeGreaterThanOrEqual(50_000);
   });

@@ -60,7 +60,7 @@ describe('a plan', () => {
     expect(() => quotaOf('gold')).toThrow(message);
   });
 
-  test('never allows more requests than every counter can represent exactly', () => {
+  test('never allows more requests than the counters can represent exactly', () => {
     expect(maxQuota).toBe(1_000_000_000_000);
   });
 });

@@ -22,7 +22,7 @@ describe('scopes in text form', () => {
     expect(scopesOfText('')).toEqual([]);
   });
 
-  test('of a later version are omitted and grant nothing', () => {
+  test('that a later version introduced are omitted and grant nothing', () => {
     expect(scopesOfText('stock:read pets:read stock:write')).toEqual(['pets:read']);
   });
 

@@ -52,7 +52,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using sql = new SQL(postgres.url, { max: 1 });
     await until(async () => (await sql`SELECT 1 FROM ban_snapshots WHERE key_id = ${keyId}`).length === 1);
   };
-  /** A page is cached when it is requested again. */
+  /** A page is cached the second time it is requested. */
   const cachePage = async (client: ReturnType<typeof clientOf>) => {
     for (let request = 0; request < 2; request++) expect((await client.get(list)).status).toBe(200);
   };
@@ -141,7 +141,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(there, 401);
   });
 
-  test('that is cut off from PostgreSQL applies changes made by an instance that is cut off from Redis, which a third instance passes on', async () => {
+  test('that is cut off from PostgreSQL applies changes that a third instance relays from an instance that is cut off from Redis', async () => {
     await using deaf = await distant();
     await using mute = await distant();
     const { key } = await issueKey();
@@ -179,7 +179,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     }
   });
 
-  test('applies a change by an operator whose settings point to another Redis', async () => {
+  test("applies an operator's change, even if the operator's settings point to another Redis", async () => {
     const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const { key, keyId } = await issueKey();
     expect((await nearTo(key).get(list)).status).toBe(200);
@@ -198,7 +198,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await nearTo(key).get(list)).text).not.toContain('api_key_banned');
   });
 
-  test('applies a change within the time that the command line reports', async () => {
+  test('applies a revocation within the 1 s that the command line reports', async () => {
     const { keyId } = await issueKey();
     await using command = start([process.execPath, 'src/main.ts', 'keys', 'revoke', String(keyId)], {
       environment: { DATABASE_URL: postgres.url, REDIS_URL: redis.url },
@@ -210,7 +210,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   });
 
   test('lists unresponsive servers in /readyz without querying them', async () => {
-    // A query would time out only after this test.
+    // Long enough that no query times out during this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
     far.toPostgres.hold();
     far.toRedis.hold();

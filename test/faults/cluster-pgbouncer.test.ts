@@ -52,7 +52,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
       ),
     );
 
-  test('every operation produces each of its outcomes as the model expects', async () => {
+  test('every outcome of every operation matches the model', async () => {
     if (servers === undefined) return;
     await using database = await makeDatabase();
     const url = await bouncerBefore(database.url);

@@ -71,7 +71,7 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects the service', (
     });
   }
 
-  test('beyond three connections, each instance gets at least one of the three and eventually serves all requests', async () => {
+  test('if only three connections are allowed, each instance gets at least one and eventually serves all requests', async () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));

@@ -73,7 +73,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
     });
   }
 
-  test('when PostgreSQL is frozen, a cached page is still served to accounts that have sent requests before', async () => {
+  test('when PostgreSQL is frozen, a cached page is still served to accounts that sent requests before the outage', async () => {
     const { key } = await issueKey();
     const [client] = instances.map(({ url }) => clientOf(url, key)) as [Client];
     await untilServed(() => client.get('/pets?limit=5'));
@@ -90,7 +90,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
     await ready();
   });
 
-  test('when PostgreSQL is killed (-9), the metrics report the outage to operators whose tokens were used before', async () => {
+  test('when PostgreSQL is killed (-9), the metrics report the outage to operators whose tokens were used before the outage', async () => {
     await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
     const console = await consoleOf(instance);
     const read = async (token: string) => {

@@ -51,8 +51,8 @@ describe.skipIf(cluster === undefined)('Redis outage', () => {
       for (const client of clients) expect(await take(client, 10)).toBe(10);
       await begin();
       await degraded();
-      // Of the twenty requests, the first instance knows of at least the ten that it counted, and the second instance
-      // knows of all. Through snapshots in PostgreSQL, the first instance may also know of the other ten.
+      // Twenty requests were counted. The second instance knows of all of them, because it counted its ten last.
+      // The first instance knows of its ten requests, and may have read the other ten from a snapshot in PostgreSQL.
       const first = await take(clients[0] as Client, 50);
       expect(first).toBeGreaterThanOrEqual(limit - 20);
       expect(first).toBeLessThanOrEqual(limit - 10);
@@ -74,7 +74,7 @@ describe.skipIf(cluster === undefined)('Redis outage', () => {
     const { id } = JSON.parse(text) as { id: number };
     const reply = await (clients[1] as Client).get(`/pets/${id}`);
     expect(reply.text).toBe(text);
-    // Each instance has served ten requests. The ten requests of at least one instance are counted.
+    // Each instance has served ten requests. The restored count includes at least one instance's ten requests.
     expect(reply.remaining).toBeLessThanOrEqual(50 - 10 - 2);
   });
 });

@@ -133,7 +133,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     ['killed (-9)', (one: OwnServer) => one.stop('SIGKILL'), (one: OwnServer) => one.start()],
     ['frozen', (one: OwnServer) => one.freeze(), (one: OwnServer) => one.thaw()],
   ] as const) {
-    test(`that are ${event} under load cause no failed request`, async () => {
+    test(`that are ${event} under load cause no failed requests`, async () => {
       await using standby = await replica();
       const name = nameOf(standby);
       const reader = await instanceOf(shop, [standby.url]);
@@ -170,7 +170,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.isUsed(name)).toBe(false);
   });
 
-  test('are reported in the log with a remedy if they are the primary, have another store or have no store', async () => {
+  test('are reported in the log, with a remedy, if they turn out to be the primary, or contain another store or no store', async () => {
     await using other = await startCluster({ instances: 1 });
     if (other === undefined) return;
     await using standby = await replica(other.postgres);

@@ -54,7 +54,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     }
   });
 
-  test('apply a revocation, a new plan and a lifted ban from the next request', async () => {
+  test('apply a revocation, a new plan and a lifted ban on the next request', async () => {
     const revoked = await issueKey();
     expect(await statuses(clientsOf(revoked.key))).toEqual([200, 200, 200]);
     await operator.keys.revoke(revoked.keyId);
@@ -69,7 +69,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
 
     const banned = await issueKey({ perMinute: 1, perDay: 1 });
     expect((await statuses(clientsOf(banned.key))).sort()).toEqual([200, 429, 429]);
-    // Requests rejected in the second after the first rejection do not count as strikes.
+    // Requests rejected within one second of the first rejection do not count as strikes.
     const codes = async () =>
       Promise.all(clientsOf(banned.key).map(async (client) => (await client.get('/pets')).text));
     await until(async () => (await codes()).some((text) => text.includes('api_key_banned')));

@@ -1,5 +1,5 @@
 /**
- * Counts requests of account 1 concurrently with other processes. Arguments: data file, worker number, number of
+ * Counts requests from account 1 concurrently with other processes. Arguments: data file, worker number, number of
  * requests, quota. After each accepted request, prints the number of requests that remain for the day. A separate
  * mapped file records how many requests were started and finished.
  */

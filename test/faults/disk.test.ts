@@ -38,7 +38,7 @@ function namesOf(round: number): string[] {
 }
 
 testLimited(
-  'while the disk rejects writes, creations get 503 and do not count, and reads succeed; the service recovers and logs two lines per outage',
+  'while the disk rejects writes, reads succeed, and creations get 503 and do not count against the limit; the service recovers and logs two lines per outage',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -110,7 +110,7 @@ testSmallDisk(
   },
 );
 
-/** Issues keys for two new accounts. Both need the same extension of the limit file. */
+/** Issues keys for two new accounts. Extending the limit file once makes room for both. */
 async function keysBeyond(folder: string): Promise<string[]> {
   rowsOf(dataFileIn(folder), "UPDATE sqlite_sequence SET seq = 50000 WHERE name = 'accounts'");
   return [await issueKey(folder, 'pro'), await issueKey(folder, 'pro')];
@@ -132,7 +132,7 @@ testLimited(
       const { status, text } = await clientOf(service.url, key).get('/pets');
       expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
     }
-    // Recording the first penalty of a key also needs space, but rejecting the request does not.
+    // Recording a key's first penalty also needs space, but rejecting the request does not.
     const statuses: number[] = [];
     for (let request = 0; request < 6; request++) statuses.push((await first.get('/pets')).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { settingsIn } from '../support/process.ts';
 import { callsIn } from './strace.ts';
 
-/** System calls that change a file or a name. */
+/** System calls that change a file or a file name. */
 const changing =
   'write,pwrite64,pwritev,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat';
 
@@ -16,7 +16,7 @@ export interface EachCall {
   readonly words: readonly string[];
   /** Names of the files whose changes are traced, in addition to the folder itself. */
   readonly files: readonly string[];
-  /** Checks the folder after the command has exited or was killed. */
+  /** Checks the folder after the command has exited or been killed. */
   readonly check: (folder: string, killedAt: string) => Promise<void>;
 }
 
@@ -58,7 +58,7 @@ function pointsOf(lines: readonly string[]): Point[] {
 
 const isSync = (call: Point | undefined) => call?.name === 'fsync' || call?.name === 'fdatasync';
 
-/** The name of the system call, and the file if the trace contains it. */
+/** The name of the system call, and the name of the file if the trace contains it. */
 function kindOf(call: Point | undefined): string {
   return `${call?.name} ${/<[^>]*>/.exec(call?.text ?? '')?.[0]}`;
 }

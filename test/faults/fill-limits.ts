@@ -1,5 +1,5 @@
 /**
- * Counts requests of new accounts until the disk is full, and then requests of the same accounts again. Prints the
+ * Counts requests from new accounts until the disk is full, then requests from the same accounts again. Prints the
  * results as JSON.
  */
 import { readdirSync } from 'node:fs';

@@ -7,7 +7,7 @@ import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
-/** Number of animals acknowledged before each kill. The limited accounts spread their requests over the same time. */
+/** Number of animals acknowledged before each kill. The limited accounts spread their requests over this period. */
 export const acknowledgedAtKill = { least: 40, most: 400 } as const;
 /** Number of animals per round that are also read over HTTP. All animals are checked in the data file. */
 const askedFor = 20;
@@ -29,7 +29,7 @@ export interface KillFigures {
   storedUnanswered: number;
   slowestStartMs: number;
   /**
-   * Maximum number of requests that were counted but got no response, over all limited accounts. All other counts are
+   * Maximum number of requests that were counted but not answered, across all limited accounts. All other counts are
    * checked exactly.
    */
   mostChargedUnused: number;

@@ -64,7 +64,7 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
 
 const seenVersions = new WeakMap<Storage, number>();
 
-/** Counts a request of a cached caller, and reads the caller again if the cached version is outdated. */
+/** Counts a request from a cached caller, and retries if the caller's cached version was outdated. */
 export async function take(store: Storage, who = caller) {
   let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
   for (;;) {

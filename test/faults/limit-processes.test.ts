@@ -1,4 +1,4 @@
-/** Several processes count requests of one account in the same mapped file, and one process is killed. */
+/** Several processes count requests from one account in the same mapped file, and one process is killed. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/domain/clock.ts';
 import { callerOf, dataFile, limitFile, openAlone } from '../storage/limit-kit.ts';
@@ -18,7 +18,7 @@ const counter = (folder: string, worker: number, count: number, perDay: number) 
     `${perDay}`,
   ]);
 
-test('processes that count the same account concurrently accept exactly as many requests as the limit allows, and return each Remaining once', async () => {
+test('processes that count the same account concurrently accept exactly as many requests as the limit allows, and return each value of Remaining exactly once', async () => {
   await using folder = await temporaryFolder();
   await using _serving = openAlone(folder.path, systemClock());
   const limit = 30_000;
@@ -56,7 +56,7 @@ test('a killed process leaves exact counts and no lock that blocks other process
     const { day } = countsIn(limitFile(folder.path), 1);
     expect(day).toBeGreaterThanOrEqual(own + least);
     expect(day).toBeLessThanOrEqual(own + most);
-    // From now on, the exact number of the killed process's requests is known.
+    // From now on, the number of requests counted by the killed processes is known exactly.
     [least, most] = [day - own, day - own];
     expect(serving.limits.take(caller).day.remaining).toBe(1e9 - day - 1);
     own++;

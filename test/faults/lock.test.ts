@@ -30,7 +30,7 @@ test('a write lock held by another process delays creations, but not reads', asy
   expectStored(folder.path, stored);
 });
 
-test('a service can start while another process holds the write lock, because starting writes nothing', async () => {
+test('a service can start while another process holds the write lock, because startup writes nothing', async () => {
   await using folder = await temporaryFolder();
   await makeStore(folder.path);
   const key = await issueKey(folder.path, 'pro');

@@ -9,7 +9,7 @@ import { ample, dataFileIn, issueKey, startService } from '../support/process.ts
 const creations = 1_000;
 const mostBytes = 10_000_000;
 
-test('the write-ahead log stays small even if reads always hold a snapshot', async () => {
+test('the write-ahead log stays small even while reads continuously hold snapshots', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));

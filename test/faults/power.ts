@@ -42,7 +42,7 @@ export interface PowerFigures {
 /** Maximum number of animals sent concurrently and committed as one group. */
 const largestBurst = 40;
 const limitFile = basename(limitFileIn(''));
-/** Number of animals that the initial key of a new store can add within a minute. */
+/** Number of animals that a new store's initial key can add within a minute. */
 const freeAnimals = 50;
 
 async function storeWithKey(folder: string): Promise<string> {
@@ -53,13 +53,13 @@ async function storeWithKey(folder: string): Promise<string> {
 export interface AnimalRecording extends Recording {
   /** Names of all animals that were sent. The store must not contain other names. */
   readonly sent: ReadonlySet<string>;
-  /** Quota of the account that sent the animals. */
+  /** Quota of the account that added the animals. */
   readonly quota: Quota;
 }
 
 /**
- * Records a service while animals are added, one at a time and in bursts. For up to `freeAnimals` animals, the service
- * also creates the store.
+ * Records a service while animals are added, one at a time and in bursts. With at most `freeAnimals` animals, the
+ * recording also covers the creation of the store.
  */
 export async function recordAnimals(animals: number, seed: number): Promise<AnimalRecording> {
   const sent = new Set<string>();
@@ -154,7 +154,7 @@ async function checked(
   }
   await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
-    // The limit windows of the recording have not ended yet.
+    // At the current time, the recorded limit windows have not ended yet.
     clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,

@@ -1,4 +1,4 @@
-/** Records every system call that changes the service's files, in all threads, and every response. */
+/** Records every response, and every system call in any thread that changes the service's files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
@@ -31,7 +31,7 @@ export type Event =
 export const folderItself = '';
 
 const calls = 'openat,unlink,rename,pwrite64,write,writev,fsync,fdatasync,ftruncate,sendto,sendmsg';
-/** Longer than the data of any single write. */
+/** Maximum length of a string in the trace. Longer than the data of any single write. */
 const longestText = 16_777_216;
 
 export interface Recording {
@@ -41,18 +41,18 @@ export interface Recording {
 }
 
 export interface RecordOptions {
-  /** Creates the store and returns a key. If undefined, the service creates the store and a key with the Free plan. */
+  /** Creates the store and returns a key. If undefined, the service creates the store and a key on the Free plan. */
   readonly prepare?: (folder: string) => Promise<string>;
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
 }
 
-/** Changes to the limit file, found after `answered` responses. */
+/** Changes to the limit file that were detected after `answered` responses. */
 interface Look {
   readonly answered: number;
   readonly sectors: readonly Sector[];
 }
 
-/** Detects changes to the mapped limit file, which need no system call. */
+/** Detects changes to the mapped limit file, which are made without system calls. */
 export class LimitLooks {
   readonly all: Look[] = [];
   readonly #path: string;
@@ -75,7 +75,7 @@ export class LimitLooks {
   }
 }
 
-/** Runs a service under strace with load, and returns the service's actions. */
+/** Traces a service under load with strace, and returns the service's actions. */
 export async function record({ prepare, load }: RecordOptions): Promise<Recording> {
   await using folder = await temporaryFolder();
   await using out = await temporaryFolder();

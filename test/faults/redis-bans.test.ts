@@ -18,7 +18,7 @@ const isAdmitted = async (instance: LimitInstance) => !(await isBanned(instance)
 const isSaved = async ({ sql }: LimitBench, bans = 1) =>
   (await sql`SELECT 1 FROM ban_snapshots WHERE banned_until > 0`).length === bans;
 
-/** Blocks saving of bans until it is disposed of. */
+/** Prevents bans from being saved until the returned lock is disposed of. */
 async function lockBans({ sql }: LimitBench): Promise<AsyncDisposable> {
   const session = await sql.reserve();
   await session`BEGIN`;
@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isBanned(other)).toBe(true);
   });
 
-  test('that is saved to PostgreSQL late is restored to a Redis that lost it, and is listed', async () => {
+  test('that Redis has lost is restored and listed once it has been saved to PostgreSQL', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {
@@ -181,7 +181,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     expect(await isAdmitted(other)).toBe(true);
   });
 
-  test('is applied by an instance without PostgreSQL once the lifting instance reaches Redis again', async () => {
+  test('takes effect on an instance that cannot reach PostgreSQL as soon as the instance that lifted the ban reaches Redis again', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     await one.redis.cut();
@@ -189,13 +189,13 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => one.notices.length > 0 && other.notices.length > 0);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
-    // The instance without PostgreSQL still applies the ban.
+    // The instance that cannot reach PostgreSQL still applies the ban.
     expect(await isBanned(other)).toBe(true);
     await reconnect(one);
     await until(() => isAdmitted(other), soonMs);
   });
 
-  test('has an unknown outcome if PostgreSQL does not respond, and all instances then agree on the outcome', async () => {
+  test('has an unknown outcome if PostgreSQL commits it but does not respond, and all instances then apply it', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     const session = await bench.sql.reserve();
@@ -214,7 +214,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => isAdmitted(one), soonMs);
   });
 
-  test('does not end a later ban of the key on any instance', async () => {
+  test('does not end a later ban of the same key on any instance', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);

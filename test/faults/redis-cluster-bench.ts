@@ -85,7 +85,7 @@ export async function remaining({ one, other }: ClusterBench, accountId: number)
   return left[0] as number;
 }
 
-/** Sends requests of an account to both instances, ten at a time, until `stop`. */
+/** Sends requests from an account to both instances, ten at a time, until `stop` is called. */
 export function load({ one, other }: ClusterBench, accountId: number) {
   let isStopped = false;
   let sent = 0;

@@ -1,4 +1,4 @@
-/** Limits on Redis Cluster follow the same rules as on any other store, on every node. */
+/** On every node of a Redis Cluster, limits follow the same rules as on any other store. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { troubles } from '../../src/domain/trouble.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -82,7 +82,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     }
   });
 
-  test('a change raises the version only once, although several shards report it', async () => {
+  test('a change increments the version only once, even if several shards report the change', async () => {
     await using bench = await open();
     const versions = async () => {
       for (const id of accountIds) await take(bench.other.store, callerOf(id));

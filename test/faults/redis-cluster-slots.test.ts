@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     for (const { notices } of [bench.one, bench.other]) expect(notices.join()).not.toContain('MOVED');
   });
 
-  test("during a slot migration that takes longer than a second, each instance counts the slot's accounts locally, and counts are exact afterwards", async () => {
+  test("during a slot migration that takes longer than a second, each instance counts requests from the slot's accounts locally, and counts are exact afterwards", async () => {
     await using bench = await open();
     const [id] = (await accountsOf(from)) as [number];
     const slot = slotOfAccount(id);

@@ -34,7 +34,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
 
   const accountsOf = (node: RedisNode) => accountsOn(own, node);
 
-  test("while a node is down, each instance counts the node's accounts locally, and Redis counts all other accounts", async () => {
+  test("while a node is down, each instance counts requests from the node's accounts locally, and Redis counts all other requests", async () => {
     await using bench = await open();
     const [, node, healthy] = own.primaries as [RedisNode, RedisNode, RedisNode];
     const [there] = (await accountsOf(node)) as [number];
@@ -50,7 +50,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     await both(bench, isPartly);
     expect(bench.one.notices.join()).toContain(`degraded: Redis node 127.0.0.1:${node.port} unavailable`);
     for (const id of ids) await takeBoth(id);
-    // Each instance knows of three requests of that account: two counted in Redis and one counted locally.
+    // Each instance knows of three requests from that account: two counted in Redis and one counted locally.
     const lefts = await Promise.all(
       [bench.one, bench.other].map(async ({ store }) => {
         return (await store.limits.standing(callerOf(there, ample))).verdict.day.remaining;
@@ -174,7 +174,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect(refused.notices[0]).toContain('WRONGPASS');
   });
 
-  test('several hosts in REDIS_URL that are not cluster nodes are reported', async () => {
+  test('a REDIS_URL with several hosts is reported if they are not cluster nodes', async () => {
     await using bench = await open();
     await using instance = await bench.open(`${there.redisUrl},127.0.0.1:1`);
     expect(instance.notices[0]).toContain('REDIS_URL has several hosts');

@@ -166,7 +166,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(instance.notices).toEqual([]);
   });
 
-  test('of stores that share a Redis and a prefix are separate', async () => {
+  test('are kept separate for stores that share a Redis server and a prefix', async () => {
     await using one = await there.makeSchema();
     await using other = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };

@@ -1,4 +1,4 @@
-/** Notices explain to operators why Redis does not work. */
+/** Notices explain to operators why Redis is not working. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';

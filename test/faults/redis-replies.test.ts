@@ -21,7 +21,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   for (const [name, reply] of Object.entries(replies)) {
-    test(`with ${name} is treated as a failure: the instance decides with local counts, and tries Redis again later`, async () => {
+    test(`with ${name} is treated as a failure: the instance uses local counts, and tries Redis again later`, async () => {
       await using bench = await limitBench(there);
       await using instance = await bench.open();
       expect((await take(instance.store)).remaining).toBe(49);
@@ -35,7 +35,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
     });
   }
 
-  test("about a key's limit status is replaced by the instance's last known state", async () => {
+  test("about a key's limit status is ignored in favor of the instance's last known state", async () => {
     await using bench = await limitBench(there);
     await using instance = await bench.open();
     await take(instance.store);

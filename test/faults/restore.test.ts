@@ -24,7 +24,7 @@ async function makePlace(folder: string): Promise<void> {
 }
 
 testTraced(
-  'kill -9 of a restore at any system call leaves either the old or the restored store, with the corresponding bans',
+  'kill -9 at any system call of a restore leaves either the old or the restored store, and each keeps its own bans',
   async () => {
     await using folder = await temporaryFolder();
     await makePlace(folder.path);
@@ -50,7 +50,7 @@ testTraced(
 );
 
 testTraced(
-  'kill -9 of a backup, or of the process that writes it, at any system call leaves either no file or a complete backup',
+  'kill -9 at any system call of a backup, or of the process that writes it, leaves either no file or a complete backup',
   async () => {
     await using folder = await temporaryFolder();
     await makePlace(folder.path);

@@ -1,4 +1,4 @@
-/** Operators sign in while the store cannot be written. */
+/** Operators sign in while the store cannot be written to. */
 import { expect } from 'bun:test';
 import { headersOf, sendAdmin, sessionOf, type TestSession } from '../support/admin.ts';
 import { commandLine } from '../support/cli.ts';

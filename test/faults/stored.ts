@@ -9,8 +9,8 @@ export interface Acknowledged {
 }
 
 /**
- * Ids of the animals after an id, keyed by name. Throws unless the file is intact and contains each animal completely
- * and exactly once.
+ * Returns the ids of all animals whose id is greater than `afterId`, keyed by name. Throws unless the file is intact
+ * and contains each animal completely and exactly once.
  */
 export function storedAnimals(path: string, afterId = 0): Map<string, number> {
   using database = new Database(path, { readonly: true });

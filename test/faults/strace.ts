@@ -8,7 +8,7 @@ const mayAttach =
 
 /** Tracing requires strace, and permission to trace other processes of the same user. */
 export const tracing = [
-  { name: 'strace that may trace', package: 'strace', optional: true },
+  { name: 'strace and permission to trace', package: 'strace', optional: true },
   ['sh', '-c', `strace -qq -o /dev/null true && { ${mayAttach}; }`],
 ] as const;
 
@@ -91,7 +91,7 @@ export interface TracedCall {
   /** The arguments of the call, as strace prints them. */
   readonly text: string;
   readonly result: number;
-  /** Line of the trace where the call begins. It may end on a later line, after calls of other threads. */
+  /** Line of the trace where the call begins. It may end on a later line, after calls by other threads. */
   readonly begunAt: number;
   readonly endedAt: number;
 }

@@ -7,8 +7,8 @@ testWith(...tracing)(
   'EIO or ENOSPC at a system call of a creation causes no wrong response, corrupts no file and loses nothing',
   async () => {
     const { faults, refused } = await syscallFaults({ every: 6, checkpoints: false });
-    // Each creation has one sync. If the sync fails permanently with EIO or ENOSPC, the creation is rejected. A single
-    // failure may instead affect the usage records, which are written every ten seconds.
+    // Each creation causes one sync. If the sync fails permanently with EIO or ENOSPC, the creation is rejected. A
+    // single failure may instead affect the usage records, which are written every ten seconds.
     expect(faults).toBeGreaterThanOrEqual(4);
     expect(refused).toBeGreaterThanOrEqual(2);
   },

@@ -30,7 +30,7 @@ export interface SyscallFigures {
    * 500.
    */
   failed: number;
-  /** Number of restarts that were needed to store animals again. */
+  /** Number of restarts that were needed before animals could be stored again. */
   restarts: number;
 }
 
@@ -227,7 +227,7 @@ export async function syscallFaults({
     }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
-      // Excludes locks, because SQLite retries them for ten seconds. Single failures of locks are tested above.
+      // Excludes locks, because SQLite retries them for ten seconds. The loop above tests locks that fail only once.
       for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
         await disturbed.fail(call, errno, true);
       }
@@ -236,7 +236,7 @@ export async function syscallFaults({
   }
   if (!checkpoints) return figures;
 
-  // Only a checkpoint writes to the data file. The locks of a checkpoint belong to the WAL.
+  // Only a checkpoint writes to the data file. A checkpoint takes its locks on the WAL's files.
   const onCheckpoint = await disturbed.callsOf('writing', [dataFile], addsPerCheckpoint);
   for (const call of some(onCheckpoint)) {
     for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);

@@ -29,7 +29,7 @@ async function post({ url }: Service, key: string, target: string, body: string)
 test('kill -9 loses no webhook delivery', async () => {
   let isSlow = true;
   await using receiver = await startReceiver((socket, request) => {
-    // Some requests of each round are in flight when the process is killed.
+    // Some requests in each round are in flight when the process is killed.
     if (!isSlow || !/"id":\d*[05],"type"/.test(request)) socket.write(response('204 No Content'));
   });
   let key = '';

@@ -67,7 +67,7 @@ testTraced(
 );
 
 testTraced(
-  'while the disk hangs in a commit, its creations get 503 with an unknown outcome and later creations get 503 without a change; ' +
+  'while the disk hangs in a commit, creations in that commit get 503 with an unknown outcome, and later creations get 503 and are not stored; ' +
     'reads succeed, and the service recovers afterwards',
   async () => {
     await using folder = await temporaryFolder();
@@ -170,7 +170,7 @@ for (const [end, reason] of [
     expect(service.stderr()).toMatch(reason);
 
     await using again = await startService(folder.path);
-    // Creations without a response may also be stored, completely and with unique ids.
+    // An animal whose creation got no response may also have been stored, but only completely and with a unique id.
     const found = await allNames(clientOf(again.url, await issueKey(folder.path, 'enterprise', ample)));
     for (const name of found)
       if (sent.has(name) && !stored.has(name)) stored.set(name, found.indexOf(name) + 1);

@@ -1,4 +1,4 @@
-/** Accepted forms of `Idempotency-Key`, as sent by client libraries, curl users and attackers. */
+/** Parsing of `Idempotency-Key` headers as sent by client libraries, curl users and attackers. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';

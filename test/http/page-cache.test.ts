@@ -31,7 +31,7 @@ async function makes(url: string): Promise<number> {
   return made - before;
 }
 
-test('a page is cached when its target is requested again', async () => {
+test('a page is cached on the second request for the same target', async () => {
   const url = 'http://animals.example/v1/pets?limit=5';
   expect([await makes(url), await makes(url), await makes(url)]).toEqual([1, 1, 0]);
 });
@@ -52,7 +52,7 @@ test('different queries are cached as different pages', async () => {
   }
 });
 
-test('a page is rendered again after a change to the catalogue', async () => {
+test('a page is rendered again after a change to the catalog', async () => {
   await makes('http://animals.example/v1/pets?limit=4');
   await makes('http://animals.example/v1/pets?limit=4');
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(0);

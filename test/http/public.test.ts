@@ -5,7 +5,7 @@ import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const page = '/openapi.json';
 
-test('an address gets a limited number of responses per minute without a key, then 429', async () => {
+test('without a key, an address gets a limited number of responses per minute, then 429', async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '3' });
   const get = (path: string, method = 'GET') => fetch(app.url + path, { method, redirect: 'manual' });
   expect([(await get(page)).status, (await get('/', 'HEAD')).status, (await get('/none')).status]).toEqual([
@@ -19,7 +19,7 @@ test('an address gets a limited number of responses per minute without a key, th
     message: expect.stringContaining('unauthenticated requests from this address'),
     status: 429,
   });
-  // Clock changes do not affect the length of the minute.
+  // Clock changes do not affect the length of the one-minute window.
   for (const seconds of [-3_600, 7_200, -3_600]) {
     app.clock.step(seconds);
     expect((await get(page)).headers.get('retry-after')).toBe('40');

@@ -38,7 +38,7 @@ async function attack(...pieces: string[]): Promise<RawResponse[]> {
   const responses = await exchange(app.url, ...pieces, last);
   expect(responses.length).toBeLessThanOrEqual(2);
   expect(idsOf(responses)).not.toContain('hidden');
-  // The parser responds with 505 to a request line that ends in the wrong place.
+  // The parser responds with 505 to a request line with a misplaced line break.
   for (const { status } of responses) expect(status < 500 || status === 505).toBe(true);
   expect((await app.call('GET', '/pets?limit=1')).status).toBe(200);
   return responses;
@@ -209,7 +209,7 @@ describe('an unread body', () => {
 });
 
 describe('CONNECT', () => {
-  // Found by raw-attacks behind HAProxy: the runtime keeps the connection open as a tunnel and discards later requests.
+  // Otherwise, the runtime would keep the connection open as a tunnel and discard later requests.
   test.each(['animals.example:80', 'animals.example', 'http://animals.example/', '/v1/pets', '/docs'])(
     'closes the connection, so that no proxy sends another request on it: %s',
     async (target) => {

@@ -1,4 +1,4 @@
-/** The request log. Requests are logged if enabled; changes to keys are always logged. */
+/** The request log. Request logging is optional; changes to keys are always logged. */
 import { describe, expect, test } from 'bun:test';
 import { requestLogOf } from '../../src/http/logs/request-log.ts';
 import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
@@ -38,8 +38,8 @@ async function callInEveryWay(app: TestApp): Promise<void> {
   await fetch(`${app.url}/${app.key}`, named('nowhere'));
 }
 
-describe('LOG_REQUESTS', () => {
-  test('set to all, logs every request with its caller, address and outcome', async () => {
+describe('the request log', () => {
+  test('contains every request with its caller, address and outcome if LOG_REQUESTS=all', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     await callInEveryWay(under.app);
     const seen = under.requests().map((line) => {
@@ -70,7 +70,7 @@ describe('LOG_REQUESTS', () => {
     expect(JSON.stringify(under.lines)).not.toContain(under.app.key.slice(4, 30));
   });
 
-  test('set to all, logs the size of each response body', async () => {
+  test('contains the size of each response body', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     const { app } = under;
     await app.call('POST', '/pets', { body: newPet() });
@@ -91,7 +91,7 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests().at(-1)).not.toHaveProperty('bytes');
   });
 
-  test('set to all, logs the trace id of a valid traceparent header', async () => {
+  test('contains the trace id of a valid traceparent header', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all' });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = '00f067aa0ba902b7';
@@ -110,14 +110,14 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests().map(({ traceId }) => traceId)).toEqual(cases.map(([, traceId]) => traceId));
   });
 
-  test('set to errors, logs each request with a 4xx or 5xx response', async () => {
+  test('contains each request with a 4xx or 5xx response if LOG_REQUESTS=errors', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'errors' });
     await callInEveryWay(under.app);
     const ids = under.requests().map(({ requestId }) => requestId);
     expect(ids).toEqual(['invalid', 'missing', 'elsewhere', 'keyless', 'refused', 'nowhere']);
   });
 
-  test('set to slow, logs each request that took at least LOG_SLOW_MS', async () => {
+  test('contains each request that took at least LOG_SLOW_MS if LOG_REQUESTS=slow', async () => {
     const { log, lines } = keptLog();
     const request = { request: new Request('http://a/'), requestId: 'x', client: () => '192.0.2.1' };
     const write = requestLogOf(log, 'slow', 500);
@@ -136,19 +136,19 @@ describe('LOG_REQUESTS', () => {
     expect(under.requests()).toEqual([]);
   });
 
-  test('set to off, which is the default, logs no requests', async () => {
+  test('is empty if LOG_REQUESTS=off, which is the default', async () => {
     await using under = await appWith({});
     await under.app.call('GET', '/pets?limit=0');
     expect(under.requests()).toEqual([]);
   });
 
-  test('logs no requests if LOG_LEVEL excludes them', () => {
+  test('is empty if LOG_LEVEL excludes its lines', () => {
     const { log } = keptLog();
     log.level = 'warn';
     expect(requestLogOf(log, 'all', 500)).toBeUndefined();
   });
 
-  test('logs the address of the client behind a trusted proxy', async () => {
+  test('contains the address of the client behind a trusted proxy', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'all', TRUSTED_PROXIES: '127.0.0.1' });
     for (const sent of ['203.0.113.7:4711', '2001:db8::7', 'junk']) {
       await under.app.call('GET', '/pets', { headers: { 'X-Forwarded-For': sent } });

@@ -14,7 +14,10 @@ const routes: readonly (HeaderFields | undefined)[] = [
   undefined,
   { Deprecation: '@1', Sunset: 'then', Link: '</successor>' },
 ];
-/** Response headers. Some override headers of the route, and some objects are reused, as for cached pages. */
+/**
+ * Response headers. Some override the route's headers, and some objects are used for several responses, like those of
+ * cached pages.
+ */
 const owns: readonly (() => HeaderFields)[] = [
   () => ({}),
   () => ({ ETag: '"a"', Link: '</next>' }),

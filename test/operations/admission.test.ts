@@ -81,7 +81,7 @@ function counted(keys: KeyStore) {
 const places: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
 for (const [name, makePlace] of Object.entries(places)) {
-  describe(`unknown or revoked keys, on ${name}`, () => {
+  describe(`invalid keys, on ${name}`, () => {
     async function open() {
       await using opened = new AsyncDisposableStack();
       const clock = new FakeClock();
@@ -106,7 +106,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       return { asked, admit, admin, accountId: id, [Symbol.asyncDispose]: () => kept.disposeAsync() };
     }
 
-    test('never reach the store', async () => {
+    test('that are unknown never reach the store', async () => {
       await using bench = await open();
       const { lookUps } = bench.asked;
       for (let failure = 0; failure < 5; failure++) {
@@ -128,7 +128,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(await bench.admit(key)).toBe('too_many_failed_authentications');
     });
 
-    test('that were revoked are looked up only once until callers change', async () => {
+    test('that were revoked are looked up only once until a caller changes', async () => {
       await using bench = await open();
       const { key, id } = await bench.admin.create(bench.accountId, 'leaked');
       await bench.admin.revoke(id);

@@ -90,7 +90,7 @@ test('a new token is recorded, even if its last four characters are the same', a
   expect(latest).toMatchObject({ operation: 'rotateOperator', before: latest?.after });
 });
 
-test('an export contains all matching entries of several pages, oldest first', async () => {
+test('an export contains the matching entries of all pages, oldest first', async () => {
   const at = 1_700_000_000_000;
   const entry = { actor: 'operator:long', operation: 'updateAccount', before: null, after: null };
   const write = (index: number) =>
@@ -109,7 +109,7 @@ test('an export contains all matching entries of several pages, oldest first', a
   }
 });
 
-test('a process that is killed while it lifts a ban leaves an entry for the attempt', async () => {
+test('a process killed while lifting a ban leaves a log entry for the attempt', async () => {
   const { id: accountId } = await accounts.create('crowd', 'enterprise', { perMinute: 1, perDay: 1 });
   const { id } = await keys.create(accountId, 'till');
   const ban = { keyId: id, bannedUntil: Math.ceil(Date.now() / 1_000) + 60, level: 1 };
@@ -146,7 +146,7 @@ test('lifting a ban is reported as successful even if the result cannot be recor
   );
 });
 
-test('limits derived from the plan of an account use its plan at the time of the write', async () => {
+test("limits derived from an account's plan use the plan at the time of the write", async () => {
   const { id } = await accounts.create('moving', 'enterprise', { perMinute: 10, perDay: 100 });
   let reads = 0;
   /** Changes the limits after the first read. */

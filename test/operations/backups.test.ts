@@ -44,8 +44,8 @@ function started(settings: BackupSettings = daily): BackupOperations {
 
 const actor = { kind: 'operator', name: 'anna' } as const;
 
-describe('scheduled and manual backups', () => {
-  test('are due immediately if no backup exists, or when the interval since the latest one has passed, even after a restart', async () => {
+describe('backups', () => {
+  test('are due when no backup exists or the interval since the latest one has passed, even after a restart', async () => {
     const first = started();
     expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
     clock.advance(24 * hour - 1);
@@ -72,7 +72,7 @@ describe('scheduled and manual backups', () => {
     ]);
   });
 
-  test('created manually are never deleted and do not count towards the limit', async () => {
+  test('that were created manually are never deleted and do not count toward the limit', async () => {
     const operations = started({ ...daily, keep: 1 });
     const byHand = await operations.create(actor, 'before-upgrade');
     expect(byHand).toMatchObject({
@@ -146,7 +146,7 @@ describe('scheduled and manual backups', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
-  test('have metrics for the latest backup, even after a restart, and for the number of backups created and failed', async () => {
+  test('have metrics for the latest backup, even after a restart, and for the numbers of successes and failures', async () => {
     const first = started();
     expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.figures())?.latest).toBeUndefined();
@@ -161,7 +161,7 @@ describe('scheduled and manual backups', () => {
     expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
   });
 
-  test('clean up partial files left by a killed service', async () => {
+  test('that a killed service left unfinished are deleted when the next backup is created', async () => {
     mkdirSync(backups);
     const stranger = 'store-2027-01-01.4194999.partial';
     // No process has this id.

@@ -134,7 +134,7 @@ describe('a latency', () => {
 });
 
 describe('the statistics of API keys', () => {
-  test('include counts by outcome and of deprecated operations, and the minute of the last use', () => {
+  test('include request counts by outcome, requests to deprecated operations, and the minute of the last use', () => {
     const { clock, counter } = counterAt('2027-01-15T10:58:30Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     counter.count('getPet', 'pet_not_found', callerOf(7), justNow());

@@ -6,7 +6,7 @@ const probe = `
   const { port } = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: false, fetch: () => new Response() });
   process.exit(refuseNewConnections(port) ? 0 : 1);`;
 
-/** `test` for tests in which connections arrive while a listener closes. */
+/** Like `test`, for tests in which connections arrive while a listener closes. */
 export const filtering = testWith(
   {
     name: 'Linux kernel that lets this user set socket filters',

@@ -31,7 +31,7 @@ describe("the runtime's memory options are set", () => {
   });
 
   test.each(['Dockerfile', 'deploy/animal-store.service'])(
-    'in %s, so that the service need not restart itself',
+    'in %s, so that the service does not have to restart itself',
     (file) => {
       const text = readFileSync(join(root, file), 'utf8');
       for (const [name, value] of Object.entries(memoryOptions)) expect(text).toContain(`${name}=${value}`);

@@ -3,8 +3,8 @@ import { startService } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 
 /**
- * Two ways in which one stop request reaches the service twice. A terminal signals every process of a group, and a
- * supervisor signals every process that it started. In both cases, npm forwards the signal as well.
+ * Two ways in which a single stop request can reach the service twice. A terminal signals every process in a group, and
+ * a supervisor signals every process that it started. In both cases, npm forwards the signal as well.
  */
 export const doubledStops = {
   'Ctrl-C to the process group of npm start': ({ npm }) => process.kill(-npm, 'SIGINT'),

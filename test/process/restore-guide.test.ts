@@ -9,7 +9,7 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { finished, root, settingsIn, startService } from '../support/process.ts';
 
-/** The code blocks of a section in docs/backup.md, changed to run the program of this checkout. */
+/** The code blocks of a section in docs/backup.md, modified to run the program from this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {
   const page = await Bun.file(join(root, 'docs/backup.md')).text();
   const [, section = ''] = page.split(`\n## ${heading}\n`);

@@ -80,7 +80,7 @@ for (const { name, file, command, testIt } of samples) {
 
 const typescript = [process.execPath];
 
-test('the pagination samples count every animal across several pages', async () => {
+test('the pagination code samples count every animal across multiple pages', async () => {
   await using own = await startTestApp();
   const client = clientOf(own.url, own.key);
   for (let n = 0; n < 205; n++) await client.add(`Ozzy ${n}`);
@@ -90,7 +90,7 @@ test('the pagination samples count every animal across several pages', async () 
   }
 });
 
-test('the retry samples add only one animal, even if the request is sent repeatedly', async () => {
+test('the retry code samples add only one animal, even if the request is sent repeatedly', async () => {
   await using own = await startTestApp();
   const markdown = await guide('errors-and-retries');
   const client = blockBelow('sample: client-retries', markdown);

@@ -76,7 +76,7 @@ test('signals within a second count as one signal, and a later signal stops the 
   await using place = await newWorkplace();
   let exitCode: number | undefined = 0;
   let tookMs = 0;
-  // Tries again if the exit code is 0, because the drain ended before this process sent the next signal.
+  // Tries again if the exit code is 0, which means that the drain ended before this process sent the next signal.
   while (exitCode === 0) {
     exitCode = undefined;
     await using service = await place.serve({ DRAIN_SECONDS: '5' });

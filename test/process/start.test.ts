@@ -33,7 +33,7 @@ test('without a terminal, the initial key is not logged, but written to a file t
 
 test('if the initial key cannot be written, a command that issues another key is printed instead', async () => {
   await using folder = await temporaryFolder();
-  // A folder with the name of the key file prevents writing the file.
+  // A folder with the name of the key file prevents the file from being written.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
   await using service = await startService(folder.path);
   expect(service.stdout()).toContain('could not write its first API key');

@@ -7,7 +7,7 @@ import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 import { embeddedTests } from './worker-stores.ts';
 
-/** Stops a service that has few clients and the longest drain, so that the test passes on slow machines. */
+/** Stops a service with few clients and the longest possible drain, so that the test passes on slow machines. */
 async function stopUnderFew(begin?: BeginDrained): Promise<void> {
   const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5, begin);
   expect({ refused, failures, exitCode }).toEqual({ refused: 8, failures: [], exitCode: 0 });

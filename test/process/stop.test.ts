@@ -21,7 +21,7 @@ describe('draining', () => {
 
   test('/readyz returns 503 immediately, while other requests still succeed', async () => {
     await using folder = await temporaryFolder();
-    // The longest drain, so that even a slow machine can send all these requests before it ends.
+    // The longest possible drain, so that even a slow machine can send all these requests before it ends.
     await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     service.signal('SIGTERM');
@@ -57,7 +57,7 @@ describe('draining', () => {
 });
 
 describe('shutdown', () => {
-  test('saves exact counts, which are used after the next start', async () => {
+  test('saves exact counts, which are used after a restart', async () => {
     await using folder = await temporaryFolder();
     let key: string;
     {

@@ -25,7 +25,7 @@ interface Delivery {
   readonly event: number;
   readonly secret?: string;
   readonly ageSeconds?: number;
-  /** Sent instead of the signed body. */
+  /** Body to send instead of the signed body. */
   readonly body?: string;
 }
 

@@ -23,7 +23,7 @@ export interface WorkerStores extends AsyncDisposable {
   readonly operator: AdminServices;
   /** `command` defaults to the command that starts the service. */
   startInstance(environment?: Environment, command?: readonly string[]): Promise<Service>;
-  /** Starts an instance without waiting until it serves. */
+  /** Starts an instance without waiting until it is ready. */
   begin(environment?: Environment): Running;
   /** Starts an instance that the test then stops. */
   readonly beginDrained: BeginDrained;

@@ -34,7 +34,7 @@ test("a worker sees another process's commit within the same event-loop tick", a
   await using _service = await startService(folder.path);
   await using store = await openAsWorker(folder.path);
   const names = () => store.accounts.list(undefined, 10);
-  // There is no await between these statements, so that they run in one tick.
+  // There is no await between these statements, so they run in a single tick.
   const before = names();
   createAccount(folder.path, 'during the tick');
   const after = names();

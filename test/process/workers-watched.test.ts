@@ -106,7 +106,7 @@ test('the usage of all workers is recorded when the service stops', async (store
   expect(periods.reduce((sum, { ok }) => sum + ok, 0)).toBe(asked);
 });
 
-test('failed requests of all workers are listed newest first', async (stores) => {
+test('failed requests from all workers are listed newest first', async (stores) => {
   await using service = await stores.startInstance({ ADMIN_PORT: '0', LOG_REQUESTS: 'errors' });
   const { key, keyId } = await stores.issueKey();
   const operator = await operatorOf(service, stores);

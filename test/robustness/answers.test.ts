@@ -61,7 +61,7 @@ test('at most 20 of 21 validation errors are listed', async () => {
   expect((await exactly(21)).message).toEndWith('; and 1 more mistake.');
 });
 
-test('a body that is not JSON is rejected without quoting it', async () => {
+test('a body that is not JSON is rejected with an error that does not quote it', async () => {
   const answer = await app.call('POST', '/pets', { body: `secret${'x'.repeat(16_000)}` });
   expect(answer.status).toBe(400);
   expect(answer.text).not.toContain('secret');

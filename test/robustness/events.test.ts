@@ -7,7 +7,7 @@ const seed = 20_301_205;
 const progress = () => undefined;
 
 test.each(shopKinds)(
-  'readers receive each event exactly once and in order, and a copy stays exact, despite kill -9, $title',
+  'readers receive each event exactly once and in order, and a copy built from the events matches the store, despite kill -9, $title',
   async ({ open }) => {
     await using place = await open();
     if (place !== undefined) await everyEvent(place, { rounds: 1_600, seed, progress });

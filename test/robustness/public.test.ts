@@ -5,7 +5,7 @@ import { testWith } from '../support/requirements.ts';
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/status'])(
   'many slow readers of public pages need little memory, and other clients are still served',
   async () => {
-    // Opens 20 connections per path. The stress test checks rates and the exact bound, on an idle machine.
+    // Opens 20 connections per path. The stress test checks rates and a lower memory limit, on an idle machine.
     const { peakMb, shares } = await publicCrowds({ rounds: 1, progress: () => undefined }, 20);
     expect([...shares.keys()]).toEqual([...crowds]);
     // A separate copy of the script for each client that does not read would need an additional 174 MB.

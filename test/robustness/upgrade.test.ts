@@ -17,7 +17,7 @@ test('upgrading a store of version 1.0.0 changes nothing for clients', async () 
 });
 
 testWith(...tracing)(
-  'kill -9 at any system call of an upgrade leaves the store unchanged or upgraded, and the next start completes the upgrade',
+  'kill -9 at any system call of an upgrade leaves the store either unchanged or upgraded, and the next process that opens the store completes the upgrade',
   async () => {
     await using folder = await temporaryFolder();
     const store = await writeStore(folder.path, animals);

@@ -136,7 +136,7 @@ test('a sandbox that cannot start suggests a remedy and leaves no files', async 
   expect(await madeIn(folder.path)).toEqual(['wrong.csv']);
 });
 
-test('a service loads no sandbox modules', async () => {
+test('a normal service loads no sandbox modules', async () => {
   await using folder = await temporaryFolder();
   const report = join(folder.path, 'report.ts');
   await Bun.write(
@@ -169,7 +169,7 @@ test('a service loads no sandbox modules', async () => {
   expect(bySandbox.filter((path) => ofSandbox.test(path))).toContain('src/sandbox/control.ts');
 });
 
-test('a service does not have the paths or the header of the sandbox', async () => {
+test("a normal service does not support the sandbox's paths or header", async () => {
   await using app = await startTestApp();
   for (const path of ['', '/faults', '/clock', '/reset', '/requests', '/accounts']) {
     for (const method of ['GET', 'POST', 'DELETE']) {

@@ -47,7 +47,7 @@ describe('advancing the clock', () => {
     expect(removed.header('date')).toStartWith('Thu, 05 Dec 2030 00:00:');
   });
 
-  test('is rejected if it would go backwards or past the year 9998', async () => {
+  test('is rejected if it would move the clock backwards or past the year 9998', async () => {
     for (const body of [
       { advanceSeconds: -1 },
       { to: '2020-01-01T00:00:00Z' },
@@ -182,7 +182,7 @@ describe('an invalid request to /sandbox is rejected with an API error', () => {
     ['POST', '/faults', { faults: 'status=503', acount: 1 }, 400, 'invalid_body', /acount/],
     ['POST', '/faults', { faults: 'status=503', account: 999 }, 404, 'account_not_found', /999/],
     ['GET', '/requests?account=999', undefined, 404, 'account_not_found', /999/],
-    ['POST', '/clock', {}, 400, 'invalid_body', /either advanceSeconds or to/],
+    ['POST', '/clock', {}, 400, 'invalid_body', /either "advanceSeconds" or "to"/],
     ['POST', '/clock', { to: 'tomorrow' }, 400, 'invalid_body', /must be a date/],
     ['POST', '/clock', { advanceSeconds: 1.5 }, 400, 'invalid_body', /advanceSeconds must be a whole number/],
     ['POST', '/accounts', { plan: 'gold' }, 400, 'invalid_body', /Unknown plan "gold"/],

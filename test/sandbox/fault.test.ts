@@ -50,8 +50,8 @@ describe('an invalid fault is rejected with an error that explains the mistake',
     ['status=503; Status=500', /"status" is given more than once/],
     ['status=409; operation=listPets', /listPets never responds with 409\. Its errors are /],
     ['code=pet_reserved; operation=createPet', /createPet never responds with pet_reserved/],
-    ['slow-body=1s; operation=deletePet', /A successful deletePet has no response body/],
-    ['reply=half-body; operation=deletePet', /A successful deletePet has no response body/],
+    ['slow-body=1s; operation=deletePet', /A successful deletePet response has no body/],
+    ['reply=half-body; operation=deletePet', /A successful deletePet response has no body/],
     ['reply=html', /"reply" must be one of html-502, /],
     ['reply=html-502; cut=after', /"cut" and "reply" exclude each other/],
     ['status=503, delay=1s', /"status" must be an error status of the API: 400, /],
@@ -96,7 +96,7 @@ describe("a fault's rate", () => {
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('selects a fraction of the requests, and selects the same requests after every start', () => {
+  test('selects a fraction of the requests, and the same ones after every restart', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);
@@ -106,7 +106,7 @@ describe("a fault's rate", () => {
     expect(drawn('status=503; rate=0.2; seed=7')).not.toEqual(drawn('status=503; rate=0.2; seed=8'));
   });
 
-  test('does not apply after `times` faults', () => {
+  test('has no effect after the fault has occurred `times` times', () => {
     expect(drawn('status=503; rate=0.2; times=3').filter(Boolean)).toHaveLength(3);
   });
 });

@@ -1,4 +1,4 @@
-/** Every fault from the client's view. All responses are checked against the contract. */
+/** Every fault, from the client's point of view. All responses are checked against the contract. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, errorsOf } from '../../src/contract/operations.ts';
@@ -180,7 +180,7 @@ describe('faults set with POST /sandbox/faults', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('can be limited to one operation and a number of times, and the number of hits is reported', async () => {
+  test('can be limited to one operation and a maximum number of hits, and report their hit count', async () => {
     const user = await sandbox.account();
     const faults = 'status=500; times=2; operation=getInventory';
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -221,7 +221,7 @@ describe('faults set with POST /sandbox/faults', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('share the count of `times` between requests with the same header', async () => {
+  test('count `times` across all requests with the same header', async () => {
     const user = await sandbox.account();
     const statuses = [];
     for (let n = 0; n < 3; n++)

@@ -60,7 +60,7 @@ describe('the reply fault', () => {
     expect(isPerformed).toBe(true);
   });
 
-  test("half-body returns the service's status, and cuts the connection in the middle of the body", async () => {
+  test("half-body returns the service's status and drops the connection in the middle of the body", async () => {
     const { response, text, isPerformed } = await send('half-body', 'halved');
     expect([response.status, text, isPerformed]).toEqual([201, 'broken', true]);
   });

@@ -81,7 +81,7 @@ describe('the number of isolated stores', () => {
     expect(removed).toHaveLength(maxStores + 1);
   });
 
-  test('decreases when stores have had no request for ten minutes', async () => {
+  test('decreases when stores have received no requests for ten minutes', async () => {
     const { stores, removed, time, uses } = countedStores();
     await stores.create();
     await stores.create();

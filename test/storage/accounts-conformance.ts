@@ -40,7 +40,7 @@ function selected(all: readonly Account[], { name, isClosed }: AccountFilter): A
   return fits.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)) || one.id - other.id);
 }
 
-/** Account names, some of which are equal or differ only in case. */
+/** Account names, including duplicates and names that differ only in case. */
 const names = [
   'Shop',
   'shop',

@@ -19,23 +19,26 @@ const found = ({ write }: Shop, accountId: number, key: string, since = 0) =>
   write('findAnswer', { accountId, key, since });
 
 export function answersConform(check: StoreTest): void {
-  check('a stored response is returned unchanged, only for its account and key', async ({ besideWith }) => {
-    const shop = await besideWith(shopUnits);
-    expect(await found(shop, 1, 'order-1042')).toBeUndefined();
-    await shop.write('keepAnswer', { answer, since: 0 });
-    const empty: KeptAnswer = { ...answer, key: '~:!"\'%_', status: 200, body: null, location: null };
-    await shop.write('keepAnswer', { answer: empty, since: 0 });
-    expect(await found(shop, 1, 'order-1042')).toEqual(answer);
-    expect(await found(shop, 1, '~:!"\'%_')).toEqual(empty);
-    for (const [accountId, key] of [
-      [2, 'order-1042'],
-      [1, 'order-104'],
-      [1, 'ORDER-1042'],
-      [11, ':order-1042'],
-    ] as const) {
-      expect(await found(shop, accountId, key)).toBeUndefined();
-    }
-  });
+  check(
+    'a stored response is returned unchanged, and only for its account and key',
+    async ({ besideWith }) => {
+      const shop = await besideWith(shopUnits);
+      expect(await found(shop, 1, 'order-1042')).toBeUndefined();
+      await shop.write('keepAnswer', { answer, since: 0 });
+      const empty: KeptAnswer = { ...answer, key: '~:!"\'%_', status: 200, body: null, location: null };
+      await shop.write('keepAnswer', { answer: empty, since: 0 });
+      expect(await found(shop, 1, 'order-1042')).toEqual(answer);
+      expect(await found(shop, 1, '~:!"\'%_')).toEqual(empty);
+      for (const [accountId, key] of [
+        [2, 'order-1042'],
+        [1, 'order-104'],
+        [1, 'ORDER-1042'],
+        [11, ':order-1042'],
+      ] as const) {
+        expect(await found(shop, accountId, key)).toBeUndefined();
+      }
+    },
+  );
 
   check('an expired response is not returned and can be replaced', async ({ besideWith }) => {
     const shop = await besideWith(shopUnits);

@@ -144,7 +144,7 @@ describe('verification', () => {
     });
   });
 
-  test('reports the format of a backup in a future format, and does not report it as damaged', async () => {
+  test('reports the format of a backup from a newer version, and does not call the backup damaged', async () => {
     await using own = await temporaryFolder();
     copyFileSync(dataFileIn(folder.path), dataFileIn(own.path));
     change(dataFileIn(own.path), 'PRAGMA user_version = 9999');

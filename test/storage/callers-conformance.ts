@@ -124,7 +124,7 @@ export function firstStartConforms(check: StoreTest): void {
   const account = { name: 'default', plan: 'free', createdAt: 1_700_000_000_000 } as const;
   const { accountId: _, ...key } = newKey(0, 'first');
 
-  check('the first key and its account are created exactly once', async ({ store, beside }) => {
+  check('the initial key and its account are created exactly once', async ({ store, beside }) => {
     const other = await beside();
     const made = await Promise.all([store, other].map((by) => by.write('createFirstKey', { account, key })));
     const [accounts, keys] = [await store.accounts.list(undefined, many), await store.keys.list(0, many)];
@@ -138,7 +138,7 @@ export function firstStartConforms(check: StoreTest): void {
   });
 
   check(
-    'the first key is created for an account that an interrupted start left without one',
+    'the initial key is created for an account that an interrupted start left without a key',
     async ({ store }) => {
       const { id } = await store.write('createAccount', { ...account, quota: plans.free });
       expect((await store.write('createFirstKey', { account, key }))?.accountId).toBe(id);
@@ -146,7 +146,7 @@ export function firstStartConforms(check: StoreTest): void {
     },
   );
 
-  check('no first key is created in a store with other accounts', async ({ store }) => {
+  check('the initial key is not created in a store that already has other accounts', async ({ store }) => {
     await store.write('createAccount', { ...account, name: 'shop', quota: plans.free });
     expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
     expect(await store.keys.list(0, many)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Instances that change the catalogue of the same PostgreSQL store. */
+/** Instances that change the catalog of the same PostgreSQL store. */
 import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { readsOf } from '../../src/storage/cluster.ts';

@@ -35,7 +35,7 @@ const catalogue = {
 } as const satisfies Units;
 
 describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   /** A store with animals in several id ranges, and a process that tracks its changes. */
@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, mark)).toBe(false);
   });
 
-  test('reading the changed ranges again does not raise the version that a replica must have', async () => {
+  test('reading the changed ranges again does not raise the minimum replica version', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     store.required.settle('pets', 0, Number.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-/** `animal-store copy` moves a complete store to another engine and back. */
+/** `animal-store copy` copies a complete store to another engine and back. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app/app.ts';
@@ -133,7 +133,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     for (const stopAfter of [0, 1_000, 2_000]) await copy(from, target, stopAfter);
     const whole = await copy(from, target);
     expect(whole.pets?.count).toBe(animals + 9);
-    // After a finished copy, running it again only verifies.
+    // Running a finished copy again only verifies it.
     expect(await copy(from, target)).toEqual(whole);
     await using original = await open(from);
     await using store = await open(target);
@@ -157,7 +157,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     await using target = await open(to);
     await using copying = await openCopy(from, to);
     const copied = copying.copy();
-    // The target has rows when the copy reports more than 0.
+    // The target contains rows once the copy has reported a count above 0.
     while (((await copied.next()).value ?? 1) === 0);
     // The new id is above all copied ids, so it causes no conflict.
     await target.write('createPet', { now: 0, body: newPet('somebody else') });

@@ -83,7 +83,8 @@ test('a group whose outcome is unknown is not retried', async () => {
 });
 
 /**
- * A queue whose commits take these times. The last time applies to all later commits. Records when each commit starts.
+ * A queue whose commits take the given times, the last of which applies to all later commits. Records when each commit
+ * starts.
  */
 function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
   const begun: number[] = [];
@@ -106,7 +107,7 @@ test('writes that waited during a single stall are committed', async () => {
   expect(begun).toEqual([0, 5, 10, 1_310]);
 });
 
-test('no group that would time out is started on a slow server', async () => {
+test('on a slow server, a group is not started if it would time out', async () => {
   const { queue, begun } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) expect(await queue.add(one)).toBe(one);
   const writes = Array.from({ length: 3_000 }, (_, index) => queue.add(index));

@@ -32,7 +32,7 @@ const latency = (minute: number, bucket: number, requests: number) => ({
 const inOrder = <Row extends object>(rows: readonly Row[]) =>
   rows.map((row) => JSON.stringify(row)).toSorted();
 
-/** Rows of three hours, reported by two processes. */
+/** Reports rows for three hours from two processes. */
 async function fill(store: Store, other: Store): Promise<void> {
   await report(store, {
     minutes: [
@@ -53,37 +53,42 @@ async function fill(store: Store, other: Store): Promise<void> {
 }
 
 export function historyConforms(check: StoreTest): void {
-  check('requests of all processes are summed for each interval of minutes or hours', async (bench) => {
-    const { store } = bench;
-    await fill(store, await bench.beside());
-    const range = { since: day, until: day + 3 * hourMs };
-    const counts = async (by: 'minute' | 'hour', stepMs: number) =>
-      inOrder(await store.usage.counts({ by, stepMs, ...range }));
-    const at = (ms: number, code: string, requests: number) => ({ from: day + ms, code, requests });
-    expect(await counts('minute', 5 * minuteMs)).toEqual(
-      inOrder([
-        at(0, 'ok', 9),
-        at(5 * minuteMs, 'invalid_body', 1),
-        at(60 * minuteMs, 'unauthorized', 1),
-        at(125 * minuteMs, 'ok', 9),
-      ]),
-    );
-    expect(await counts('hour', hourMs)).toEqual(
-      inOrder([
-        at(0, 'ok', 9),
-        at(0, 'invalid_body', 1),
-        at(hourMs, 'unauthorized', 1),
-        at(2 * hourMs, 'ok', 9),
-      ]),
-    );
-    expect(await counts('hour', dayMs)).toEqual(
-      inOrder([at(0, 'ok', 18), at(0, 'invalid_body', 1), at(0, 'unauthorized', 1)]),
-    );
-    const early = { since: day, until: day + minuteMs };
-    expect(await store.usage.counts({ by: 'minute', stepMs: minuteMs, ...early })).toEqual([at(0, 'ok', 7)]);
-  });
+  check(
+    'request counts from all processes are summed per interval, whether in minutes or hours',
+    async (bench) => {
+      const { store } = bench;
+      await fill(store, await bench.beside());
+      const range = { since: day, until: day + 3 * hourMs };
+      const counts = async (by: 'minute' | 'hour', stepMs: number) =>
+        inOrder(await store.usage.counts({ by, stepMs, ...range }));
+      const at = (ms: number, code: string, requests: number) => ({ from: day + ms, code, requests });
+      expect(await counts('minute', 5 * minuteMs)).toEqual(
+        inOrder([
+          at(0, 'ok', 9),
+          at(5 * minuteMs, 'invalid_body', 1),
+          at(60 * minuteMs, 'unauthorized', 1),
+          at(125 * minuteMs, 'ok', 9),
+        ]),
+      );
+      expect(await counts('hour', hourMs)).toEqual(
+        inOrder([
+          at(0, 'ok', 9),
+          at(0, 'invalid_body', 1),
+          at(hourMs, 'unauthorized', 1),
+          at(2 * hourMs, 'ok', 9),
+        ]),
+      );
+      expect(await counts('hour', dayMs)).toEqual(
+        inOrder([at(0, 'ok', 18), at(0, 'invalid_body', 1), at(0, 'unauthorized', 1)]),
+      );
+      const early = { since: day, until: day + minuteMs };
+      expect(await store.usage.counts({ by: 'minute', stepMs: minuteMs, ...early })).toEqual([
+        at(0, 'ok', 7),
+      ]);
+    },
+  );
 
-  check('latencies are summed for each interval and bucket', async (bench) => {
+  check('latency counts are summed per interval and bucket', async (bench) => {
     const { store } = bench;
     await fill(store, await bench.beside());
     const range = { since: day, until: day + 3 * hourMs };
@@ -102,7 +107,7 @@ export function historyConforms(check: StoreTest): void {
     );
   });
 
-  check('requests are summed by operation and outcome over minutes or hours', async (bench) => {
+  check('request counts are summed by operation and outcome, whether by minute or hour', async (bench) => {
     const { store } = bench;
     await fill(store, await bench.beside());
     const operations = async (by: 'minute' | 'hour', until: number) =>
@@ -138,7 +143,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.operations({ by: 'minute', ...range })).toMatchObject([{ requests: 1_433 }]);
   });
 
-  check('the requests of a key are summed by day and operation', async ({ store, beside }) => {
+  check("a key's request counts are summed by day and operation", async ({ store, beside }) => {
     const counts = { accountId: 1, ok: 1, refused: 0, limited: 0, failed: 0, deprecated: 0 };
     const hours = (keyId: number, hour: number, ...operations: readonly [string, number][]) => ({
       ...{ keyId, hour, lastUsedAt: hour, ...counts },
@@ -160,7 +165,7 @@ export function historyConforms(check: StoreTest): void {
     expect(await store.usage.keyOperations(9, always)).toEqual([]);
   });
 
-  check('history in a report that is sent again is counted only once', async (bench) => {
+  check('a report that is sent twice is counted only once in the history', async (bench) => {
     const { store } = bench;
     const number = { process: 'uncertain', number: 1, reportedAt: day };
     const given = { minutes: [count(0, 'listPets', 'ok', 1)], latencies: [latency(0, 20, 1)], number };

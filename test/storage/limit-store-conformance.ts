@@ -90,7 +90,7 @@ export function limitStoreConforms(check: StoreTest): void {
     },
   );
 
-  check('the limit status of a key shows its strikes and bans until the ban is lifted', async (bench) => {
+  check("a key's limit status shows its strikes and bans until the ban is lifted", async (bench) => {
     const { store, clock, beside } = bench;
     const [caller] = (await callersOf(store, 1)) as [Caller];
     const operator = await beside();
@@ -137,7 +137,7 @@ export function limitStoreConforms(check: StoreTest): void {
 
   for (const stepSeconds of [-3_600, 1]) {
     check(
-      `a clock change of ${stepSeconds} s shifts every Reset, but does not change when a window or a ban ends`,
+      `a clock change of ${stepSeconds} s shifts every Reset accordingly, but does not change how long a window or a ban lasts`,
       async ({ store, clock, restart }) => {
         const [one, two] = await callersOf(store, 2);
         for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);

@@ -32,7 +32,7 @@ type Command =
   | { readonly kind: 'bans' }
   | { readonly kind: 'plan'; readonly account: number; readonly quota: Quota }
   | { readonly kind: 'advance' | 'step'; readonly ms: number }
-  /** Waits for the time in the last rejection, minus `lessMs`. */
+  /** Waits for the Retry-After time of the last rejection, minus `lessMs`. */
   | { readonly kind: 'wait'; readonly lessMs: number };
 
 /** The account of each key. Two keys share an account. */
@@ -138,7 +138,7 @@ class PlainLimits {
   }
 }
 
-/** A limiter for an empty store, with its clock and rules. */
+/** A limiter for an empty store, together with its clock and rules. */
 export interface Limiter {
   readonly limits: LimitStore;
   readonly clock: FakeClock;

@@ -32,7 +32,7 @@ export function onceConforms(check: StoreTest): void {
   });
 
   check(
-    'only one of several concurrent requests with the same key is applied, and a different body is rejected',
+    'only one of several concurrent requests with the same key is applied, and a request with a different body is rejected',
     async ({ store }) => {
       const together = await Promise.all([
         added(store, 'key'),

@@ -18,7 +18,7 @@ const request = (name: string, sealed: string) => ({
 });
 
 export function operatorOnceConforms(check: StoreTest): void {
-  check('all repeated requests return the outcome and the secret of the first one', async (bench) => {
+  check('every retry returns the outcome and the secret of the original request', async (bench) => {
     const { store } = bench;
     const beside = await bench.beside();
     const sent = ['a', 'b', 'c', 'd'].map((sealed, index) =>

@@ -1,5 +1,5 @@
 /**
- * Concurrent catalogue changes by several instances on PostgreSQL. A change runs in memory, and is stored only if its
+ * Concurrent catalog changes by several instances on PostgreSQL. A change runs in memory, and is stored only if its
  * reads are still current.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -26,8 +26,8 @@ const refusalOf = (done: Promise<unknown> | undefined) =>
     (error) => (error instanceof Refusal ? error.code : error),
   );
 
-describe.skipIf(servers === undefined)('changes to the catalogue on PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', () => {
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   const opened = <All extends Units>(
@@ -122,7 +122,7 @@ describe.skipIf(servers === undefined)('changes to the catalogue on PostgreSQL',
     expect(await store.reads.categories.list()).toEqual([{ id: 7n, name: 'Cats' }]);
   });
 
-  test("an order placed after a unit of work looked for the animal's open order makes the unit run again", async () => {
+  test("a unit of work that looked for an animal's open order runs again if an order is placed before its commit", async () => {
     const slow = pausing(async ({ orders, categories }, petId: bigint, pause) => {
       const open = await orders.findBy('open', petId);
       await pause();
@@ -138,7 +138,7 @@ describe.skipIf(servers === undefined)('changes to the catalogue on PostgreSQL',
     expect(await store.reads.categories.find(1n)).toEqual({ id: 1n, name: 'reserved' });
   });
 
-  test('a request that is repeated at another instance before its commit is applied exactly once', async () => {
+  test('a request retried on another instance before the first attempt commits is applied exactly once', async () => {
     await using store = await opened({});
     const [id = 0n] = await store.add('Rex');
     const input = { operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') };
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('changes to the catalogue on PostgreSQL',
     expect(found).toEqual({ id: 1n, name: 'Dogs' } as never);
   });
 
-  test('a rejection based on several rows is verified like a change', async () => {
+  test('a rejection based on several rows is verified before it is returned', async () => {
     const slow = pausing(async ({ pets, categories }, id: bigint, pause) => {
       const pet = await pets.find(id);
       await pause();

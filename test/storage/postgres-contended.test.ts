@@ -17,7 +17,7 @@ const rename = (petId: bigint, name: string) => ({
 });
 
 describe.skipIf(servers === undefined)('contended changes to an animal on PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   /**

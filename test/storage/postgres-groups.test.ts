@@ -25,7 +25,7 @@ async function waitingForCounters(session: SQL): Promise<number> {
 }
 
 describe.skipIf(servers === undefined)('groups of units of work on PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('a slow group commits its completed units and retries the others', async () => {
@@ -122,7 +122,7 @@ function reportOf(reporter: number, round: number): UsageReport {
 }
 
 describe.skipIf(servers === undefined)('usage reports on PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('from several instances are summed concurrently without a deadlock', async () => {

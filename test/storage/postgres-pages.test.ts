@@ -20,8 +20,8 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /**
- * A page reads at most one range per order status, with one extra row each, or the same number of ids. For a custom
- * plan, the server also reads the first and last rows of indexes.
+ * Maximum number of rows that a page reads: `limit` rows and one more for each of the five order statuses. A page of
+ * given ids reads no more. For a custom plan, the server also reads the first and last rows of indexes.
  */
 const mostRows = 5 * (limit + 1) + 2 * 10;
 /** Reads for metrics, which count rows only up to a maximum. */
@@ -159,7 +159,7 @@ const calls = [
 
 describe.skipIf(servers === undefined)('a PostgreSQL query', () => {
   test('reads no more rows than a page needs, with either a custom or a generic plan', async () => {
-    // Without servers, these tests are skipped.
+    // These tests are skipped if no servers are available.
     const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
     await using schema = await makeSchema();
     await using database = openDatabase(schema.url);

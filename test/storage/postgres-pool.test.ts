@@ -1,4 +1,4 @@
-/** The connection pool of a process to PostgreSQL: effects of locks, lost sessions and slow statements. */
+/** A process's PostgreSQL connection pool: effects of locks, lost sessions and slow statements. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import type { Pet } from '../../src/contract/pets.ts';
@@ -16,7 +16,7 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 const poolSize = 4;
 
 describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
   const notices: string[] = [];
   const notice = (text: string) => void notices.push(text);
@@ -46,7 +46,7 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     return (await Promise.all(pids)).flatMap((rows: { pid: number }[]) => rows.map(({ pid }) => pid));
   }
 
-  test('rejects reads blocked by a lock at their deadline, keeps its connections and reports no outage', async () => {
+  test('when reads are blocked by a lock, rejects them at their deadline, keeps its connections and reports no outage', async () => {
     // A connection is considered lost after 1.5 times this timeout, which is long because machines may be busy.
     await using store = await opened(4_000);
     const { database, pets, other } = store;
@@ -65,7 +65,7 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     expect(notices).toEqual([]);
   });
 
-  test('rejects create requests blocked by a lock until their timeout, and stores none of them', async () => {
+  test('when create requests are blocked by a lock until their timeout, rejects them and stores none of them', async () => {
     await using store = await opened(2_000);
     const { pets, add, other } = store;
     await other`BEGIN`;

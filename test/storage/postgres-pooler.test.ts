@@ -27,7 +27,7 @@ const sessions = 2;
 const ignored = 'statement_timeout, idle_in_transaction_session_timeout, animal_store.session, search_path';
 
 describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behind PgBouncer', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
 
   /** A PgBouncer in front of an empty database, the URL through it, and a direct session. */
@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     ['rejects', {}],
     ['ignores', { ignore_startup_parameters: ignored }],
   ] as const) {
-    test(`if it ${name} startup parameters, instances migrate the database once and store every acknowledged change`, async () => {
+    test(`if the pooler ${name} startup parameters, instances migrate the database once and store every acknowledged change`, async () => {
       await using bouncer = await startBouncer({ settings });
       await using all = new AsyncDisposableStack();
       const open = () => {
@@ -100,7 +100,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     });
   }
 
-  /** If PgBouncer's sessions do not have the timeouts, each transaction sets them. */
+  /** If the timeouts are not set in PgBouncer's sessions, each transaction sets them. */
   const sessionKinds = {
     'that have no timeouts': () => ({}),
     "that have the service's timeouts": (ms: number) => ({
@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
 
   for (const [kind, optionsFor] of Object.entries(sessionKinds)) {
     describe(`with sessions ${kind}`, () => {
-      test('reads blocked by a lock are rejected at their deadline and cancelled on the server, and no outage is reported', async () => {
+      test('reads blocked by a lock are rejected at their deadline and canceled on the server, and no outage is reported', async () => {
         const timeoutMs = 4_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, pets, direct, notices } = store;

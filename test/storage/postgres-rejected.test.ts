@@ -1,4 +1,4 @@
-/** Catalogue changes that PostgreSQL rejects. The rest of their group is stored. */
+/** Catalog changes that PostgreSQL rejects. The rest of their group is stored. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
@@ -27,8 +27,8 @@ const spoil = {
   },
 } as const;
 
-describe.skipIf(servers === undefined)('changes to the catalogue that PostgreSQL rejects', () => {
-  // Without servers, these tests are skipped.
+describe.skipIf(servers === undefined)('changes to the catalog that PostgreSQL rejects', () => {
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   const opened = <All extends Units>(registry: All, instances?: number) =>

@@ -15,7 +15,7 @@ const clients = 24;
 const roundsPerClient = 4;
 
 describe.skipIf(servers === undefined)('with few PostgreSQL connections', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeDatabase, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
   for (const [name, poolSize, isBehind] of [
@@ -59,7 +59,7 @@ describe.skipIf(servers === undefined)('with few PostgreSQL connections', () => 
 });
 
 /**
- * Sends the requests of a client (reads, catalogue changes and transactions) and, for the first client, of an operator.
+ * Sends the requests of a client (reads, catalog changes and transactions) and, for the first client, of an operator.
  * Returns the number of orders.
  */
 async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: number[]): Promise<number> {

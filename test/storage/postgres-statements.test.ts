@@ -37,8 +37,8 @@ test('the changes of every group use one of a small number of statements', () =>
   }
   for (const group of groups)
     texts.add(JSON.stringify(shaped(group).map(({ table: { name }, ...part }) => [name, part])));
-  // A group changes animals in one of eight ways, or does not use them. The other tables form two bundles, each of
-  // which a group uses or does not use.
+  // A statement changes animals in one of eight ways, or does not use them. The other tables form two bundles. A
+  // statement uses either all tables of a bundle or none.
   expect(texts.size).toBeLessThanOrEqual((8 + 1) * 2 * 2);
   const readOnly = { isAdded: false, isChanged: false, isRemoved: false };
   const isStoredAlike = (change: Partial<TableChange>) =>

@@ -22,7 +22,7 @@ const account = {
   createdAt: 1_700_000_000_000,
 } as const;
 
-/** Units of work that write tables outside the catalogue run in a transaction. */
+/** Units of work that write to tables outside the catalog run in a transaction. */
 const writes = ['pets', 'callers'] as const;
 
 /** Units of work that all tests share. */
@@ -37,7 +37,7 @@ const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) 
   ({ writes: [], run }) as const;
 
 describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   /** A store with a writer for each registry, and an additional session. */

@@ -45,7 +45,7 @@ async function addKeyAsBefore(session: SQL, accountId: number, fingerprint: stri
 }
 
 describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('counts the animals, including those that an older instance adds during and after the upgrade', async () => {
@@ -109,7 +109,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     expect(kept).toEqual(counted);
   });
 
-  test('case-folds account names as the service does, not as the server does', async () => {
+  test("case-folds account names by the service's rules, not by the database server's", async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await writeStoreOfFormat(older, before);

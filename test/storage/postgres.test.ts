@@ -28,7 +28,7 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 describe.skipIf(servers === undefined)('PostgreSQL', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
   const open = (url: string, statementTimeoutMs = 10_000) =>
     new PostgresDatabase({ url, poolSize: 4, statementTimeoutMs, notice: () => {} });
@@ -38,7 +38,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
       (error: Error) => error.message,
     );
 
-  test('processes that start together migrate an empty database once', async () => {
+  test('processes that start at the same time migrate an empty database only once', async () => {
     await using schema = await makeSchema();
     await using all = new AsyncDisposableStack();
     const databases = Array.from({ length: 8 }, () => all.use(open(schema.url)));
@@ -84,14 +84,14 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await migrated;
   });
 
-  test('the database of a newer version or of another program is rejected and left unchanged', async () => {
+  test('a database that belongs to a newer version or another program is rejected and left unchanged', async () => {
     await using schema = await makeSchema();
     await using sql = new SQL(schema.url, { max: 1 });
     await sql`CREATE TABLE pets (whose text)`;
     await using database = open(schema.url);
     const refused = await rejectionOf(database.migrate());
     expect(refused).toBeInstanceOf(StorageUnusable);
-    expect((refused as Error).message).toContain('tables of another program');
+    expect((refused as Error).message).toContain("another program's tables");
 
     await sql`DROP TABLE pets`;
     await database.migrate();
@@ -147,7 +147,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(await seen()).toEqual(['1 late', '2 early']);
   });
 
-  test('a statement that exceeds its timeout is cancelled by the server, and the connection stays usable', async () => {
+  test('a statement that exceeds its timeout is canceled by the server, and the connection stays usable', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 2_000);
     const slow = database.write((sql) => sql`SELECT pg_sleep(600)`);
@@ -164,7 +164,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
 });
 
 describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('counts the rows and reports the format, but does not upgrade the store', async () => {
@@ -198,12 +198,12 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
     const { exitCode, stdout } = await place.run(['backup', 'verify'], {
       environment: { DATABASE_URL: schema.url, REDIS_URL: 'redis://127.0.0.1:1' },
     });
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Counted all rows of the store.')]);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Counted all rows in the store.')]);
   });
 });
 
 describe.skipIf(servers === undefined)('the facts about a store on PostgreSQL and Redis', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
   test('include the servers, the writes of this process, and current problems', async () => {
@@ -252,7 +252,7 @@ describe.skipIf(servers === undefined)('the facts about a store on PostgreSQL an
       const { redisTrouble, postgresTrouble } = await store.facts();
       return redisTrouble !== null && postgresTrouble !== null;
     });
-    // The facts do not wait for a server that is known to be unavailable.
+    // `facts` does not wait for a server that is known to be unavailable.
     expect(await store.facts()).toMatchObject({
       postgresVersion: null,
       postgresTrouble: expect.stringContaining('PostgreSQL'),

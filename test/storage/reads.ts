@@ -221,7 +221,7 @@ export const finds: { readonly [Name in keyof Finders]: Calls<Finders[Name]> } =
   sessions: findsOf(sessions, [`${last}`]),
 };
 
-/** The calls with their names, as functions that take the object with these methods. */
+/** Returns a name and a function for each call. The function makes the call on the given parts. */
 export function callsOf<Parts extends object>(
   all: object,
 ): { readonly name: string; readonly call: (parts: Parts) => unknown }[] {

@@ -30,7 +30,7 @@ interface Bench extends AsyncDisposable {
 }
 
 describe.skipIf(servers === undefined)('the Redis clock', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   async function open(count: number): Promise<Bench> {

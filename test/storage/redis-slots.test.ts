@@ -19,13 +19,13 @@ describe('the slot of a key', () => {
   });
 });
 
-describe('the keys of the shards', () => {
-  test('have one slot per shard, evenly spread over all slots', () => {
+describe('the shard keys', () => {
+  test('map to one slot per shard, spread evenly across the slot range', () => {
     const slots = shardTags().map((tag) => slotOf(`as:{${tag}}:`));
     expect(slots.map((slot) => Math.floor(slot / (16_384 / 24)))).toEqual([...slots.keys()]);
   });
 
-  test('have the same slot if they belong to the same account', () => {
+  test('map to the same slot if they belong to the same account', () => {
     const [tag = ''] = shardTags();
     const keys = new RedisKeys(`as:store:{${tag}}:`);
     const names = [...keys.ofTake(7, 8), keys.unsavedBans, keys.failures('192.0.2.1')];

@@ -1,4 +1,4 @@
-/** Guarantees of Redis in addition to those of every store of limits. */
+/** Guarantees of Redis in addition to those of every limit store. */
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
@@ -21,7 +21,7 @@ const storeIdLength = 12;
 const caller = callerWith();
 
 describe.skipIf(servers === undefined)('Redis', () => {
-  // Without servers, these tests are skipped.
+  // These tests are skipped if no servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
 
   async function command(...words: [string, ...string[]]): Promise<unknown> {

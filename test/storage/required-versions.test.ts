@@ -26,19 +26,19 @@ function settledAt(version: number) {
   return { versions, required, redis, postgres, step };
 }
 
-test('the version required of a replica is unknown until both servers have responded', () => {
+test('the minimum replica version is unknown until both servers have responded', () => {
   const versions = new SharedVersions();
   expect(versions.required.of('pets')).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('the version required of a replica increases as soon as Redis announces a change', () => {
+test('the minimum replica version increases as soon as Redis announces a change', () => {
   const { required, redis } = settledAt(100);
   expect(required()).toBe(100);
   redis(200);
   expect(required()).toBe(200);
 });
 
-test("the version required of a replica is not lowered by PostgreSQL's response to an earlier query", () => {
+test("the minimum replica version is not lowered by PostgreSQL's response to an earlier query", () => {
   const { required, redis, postgres } = settledAt(100);
   const askedAt = nowMs;
   redis(200);
@@ -46,7 +46,7 @@ test("the version required of a replica is not lowered by PostgreSQL's response 
   expect(required()).toBe(200);
 });
 
-test("the version required of a replica is corrected by PostgreSQL's next response if PostgreSQL has no such change", () => {
+test("the minimum replica version is corrected by PostgreSQL's next response if PostgreSQL has no such change", () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(101);
   step(() => undefined);
@@ -54,7 +54,7 @@ test("the version required of a replica is corrected by PostgreSQL's next respon
   expect(required()).toBe(100);
 });
 
-test('after Redis has lost its data, the version required of a replica is unknown until PostgreSQL responds', () => {
+test('after Redis has lost its data, the minimum replica version is unknown until PostgreSQL responds', () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(0);
   expect(required()).toBe(Number.POSITIVE_INFINITY);
@@ -65,7 +65,7 @@ test('after Redis has lost its data, the version required of a replica is unknow
   expect(required()).toBe(300);
 });
 
-test('the version required of a replica is unknown for each request that Redis did not count', () => {
+test('for each request that Redis did not count, the minimum replica version is unknown', () => {
   const { versions, required, postgres, step } = settledAt(100);
   step(() => versions.fallback());
   expect(required()).toBe(Number.POSITIVE_INFINITY);
@@ -76,14 +76,14 @@ test('the version required of a replica is unknown for each request that Redis d
   expect(required()).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('the version required of a replica is unknown after a change whose outcome is unknown', () => {
+test('after a change with an indeterminate outcome, the minimum replica version is unknown', () => {
   const { versions, required, step } = settledAt(100);
   step(() => versions.required.raise('pets', 0));
   expect(required()).toBe(Number.POSITIVE_INFINITY);
   expect(versions.required.of('orders')).toBe(100);
 });
 
-test('after a failover that loses changes, the version required of a replica is that of the new primary', () => {
+test('after a failover that loses changes, the minimum replica version is that of the new primary', () => {
   const { required, postgres, step } = settledAt(100);
   step(() => undefined);
   postgres(50);

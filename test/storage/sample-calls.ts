@@ -108,7 +108,7 @@ const shopCallsBefore: readonly Call[] = [
     'createPetOnce',
     { input: { ...write, body: newPet('once') }, once: { accountId: 1, key: 'Z~', request: 'r' } },
   ],
-  // The stored response of this request has expired. The animal's id is the highest when it is deleted.
+  // The stored response to this request has expired. The animal's id is the highest when it is deleted.
   [
     'createPetOnce',
     { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },

@@ -102,7 +102,7 @@ export function referencesIn(schema: Schema): Reference[] {
   );
 }
 
-/** Throws an error with the advice and the places, if there are any. */
+/** Throws an error that contains `what` and the places, if there are any places. */
 export function demand(what: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${what}\n${[...new Set(places)].join('\n')}`);
 }

@@ -55,7 +55,7 @@ const counted = `
   SELECT category_id, ${sums} FROM pets GROUP BY category_id
   UNION ALL SELECT 'all', ${sums} FROM pets`;
 
-/** Counts that differ from the number of animals, in both directions. */
+/** Differences between the stored and the actual counts of animals: rows that only one of the two contains. */
 function wrongCounts(path: string): unknown[] {
   const only = (one: string, other: string) =>
     rowsOf(path, `SELECT * FROM (${one}) EXCEPT SELECT * FROM (${other})`);
@@ -116,7 +116,7 @@ test('an upgrade that fails halfway leaves the accounts unchanged', async () => 
   {
     using database = makeFormer(path, beforeOperators);
     database.run("INSERT INTO accounts (name, plan, created_at) VALUES ('shop', 'free', 1)");
-    // Conflicts with the last new table.
+    // Conflicts with the last table that the upgrade creates.
     database.run('CREATE TABLE usage_days (day INTEGER) STRICT');
   }
   const state = () => [

@@ -48,7 +48,7 @@ const ofHistory =
 
 type Exceptions = readonly (readonly [reason: string, statement: RegExp])[];
 
-/** Counts no more rows than its limit. */
+/** A query that counts at most as many rows as its limit. */
 const bounded =
   /^SELECT count\(\*\) FROM \(SELECT 1 FROM \w+ WHERE [^()]*(?:\(closed_at IS NULL\) = \?1 )?LIMIT \?2\)$/;
 
@@ -106,7 +106,7 @@ test('no statement sorts or scans a table that grows', () => {
     plans
       .get(sql)
       ?.filter((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step))
-      // Scans of ids passed as parameters, and of facts about the file.
+      // Ignores scans of ids passed as parameters, and of information about the file.
       .filter(
         (step) => !/^SCAN (?:CONSTANT ROW|\d+-ROW VALUES CLAUSE|(?:json_each|pragma_\w+) VIRTUAL)/.test(step),
       )
@@ -127,7 +127,10 @@ function conditionsOf(sql: string): string[] {
   });
 }
 
-/** True if the index of a plan's step serves a condition. A key finds one row, whatever other conditions apply. */
+/**
+ * True if a step of the query plan uses an index for the condition. A lookup by the whole primary key serves every
+ * condition, because it finds at most one row.
+ */
 function answers(step: string, condition: string): boolean {
   const [, table, answered = ''] = /^SEARCH (\w+) .*\((.*)\)$/.exec(step) ?? [];
   if (table === undefined) return false;
@@ -145,7 +148,7 @@ test('every condition of a statement uses an index', () => {
   demandNone('Add an index that has the column before those of the order:', unanswered, mayFilter);
 });
 
-/** Requests of one key or account. There is one row per period, and the number of periods is bounded. */
+/** Requests by one key or account. There is one row per period, and the number of periods is bounded. */
 const ofOwner = /FROM usage_(?:hours|days)\s+WHERE account_id = /;
 
 test('no statement counts rows', () => {

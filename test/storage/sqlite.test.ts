@@ -98,7 +98,7 @@ describe('migration', () => {
   });
 
   test.each([0, 1, dataMigrations.length, 99])(
-    'the database of another program (version %d) is rejected and left unchanged',
+    'a database that belongs to another program (version %d) is rejected and left unchanged',
     async (version) => {
       await using folder = await temporaryFolder();
       const path = join(folder.path, 'store.db');
@@ -108,7 +108,7 @@ describe('migration', () => {
         foreign.run(`PRAGMA user_version = ${version}`);
       }
       const before = digests(folder.path);
-      await expect(open(path)).rejects.toThrow(/a database of another program/);
+      await expect(open(path)).rejects.toThrow(/another program's database/);
       expect(digests(folder.path)).toEqual(before);
     },
   );

@@ -112,7 +112,7 @@ describe('the lock file', () => {
       /the file is not empty\. Move it away/,
     ],
   ])(
-    'that is %s causes an error that names the file, not one about another process',
+    'that is %s causes an error that names the file and does not blame another process',
     async (_, spoil, reason) => {
       await (await open('store.db'))[Symbol.asyncDispose]();
       await Bun.file(pathOf('store.db.serving')).delete();
@@ -150,7 +150,7 @@ describe('the lock file', () => {
 });
 
 describe('the limit state file', () => {
-  test('belongs to one store, so that "store" and "store.db" in the same folder count separately', async () => {
+  test('belongs to one store, so "store" and "store.db" in the same folder keep separate counts', async () => {
     await using one = await open('store.db');
     await using other = await open('store');
     expect(await remaining(one)).toBe(59);

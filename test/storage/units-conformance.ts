@@ -162,15 +162,18 @@ function wholeConforms(check: StoreTest): void {
     },
   );
 
-  check('a unit that awaits is atomic, and later units run after it', async ({ store, besideWith }) => {
-    const { write } = await besideWith(testUnits().units);
-    const [ids, neighbour] = await Promise.all([
-      write('addSlowly', ['one', 'two']),
-      write('addPet', newPet('three')),
-    ]);
-    expect([...ids, neighbour.id]).toEqual([1n, 2n, 3n]);
-    expect(await namesIn(store)).toEqual(['one', 'two', 'three']);
-  });
+  check(
+    'a unit that awaits a promise is atomic, and later units run after it',
+    async ({ store, besideWith }) => {
+      const { write } = await besideWith(testUnits().units);
+      const [ids, neighbour] = await Promise.all([
+        write('addSlowly', ['one', 'two']),
+        write('addPet', newPet('three')),
+      ]);
+      expect([...ids, neighbour.id]).toEqual([1n, 2n, 3n]);
+      expect(await namesIn(store)).toEqual(['one', 'two', 'three']);
+    },
+  );
 }
 
 function batchesConform(check: StoreTest): void {

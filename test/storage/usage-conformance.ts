@@ -80,7 +80,7 @@ export function usageConforms(check: StoreTest): void {
   });
 
   check(
-    'the requests of a key are summed by hour and by day, and the requests of an account over its keys',
+    "a key's requests are summed by hour and by day, and an account's requests across its keys",
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);
@@ -196,7 +196,7 @@ export function usageConforms(check: StoreTest): void {
     },
   );
 
-  check('report numbers older than their cutoff are removed', async ({ store }) => {
+  check('the sequence numbers of old reports are removed', async ({ store }) => {
     const given = { minutes: [{ minute: day, operation: 'listPets', code: 'ok', requests: 1 }] };
     const [old, young] = [
       { process: 'old', number: 1, reportedAt: day },
@@ -212,7 +212,7 @@ export function usageConforms(check: StoreTest): void {
     await makeKeys(store);
     const days = [day, day + dayMs, day + 2 * dayMs];
     for (const at of days) {
-      // With 2,000 rows per read, a read ends between the first keys of the last day.
+      // At 2,000 rows per read, one read ends among the first keys of the last day.
       const keys = Array.from({ length: 999 }, (_, index) =>
         keyUsage(index + 1, at, { ok: 1, deprecated: 1 }),
       );
@@ -232,7 +232,7 @@ export function usageConforms(check: StoreTest): void {
   });
 
   check(
-    'the last use of a key is the latest one reported, and is returned with the requests of the day',
+    "the last use of a key is the latest one reported, and is returned with the day's requests",
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);
@@ -244,7 +244,7 @@ export function usageConforms(check: StoreTest): void {
           keyUsage(1, next + hourMs, { ok: 1, failed: 1, lastUsedAt: next + hourMs + 9 * minuteMs }),
         ],
       });
-      // A later report of another process may be older.
+      // A report that arrives later may contain an earlier time.
       await report(store, {
         keys: [keyUsage(1, next + hourMs, { limited: 1, lastUsedAt: next + hourMs + minuteMs })],
       });

@@ -55,22 +55,25 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('a webhook that an operator enables starts with the next event', async ({ store }) => {
-    const { id } = await create(store);
-    const position = async () => (await store.webhooks.find(id))?.position;
-    await store.write('enableWebhookByOperator', { id, lastEvent: 8n });
-    expect(await position()).toBe(0n);
-    const reason = 'Overloaded.';
-    expect(await store.write('disableWebhookByOperator', { id, reason, now })).toBe(true);
-    expect(await store.webhooks.find(id)).toMatchObject({ enabled: false, disabledReason: reason });
-    await store.write('enableWebhookByOperator', { id, lastEvent: 9n });
-    const { enabled, disabledReason } = (await store.webhooks.find(id)) ?? {};
-    expect([await position(), enabled, disabledReason]).toEqual([9n, true, undefined]);
-    expect(await store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n })).toBe(false);
-  });
+  check(
+    'a webhook that an operator enables again receives only events that occur afterwards',
+    async ({ store }) => {
+      const { id } = await create(store);
+      const position = async () => (await store.webhooks.find(id))?.position;
+      await store.write('enableWebhookByOperator', { id, lastEvent: 8n });
+      expect(await position()).toBe(0n);
+      const reason = 'Overloaded.';
+      expect(await store.write('disableWebhookByOperator', { id, reason, now })).toBe(true);
+      expect(await store.webhooks.find(id)).toMatchObject({ enabled: false, disabledReason: reason });
+      await store.write('enableWebhookByOperator', { id, lastEvent: 9n });
+      const { enabled, disabledReason } = (await store.webhooks.find(id)) ?? {};
+      expect([await position(), enabled, disabledReason]).toEqual([9n, true, undefined]);
+      expect(await store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n })).toBe(false);
+    },
+  );
 
   check(
-    'every event becomes a delivery exactly once, except for a disabled webhook',
+    'every event creates exactly one delivery, unless the webhook is disabled',
     async ({ store, beside }) => {
       const { id: webhookId } = await create(store);
       const change = {

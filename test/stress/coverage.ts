@@ -69,7 +69,7 @@ async function runTests(options: readonly string[], environment: Record<string, 
   if ((await child.exited) !== 0) throw new Error(`The tests fail:\n${said.slice(-2_000)}`);
 }
 
-/** Throws if coverage is too low, either of each folder or in total. */
+/** Summarizes coverage. Throws if coverage is too low in any folder (for `each`) or in total (for `all`). */
 function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): Figures {
   const parts = core.map((name) => taken.filter(({ path }) => path.startsWith(`src/${name}/`)));
   const part = (of: readonly Taken[]) => of.filter(({ count }) => count > 0).length / of.length;
@@ -94,7 +94,7 @@ function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all')
 
 export const coverage: StressTest = {
   name: 'coverage',
-  promise: `tests in one process run at least ${leastCovered * 100} % of the lines of each of ${core.join(', ')}, and of their branches together`,
+  promise: `tests in one process run at least ${leastCovered * 100} % of the lines in each of ${core.join(', ')}, and of all their branches combined`,
   rounds: 1,
   async run() {
     await using folder = await temporaryFolder();

@@ -129,8 +129,7 @@ export async function everyEvent(
 }
 
 /**
- * Checks that every reader received the same events as the first reader, from the reader's starting position to the
- * end.
+ * Checks that every reader, from its starting position to the end, received the same events as the first reader.
  */
 function checkRead(readers: readonly EventReader[], first: EventReader, last: number): void {
   for (const { start: from, hashes } of readers) {

@@ -26,7 +26,7 @@ export const cases = allOperations.flatMap((operation) =>
   })),
 );
 
-/** Inputs for generating requests for an empty store. */
+/** Inputs for generating requests to a service with an empty store. */
 export function nothingIn(chance: Chance): Making {
   const scene = {
     world: new World(),
@@ -38,7 +38,7 @@ export function nothingIn(chance: Chance): Making {
   return { chance, scene, tags: new Tags(), positions: [] };
 }
 
-/** Creates the invalid request of a case. */
+/** Creates the invalid request for a case. */
 export function wrongRequest(index: number, chance: Chance): Request {
   const { mistake, operationId } = cases[index % cases.length] as (typeof cases)[number];
   return mistake.make(plainRequest(nothingIn(chance), operationId), chance);

@@ -1,6 +1,5 @@
 /**
- * JSON texts at the limits of the fast parser for flat objects: bodies that this parser accepts, with a few characters
- * changed.
+ * Edge cases of the fast parser for flat objects: bodies that this parser accepts, with a few characters changed.
  */
 import type { Chance } from './generate/chance.ts';
 
@@ -146,10 +145,7 @@ function anyObject(chance: Chance): string {
   return `${chance.pick(gaps)}{${members.join(',')}}${chance.pick(gaps)}`;
 }
 
-/**
- * A random object or one of the flat bodies, with up to three random changes. Some changes copy another piece of the
- * text.
- */
+/** A random object or a flat body, with up to three random changes. Some changes duplicate part of the text. */
 export function anyText(chance: Chance): string {
   let text = chance.often(0.3) ? chance.pick(bodies) : anyObject(chance);
   for (let changes = chance.int(0, 3); changes > 0; changes--) {

@@ -1,4 +1,4 @@
-/** Compares the service's JSON parser with an independent parser, on texts at the limits of the fast parser. */
+/** Compares the service's JSON parser with an independent parser, on edge cases of the fast parser. */
 import { parseJson } from '../../src/contract/json.ts';
 import { outcomeOf, readByGrammar } from '../support/json-grammar.ts';
 import { Failures, same } from './failures.ts';

@@ -1,4 +1,4 @@
-/** Small changes to code, one at a time, that some test should detect. The patterns rely on Biome's formatting. */
+/** Small code changes, made one at a time, that some test should detect. The patterns rely on Biome's formatting. */
 import { bare } from '../tidy/sources.ts';
 
 export interface Mutant {

@@ -90,7 +90,7 @@ class Copy {
     const command = [process.execPath, 'test', '--bail=1', `--timeout=${testTimeoutMs}`, ...suite];
     const child = Bun.spawn(command, {
       cwd: this.#folder,
-      // Temporary folders of aborted tests are deleted with the copy.
+      // Temporary folders left by aborted tests are deleted along with the copy.
       env: { ...process.env, TMPDIR: this.#temporary },
       stdin: 'ignore',
       stdout: 'ignore',

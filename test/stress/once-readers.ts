@@ -1,6 +1,6 @@
 /**
- * Readers of the feed during disturbed writes and kills. Each reader must receive every event exactly once and in
- * order, and the events must lead to the state of the store.
+ * Feed readers that run while writes are disturbed and the service is killed. Each reader must receive every event
+ * exactly once and in order, and applying the events must reproduce the state of the store.
  */
 import { AnimalStore, type Event } from '../../client/src/index.ts';
 import { type Failures, same } from './failures.ts';

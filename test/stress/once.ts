@@ -28,12 +28,12 @@ const writesPerKill = 100;
 const spoiled = 0.3;
 /** The client's timeout, and the delay of late responses. */
 const patience = { timeoutMs: 1_000, lateMs: 1_500 } as const;
-/** Cuts are more frequent than other disturbances, because those delay one or all workers by a second. */
+/** Cuts are more frequent than other disturbances, because the others delay one or all workers by a second. */
 const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;
 
-/** Sends a write through the client. All ids in this test are small enough for numbers. */
+/** Sends a write through the client. All ids in this test are safe integers. */
 async function perform(store: AnimalStore, { target, body, idempotencyKey }: Write): Promise<Stored> {
   const given = JSON.parse(body ?? '{}');
   const [, id = '', step = ''] = /^\/orders\/(\d+)\/(\w+)$/.exec(target) ?? [];
@@ -200,7 +200,7 @@ export const onceTests: readonly StressTest[] = shopKinds.map(({ name, title, op
   promise:
     "the client's writes, sent through a proxy that closes connections and delays or replaces responses, are each applied " +
     'exactly once, only one of several concurrent orders for an animal succeeds, an animal is pending exactly while an open ' +
-    `order reserves it, feed readers get each event once and in order, and a copy built from the events equals the store, despite kill -9 and outages, ${title} (rounds: writes)`,
+    `order reserves it, feed readers get each event exactly once and in order, and a copy built from the events equals the store, despite kill -9 and outages, ${title} (rounds: writes)`,
   rounds: 10_000,
   async run(options) {
     await using place = await openOrThrow(open);

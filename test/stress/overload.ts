@@ -1,5 +1,5 @@
 /**
- * With ten times the number of clients that reach peak throughput, throughput stays near the peak and recovers quickly
+ * With ten times as many clients as peak throughput requires, throughput stays near the peak and recovers quickly
  * afterwards.
  */
 import { Database } from 'bun:sqlite';
@@ -162,7 +162,7 @@ async function overload({ rounds, seed, progress }: StressOptions) {
 export const overloaded: StressTest = {
   name: 'overload',
   promise:
-    'with ten times the clients of peak throughput, throughput stays above 90 % of the peak, rejected requests get 503 and ' +
+    'with ten times as many clients as peak throughput requires, throughput stays above 90 % of the peak, rejected requests get 503 and ' +
     'Retry-After, and the service recovers within 5 s',
   rounds: 5,
   run: overload,

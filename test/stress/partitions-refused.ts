@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 import type { Figures } from './stress-test.ts';
 
 const ofEachKind = 10;
-/** Upper bound for saving a snapshot. Snapshots are saved every 10 s. */
+/** Maximum time until a snapshot has been saved. Snapshots are saved every 10 s. */
 const savedWithinMs = 30_000;
 /** Rejections within this time after the first rejection do not count as strikes. */
 const graceMs = 1_100;
@@ -35,13 +35,13 @@ export class Refused {
 
   /**
    * Creates the keys, sends requests to one instance until each key is banned or its quota is exhausted, and waits
-   * until PostgreSQL has stored this.
+   * until PostgreSQL has stored the bans and counts.
    */
   static async prepare(cluster: Cluster, url: string, lifts: number): Promise<Refused> {
     const keys: RefusedKey[] = [];
     for (let index = 0; index < ofEachKind * 2 + lifts; index++) {
       const kind = index % 2 === 0 || index >= ofEachKind * 2 ? 'banned' : 'exhausted';
-      // Both an exhausted daily quota and a ban of an hour last longer than the test.
+      // Both an exhausted daily quota and a one-hour ban last longer than the test.
       const { key, keyId } = await cluster.issueKey({ perMinute: 5, perDay: 5 });
       await untilRefused(url, key, 'daily_quota_exceeded');
       keys.push({ key, keyId, kind });
@@ -57,16 +57,14 @@ export class Refused {
     return new Refused(keys, keys.splice(ofEachKind * 2));
   }
 
-  /** Returns a banned key for the caller to lift its ban. The key is no longer checked. */
+  /** Returns a banned key, so that the caller can lift its ban. The key is no longer checked. */
   toLift(): RefusedKey {
     const next = this.#toLift.pop();
     if (next === undefined) throw new Error('There is no banned key left.');
     return next;
   }
 
-  /**
-   * Sends a request with each key to every instance. Throws if a request is accepted or rejected for another reason.
-   */
+  /** Sends a request with each key to every instance. Throws unless each request is rejected with the right error. */
   async check(during: string, urls: readonly string[]): Promise<void> {
     const asked = urls.flatMap((url) =>
       this.#keys.map(async ({ key, kind }) => {

@@ -7,19 +7,19 @@ import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 
 /**
- * A list requested later than this after the creation of an animal was acknowledged must include the animal, or return
+ * A list requested more than this time after an animal's creation was acknowledged must include the animal or return
  * 503.
  */
 const boundMs = maxStaleMs;
 const everyMs = 50;
-/** Interval between additions. Long enough that the next animal does not hide a missing one. */
+/** Interval between additions. Long enough to detect a missing animal before the next one is added. */
 const addedEveryMs = 1_500;
 /** Items per page. */
 const pageSize = 100;
 const status = 'pending';
 const firstPage = `/pets?limit=${pageSize}&status=${status}`;
 
-/** Adds pending animals at one instance at a time, and reads the last page of pending animals at all instances. */
+/** Adds pending animals to one instance at a time, and reads the last page of pending animals from all instances. */
 export class Staleness {
   readonly #urls: readonly string[];
   readonly #key: string;
@@ -38,7 +38,7 @@ export class Staleness {
     this.#key = key;
   }
 
-  /** Adds animals at this instance and reads them at all instances. */
+  /** Adds animals to this instance and reads them from all instances. */
   watch(url: string): void {
     this.#stopped = false;
     const reading = this.#urls.map((one) => this.#read(clientOf(one, this.#key)));

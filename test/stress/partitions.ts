@@ -19,8 +19,8 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 const instances = 3;
 const recoveryMs = 20_000;
 /**
- * Durations of the two phases of a fault. In the first, one instance adds animals and all instances are watched. The
- * second runs under load.
+ * Durations of the two phases of a fault. In the first phase, one instance adds animals, and all instances are checked
+ * for stale data. The second phase runs under load.
  */
 const watchedMs = 3_000;
 const loadedMs = { from: 200, to: 2_000 } as const;
@@ -37,7 +37,7 @@ interface Fault {
   readonly name: string;
   /** Whether /readyz must report this problem at the end of the fault. Not checked if undefined. */
   readonly says?: { readonly trouble: string; readonly is: boolean };
-  /** Injects the fault at one or all instances. */
+  /** Injects the fault into one or all instances. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
 }
 

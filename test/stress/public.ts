@@ -1,4 +1,4 @@
-/** Many clients request public paths and read slowly or not at all. Other clients must not be slowed down. */
+/** Many clients request public paths, but read responses slowly or never. Other clients must not be slowed down. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -25,7 +25,7 @@ const requests = [
 /** Number of requests that each connection sends without waiting for a response. */
 const pipelined = 3;
 const slowReadBytes = 1_024;
-/** Interval between two reads of a connection. The connections read in groups, one group at a time. */
+/** Interval between reads on a connection. The connections read in groups, one group at a time. */
 const slowReadEveryMs = 1_000;
 const readParts = 20;
 
@@ -124,8 +124,8 @@ async function settled(pid: number): Promise<void> {
 }
 
 /**
- * Responses to clients with a key on keep-alive connections, per second of the service's CPU time. CPU time excludes
- * the machine's other work.
+ * Number of responses to clients that send a key over keep-alive connections, per second of the service's CPU time. CPU
+ * time excludes the machine's other work.
  */
 async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number> {
   await settled(pid);
@@ -143,8 +143,8 @@ async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number>
 }
 
 /**
- * The rate with a crowd as a fraction of the rate without one. Periods with and without a crowd alternate, and the
- * medians are compared.
+ * The rate while a crowd of clients is connected, as a fraction of the normal rate. Measurements with and without the
+ * crowd alternate, and their medians are compared.
  */
 async function shareBeside(
   service: ProvingService,

@@ -1,4 +1,4 @@
-/** Attacks on where a body ends: transfer codings, lengths and chunks. */
+/** Attacks that make parsers disagree about where a body ends: transfer codings, lengths and chunks. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 

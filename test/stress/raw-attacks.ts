@@ -44,8 +44,8 @@ class Battlefield implements Disposable {
   }
 
   /**
-   * Remaining requests of both keys of an attack, and of requests without a key. Reading these counts costs one request
-   * each.
+   * Remaining requests for both keys of an attack, and for clients without a key. Reading each of these counts costs
+   * one request.
    */
   async #charged(): Promise<number[]> {
     const counts: number[] = [];
@@ -88,9 +88,9 @@ class Battlefield implements Disposable {
   }
 
   /**
-   * Resolves when all earlier requests have got responses. The service responds in order of arrival, except for
-   * creations, to which it responds in commit order. The second creation therefore responds after all earlier
-   * creations.
+   * Resolves when all earlier requests have received responses. The service responds in order of arrival, except for
+   * creations, to which it responds in commit order. The second creation therefore gets its response after all
+   * earlier creations.
    */
   async #settled(): Promise<void> {
     const headers = [...getOf(this.#keys.bystander).headers, ['Content-Type', 'application/json'] as const];

@@ -110,8 +110,8 @@ async function roll(
 export const rolling: StressTest = {
   name: 'rolling',
   promise:
-    'two instances alternately restarted by SIGTERM, under load from keep-alive clients directly, behind haproxy, ' +
-    'and behind nginx (reads), fail no request and lose no animal; needs PostgreSQL and Redis (rounds: SIGTERMs)',
+    'two instances that are alternately restarted by SIGTERM, while keep-alive clients send requests directly, through ' +
+    'haproxy and through nginx (reads only), cause no failed requests and lose no animals; needs PostgreSQL and Redis (rounds: SIGTERMs)',
   rounds: 200,
   async run({ rounds, seed, progress }) {
     await using started = new AsyncDisposableStack();
@@ -126,8 +126,8 @@ export const rolling: StressTest = {
     const { key } = await cluster.issueKey();
     const clients = new Clients(key, seed);
     const running = Array.from({ length: clientsPerDoor }, (_, index) => [
-      // Sends no creations through nginx, because nginx detects a shutdown only by a failed request and must not repeat
-      // a creation.
+      // Sends no creations through nginx, because nginx detects a shutdown only from a failed request and must not
+      // repeat a creation.
       clients.run([nginx.url], `behind nginx ${index}`, 0),
       clients.run([haproxy.url], `behind haproxy ${index}`),
       clients.run(index % 2 === 0 ? urls : urls.toReversed(), `directly ${index}`),

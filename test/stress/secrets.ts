@@ -13,10 +13,10 @@ import { Wires } from './wire.ts';
 
 const connections = 32;
 const keysOnFullDisk = 20;
-/** Length of the pieces of keys to search for. The probability that a piece occurs by chance is negligible. */
+/** Length of the key fragments to search for. The probability that a fragment occurs by chance is negligible. */
 const pieceLength = 10;
 
-/** Finds pieces of keys in texts, both in plain text and in base64. */
+/** Finds fragments of keys in texts, both in plain text and in base64. */
 class Searcher {
   readonly #pieces = new Set<string>();
   searched = 0;
@@ -33,7 +33,7 @@ class Searcher {
     }
   }
 
-  /** Throws if the text contains a piece of a key. */
+  /** Throws if the text contains a fragment of a key. */
   search(where: string, text: string): void {
     this.searched += text.length;
     for (const [run] of text.matchAll(/[0-9A-Za-z_-]{10,}/g)) {

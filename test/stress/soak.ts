@@ -209,7 +209,7 @@ async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Prom
 export const soak: StressTest = {
   name: 'soak',
   promise:
-    'a mixed load with faults (full disk, locked data file, aborted requests, an operator) gets correct responses, ' +
+    'a mixed load during faults and operator commands (full disk, locked data file, aborted requests) gets correct responses, ' +
     'and memory and descriptors do not grow (rounds: minutes)',
   rounds: 30,
   run: soakFor,

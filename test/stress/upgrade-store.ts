@@ -24,7 +24,7 @@ export interface OldStore {
 
 const columns = 'id, name, CAST(category_id AS TEXT) AS categoryId, status';
 
-/** Writes a store with four animals into a folder, and adds animals until there are `animals`. */
+/** Writes a store with four animals into a folder, then adds animals until there are `animals` in total. */
 export async function writeStore(folder: string, animals: number): Promise<OldStore> {
   const path = dataFileIn(folder);
   await writeOldStore(path, join(folder, 'store.limits.db'));
@@ -66,7 +66,7 @@ export function petText({ id, name, categoryId, status }: PetRow): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-/** The first 20 animals that match, by ascending id, as the body of a page. */
+/** The first 20 animals that match, in ascending order of id, as the body of a page. */
 export function pageText(path: string, where: string): string {
   const rows = rowsOf<PetRow>(path, `SELECT ${columns} FROM pets WHERE ${where} ORDER BY id LIMIT 20`);
   return `[${rows.map(petText).join(',')}]`;

@@ -10,7 +10,7 @@ import { same } from './failures.ts';
 import type { StressTest } from './stress-test.ts';
 import { digestOf, isUpgraded, type OldStore, pageText, writeStore } from './upgrade-store.ts';
 
-/** Up to this number of animals, their contents are compared. In larger stores, animals are only counted. */
+/** Maximum number of animals whose contents are compared. In larger stores, animals are only counted. */
 const mostDigested = 1_000_000;
 
 /** Throws unless the file is intact and contains every animal. */
@@ -85,7 +85,7 @@ async function checkCounts(url: string, folder: string, { animals, key }: OldSto
 export const upgrade: StressTest = {
   name: 'upgrade',
   promise:
-    'a store of version 1.0.0 is upgraded in place at the first start: animals and key scopes are unchanged ' +
+    'a store of version 1.0.0 is upgraded in place the first time the service starts: animals and key scopes are unchanged ' +
     '(rounds: animals)',
   rounds: 10_000_000,
   async run({ rounds, progress }) {

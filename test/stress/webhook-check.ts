@@ -1,4 +1,4 @@
-/** Compares the requests that receivers got with the feed and with the listed deliveries. */
+/** Checks the received requests against the feed and the listed deliveries. */
 import type { Delivery } from '../../client/src/index.ts';
 import { attemptDelaysMs } from '../../src/webhooks/retries.ts';
 import { until } from '../support/wait.ts';
@@ -132,8 +132,8 @@ function checkRepeats({ failures, faults }: Proof, what: string, seen: readonly 
 }
 
 /**
- * Checks that a webhook was disabled only for a valid reason, and that the feed contains an event for each time.
- * Returns how often it was disabled.
+ * Checks that a webhook was disabled only for a valid reason, and that the feed contains an event each time it was
+ * disabled. Returns how often it was disabled.
  */
 async function checkDisabled({ store, feed }: Proof, receiver: Receiver): Promise<number> {
   const { kind, seen, webhookId } = receiver;

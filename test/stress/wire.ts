@@ -6,8 +6,8 @@ import { maxWaitMs } from '../support/wait.ts';
 export type WireResponse = Checkable;
 
 /**
- * Connections that were idle for longer are replaced, because the service may be closing them. Services close idle
- * connections after 20 s or more.
+ * Connections that were idle for longer than this are replaced, because the service may be closing them. Services close
+ * idle connections after 20 s or more.
  */
 const maxIdleMs = 5_000;
 
@@ -52,7 +52,7 @@ export class Wire implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    // Cleared first, because ending a socket that the service has closed calls `close` synchronously.
+    // The field is cleared first, because ending a socket that the service has closed calls `close` synchronously.
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.end();

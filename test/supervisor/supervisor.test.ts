@@ -9,7 +9,7 @@ import { maxWaitMs, until } from '../support/wait.ts';
 
 const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
 
-/** Creates a supervisor of two workers, with a log and the store connections that it opens. */
+/** Creates a supervisor of two workers, and records its log and the store connections that it opens. */
 function supervised(heartbeat?: Heartbeat) {
   const { log, lines } = keptLog();
   const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
@@ -74,7 +74,7 @@ describe('starting the supervisor', () => {
 });
 
 describe("the supervisor's store", () => {
-  test('exchanges messages with workers completely and in order, even before they serve', async () => {
+  test('exchanges messages with workers completely and in order, even before they are ready', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     for (const { port } of all.stores) for (let number = 0; number < 1_000; number++) port.post({ number });
@@ -103,7 +103,7 @@ describe("the supervisor's store", () => {
 });
 
 describe('a worker', () => {
-  test('whose restart fails is restarted again, with increasing delays and a logged reason, until it serves', async () => {
+  test('whose restart fails is restarted again, with increasing delays and a logged reason, until it succeeds', async () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();

@@ -10,7 +10,7 @@ export interface AdminCallOptions {
   readonly token?: string | undefined;
   readonly session?: TestSession | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text, bytes and streams are sent unchanged, any other value as JSON. */
+  /** Text, bytes and streams are sent unchanged. Any other value is sent as JSON. */
   readonly body?: unknown;
 }
 
@@ -32,7 +32,7 @@ export interface TestSession {
   readonly secret: string;
 }
 
-/** An operator with the operator's token. */
+/** An operator and the operator's token. */
 export interface TestOperator {
   readonly id: number;
   readonly name: string;

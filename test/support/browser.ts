@@ -1,4 +1,4 @@
-/** A real browser that records script errors and policy violations of pages. */
+/** A real browser that records the script errors and policy violations of its pages. */
 import {
   type Browser,
   type BrowserContext,

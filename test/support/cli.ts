@@ -19,14 +19,14 @@ export interface RunOptions {
   readonly environment?: Environment;
 }
 
-/** A folder with a separate store, in which commands run. */
+/** A working directory for commands, with a separate store. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   path(name: string): string;
   files(): Promise<string[]>;
   /** Writes a file and returns its name. */
   write(name: string, content: string | Uint8Array): Promise<string>;
-  /** The store's last animals, as JSON without ids. */
+  /** The most recently added animals in the store, as JSON without ids. */
   lastRows(count: number): Promise<string[]>;
   /** Runs a command in this process, or `serve` in a separate one. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
@@ -40,7 +40,7 @@ export interface Workplace extends AsyncDisposable {
   failure(exitCode: 1 | 2, ...args: string[]): Promise<string>;
   /** Starts a command in a separate process. Pass the process to `ended` for the result. */
   start(args: readonly string[], environment?: Environment): Child;
-  /** Starts the service on the store. Disposing of the workplace stops the service. */
+  /** Starts the service on the store. Disposing of the `Workplace` stops the service. */
   serve(environment?: Environment): Promise<Service>;
 }
 
@@ -124,7 +124,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
   };
 }
 
-/** Creates a workplace that all tests of a file share. Call this at the top level of the test file. */
+/** Creates a `Workplace` that all tests in a file share. Call this at the top level of the test file. */
 export async function sharedWorkplace(options?: WorkplaceOptions): Promise<Workplace> {
   const place = await newWorkplace(options);
   afterAll(() => place[Symbol.asyncDispose]());

@@ -16,7 +16,7 @@ export interface Reply {
 }
 
 /**
- * The members, other than the name, of every animal that this client adds. Tests use them to detect incomplete rows.
+ * The fields, other than the name, of every animal that this client adds. Tests use them to detect incomplete rows.
  */
 export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
 

@@ -14,8 +14,8 @@ export interface Surroundings {
 }
 
 /**
- * The last command. Commands run one after the other, because a process has only one working directory and one standard
- * output.
+ * The most recent command. Commands run one after the other, because a process has only one working directory and one
+ * standard output.
  */
 let last: Promise<unknown> = Promise.resolve();
 
@@ -49,7 +49,7 @@ function withProperty<T extends object>(target: T, name: keyof T, value: unknown
   return { [Symbol.dispose]: () => Reflect.set(target, name, before) };
 }
 
-/** Captures output to a stream. Until it is disposed of, the stream does not report itself as a terminal. */
+/** Captures what is written to a stream. While captured, the stream does not report itself as a terminal. */
 function captured(stream: NodeJS.WriteStream): { text(): string } & Disposable {
   const parts: string[] = [];
   const { write, isTTY } = stream;

@@ -48,7 +48,7 @@ export class Contract {
   readonly #options: ContractOptions;
   readonly #paths: Readonly<Record<string, Record<string, DeclaredOperation>>>;
   readonly #ajv = ajvWith({ strict: false, allErrors: true, coerceTypes: false });
-  // Coerces types, because header values are text but their schemas may be integers.
+  // Coerces types, because header values are strings but their schemas may require integers.
   readonly #headerAjv = ajvWith({ strict: false, coerceTypes: true });
   readonly #checks = new Map<object, ValidateFunction>();
   readonly #known: ReadonlySet<string>;
@@ -139,7 +139,7 @@ export class Contract {
     );
   }
 
-  /** Compiles a schema for an object with the member `value`, because Ajv can coerce text only within an object. */
+  /** Compiles the schema as the `value` property of an object, because Ajv can coerce strings only inside an object. */
   #compiled(compiler: Ajv2020, schema: object): ValidateFunction {
     let check = this.#checks.get(schema);
     if (check === undefined) {

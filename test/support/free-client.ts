@@ -2,7 +2,7 @@ import type { AnimalStoreOptions } from '../../client/src/index.ts';
 import type { TestApp } from './app.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** Creates a client of a new Free account. Records the time and status of each response. */
+/** Creates a client for a new Free account. Records the time and status of each response. */
 export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOptions> = {}) {
   const { key } = await app.tenant('free');
   const time = new VirtualTime(app.clock);

@@ -2,7 +2,7 @@
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Tenant, TestApp } from './app.ts';
 
-/** Lifetimes of keys. The long lifetime exceeds the test, and the short one ends during the test. */
+/** Lifetimes of keys. The long lifetime outlasts the test, and the short one ends during it. */
 const validity = { longMs: 1_800_000, shortMs: 10_000 } as const;
 
 const scopes = ['pets:read', 'orders:read', 'events:read'] as const satisfies readonly Scope[];

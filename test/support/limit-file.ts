@@ -17,7 +17,7 @@ export function countsIn(path: string, accountId: number): { minute: number; day
   return { minute: usage?.minute.count ?? 0, day: usage?.day.count ?? 0 };
 }
 
-/** Bans a key until this second of monotonic time. */
+/** Bans a key until this time, in seconds on the monotonic clock. */
 export function banIn(path: string, keyId: number, bannedUntil: number): void {
   const how = { strikes: 100, strictSince: 0 };
   using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how);

@@ -1,7 +1,7 @@
 import type { Client, Reply } from './client.ts';
 import { maxWaitMs, until } from './wait.ts';
 
-/** Continuous requests that run while a test breaks servers. */
+/** Sends requests continuously while a test breaks servers. */
 export interface Load {
   /** Resolves after this number of additional replies for which `fits` returns true. Defaults to any reply. */
   more(count: number, fits?: (reply: Reply) => boolean): Promise<void>;

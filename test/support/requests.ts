@@ -1,4 +1,4 @@
-/** Creates a successful request for any operation, derived from the operation's row and the contract's examples. */
+/** Creates a successful request for any operation from the operation's definition and the contract's examples. */
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
@@ -104,7 +104,8 @@ function stepsTo(wanted: string): string[] {
 
 /**
  * A request for the operation that succeeds with this key. It refers to new objects, because an order can be delivered
- * and an animal removed only once. If there is no maker for a parameter, throws an error that explains what to add.
+ * and an animal removed only once. If no function creates the object for a parameter, throws an error that explains
+ * what to add.
  */
 export async function sampleOf(
   app: TestApp,

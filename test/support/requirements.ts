@@ -4,7 +4,7 @@ import { test } from 'bun:test';
 export interface Requirement {
   readonly name: string;
   readonly package: string;
-  /** If true, CI may lack the program, because some systems do not allow it. */
+  /** True if CI may skip these tests, because some systems do not have or allow the program. */
   readonly optional?: true;
 }
 

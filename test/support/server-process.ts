@@ -23,7 +23,7 @@ export interface ServerKind {
   prepare(folder: string): Promise<void>;
   command(folder: string, port: number): string[];
   /**
-   * True if the server responds. If this kind of server can be identified, it must also be the server of this folder.
+   * True if a server responds at the URL and is the one whose data is in this folder.
    */
   answers(url: string, folder: string): Promise<boolean>;
   /** The part of the URL after the port. */

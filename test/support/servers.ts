@@ -1,7 +1,7 @@
 /**
  * Real database servers for tests: the servers at TEST_POSTGRES_URL and TEST_REDIS_URL, or private servers started from
- * installed programs (for Redis, TEST_REDIS_SERVER). If a program is missing, tests that need it are skipped with a
- * message, or fail with CI=true.
+ * installed programs. TEST_REDIS_SERVER selects the program for Redis. If a program is missing, tests that need it are
+ * skipped with a message, or fail with CI=true.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -128,7 +128,7 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
     path: '/postgres',
     async prepare(folder) {
       await makeData(initdb, join(folder, 'data'));
-      // Roles that a test creates log in with a password.
+      // Roles created by tests log in with a password.
       const access = 'host all,replication postgres all trust\nhost all all all scram-sha-256\n';
       await Bun.write(join(folder, 'data', 'pg_hba.conf'), access);
       if (certificate === undefined) return;

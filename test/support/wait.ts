@@ -1,11 +1,11 @@
 /**
- * Timeouts for tests that wait. They only end a hung run and are never part of what a test checks, so they are far
- * longer than the slowest machine needs.
+ * Timeouts for tests that wait. Their only purpose is to end a hung run. No test depends on their values, so they are
+ * far longer than the slowest machine needs.
  */
 
-/** Timeout for waiting for one event. */
+/** Maximum time to wait for one event. */
 export const maxWaitMs = 60_000;
-/** Timeout of a test. `timeout.ts` sets this timeout in every test file, because Bun's default of 5 s is too short. */
+/** Timeout for one test. `timeout.ts` sets it in every test file, because Bun's default of 5 s is too short. */
 export const testTimeoutMs = 180_000;
 
 const lookAgainMs = 5;

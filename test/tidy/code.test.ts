@@ -111,7 +111,7 @@ describe('tests', () => {
 });
 
 describe('addresses and paths', () => {
-  test('contain no package registry', () => {
+  test('name no package registry', () => {
     const pattern = /\bhttps?:\/\/[\w.-]*(?:registry|npmjs|jsr)\b[\w.-]*\.\w+|"resolved"\s*:/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
     refuse('Remove the registry. Each machine configures its own registry, see .npmrc:', found);

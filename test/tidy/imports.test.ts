@@ -105,7 +105,7 @@ describe('imports', () => {
     );
   });
 
-  test('connect every part: each part imports or is imported', () => {
+  test('are found in every part: each one imports another part or is imported by another part', () => {
     const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
     for (const part of [
       'app',
@@ -123,7 +123,7 @@ describe('imports', () => {
     }
   });
 
-  test("in one store's code never refer to another store", () => {
+  test('in the code of one storage engine never refer to another engine', () => {
     const store = (path: string) => /^src\/storage\/(\w+)\//.exec(path)?.[1];
     const wrong = sources.flatMap((source) =>
       importsOf(source)

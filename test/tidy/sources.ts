@@ -78,7 +78,7 @@ function isTypeClause(clause: string): boolean {
   return names.length > 0 && names.every((name) => name.trim() === '' || name.trim().startsWith('type '));
 }
 
-/** Fails with the advice and all places that violate the rule. */
+/** Throws an error with the advice and the places that violate the rule, if there are any. */
 export function refuse(advice: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${advice}\n  ${places.join('\n  ')}`);
 }

@@ -1,4 +1,4 @@
-/** Checks that tests wait for events instead of time, because a machine may be ten times slower or faster. */
+/** Checks that tests wait for events rather than fixed delays, because machine speed can vary tenfold. */
 import { expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse } from './sources.ts';
 
@@ -65,7 +65,7 @@ function ownTimeouts(text: string): number[] {
   });
 }
 
-test('a timeout is found in every notation', () => {
+test('a timeout is recognized regardless of how it is written', () => {
   const short = ["test('a', async () => {", '  b();', '}, 5_000);'];
   const long = ["testWith('a')(", "  'b',", '  () => {', '  },', '  timeoutMs,', ');'];
   const none = ['always(', '  cases,', '  () => {', '  },', '  5_000,', ');', "test('a', () => {", '});'];

@@ -39,7 +39,7 @@ const written = /\.(?:tsx?|md|sh|ya?ml|html|css|sql|lua|toml|service)$|\/run$/;
 const uncounted =
   /^(?:contract\/|client\/src\/contract\.ts|assets\/vendor|package-lock|test\/tidy\/words\.test\.ts$)/;
 
-/** The telltales in a file. In code, only comments and strings count. */
+/** The telltale words in a file. In code, only comments and strings count. */
 function telltalesIn({ path, text }: Source): string[] {
   const code = path.endsWith('.ts') ? bare(text) : '';
   return [...text.matchAll(telltales)]
@@ -47,14 +47,14 @@ function telltalesIn({ path, text }: Source): string[] {
     .map(({ index, 0: words }) => `${path}:${text.slice(0, index).split('\n').length}: ${words}`);
 }
 
-test('no folder contains more telltales of translated English than allowed', () => {
+test('no folder contains more words that are typical of translations than allowed', () => {
   const files = projectFiles().filter(({ path }) => written.test(path) && !uncounted.test(path));
   const folders = Map.groupBy(files, ({ path }) => /^([^/]+)\//.exec(path)?.[1] ?? '.');
   const places = new Map([...folders].map(([folder, sources]) => [folder, sources.flatMap(telltalesIn)]));
   refuseBeyond(allowed, "Use the field's terms and plain sentences. The new words are among these:", places);
 });
 
-test('telltales are found in comments and strings, but not in names', () => {
+test('telltale words are detected in comments and strings, but not in identifiers', () => {
   const text = "/** Whoever waits. */\nconst told = 'asked for, too';\n";
   expect(telltalesIn({ path: 'src/x.ts', text })).toEqual(['src/x.ts:1: Whoever', 'src/x.ts:2: asked for']);
 });

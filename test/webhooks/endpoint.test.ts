@@ -1,4 +1,4 @@
-/** Validation of webhook URLs. A private address is rejected in every notation, and as the target of every name. */
+/** Validation of webhook URLs. A private address is rejected in any notation, and if a host name resolves to it. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
 import { Sender } from '../../src/webhooks/send.ts';

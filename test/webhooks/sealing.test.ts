@@ -158,7 +158,7 @@ describe.each(places)('on %s', (_name, open) => {
     }
     for (const [keys, reason] of [
       ['', 'their secrets are encrypted, and SECRETS_KEY is not set'],
-      [after, 'SECRETS_KEY lacks the key that encrypted their secrets'],
+      [after, 'SECRETS_KEY does not include the key used to encrypt their secrets'],
     ] as const) {
       await using started = await startWith(place, keys, 'cannot be signed');
       const { app, messages, unsigned } = started;

@@ -164,7 +164,7 @@ describe('a failed attempt', () => {
 });
 
 describe("a delivery's address", () => {
-  /** Options with a resolver that returns the next list of addresses at each call. */
+  /** Options with a resolver that returns the next list of addresses on each call. */
   function changing(...answers: string[][]): SenderOptions & { readonly asked: string[] } {
     const asked: string[] = [];
     const resolve: Resolve = async (name) => answers[asked.push(name) - 1] ?? [];
@@ -185,14 +185,14 @@ describe("a delivery's address", () => {
     return { receiver, service, request, [Symbol.asyncDispose]: () => servers.disposeAsync() };
   }
 
-  test('is the address that was checked, even if the name resolves to a private address later', async () => {
+  test('is the one that was checked, even if the host name later resolves to a private address', async () => {
     await using both = await bothOnOnePort();
     const options = changing(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1', '127.0.0.2']);
     using sender = new Sender(options);
     expect(await sender.send(both.request)).toMatchObject({ status: 200 });
     expect(options.asked).toEqual(['hooks.example']);
     expect(both.receiver.requests[0]).toContain(`hooks.example:${both.receiver.port}`);
-    // The delivery is blocked, although there are an idle connection and an allowed address.
+    // The delivery is blocked even though there is an idle connection and an allowed address.
     expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
     expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
     expect(both.receiver.requests).toHaveLength(1);

@@ -99,7 +99,7 @@ function verifies(secret: string, request: string, { clock }: TestApp): boolean 
 }
 
 describe.each(places)('on %s', (_name, start) => {
-  test('all events of the selected types are sent once, with bodies identical to the feed, and no other events', async () => {
+  test('all events of the selected types, and no others, are sent once, with bodies identical to the feed', async () => {
     await using place = await start();
     const [app, beside = app] = place.apps as [TestApp];
     const [owner, other] = [await buyerOf(app), await buyerOf(beside)];
@@ -153,7 +153,9 @@ describe.each(places)('on %s', (_name, start) => {
       advance(place.apps, due);
     }
     await until(async () => !(await shown(owner, webhook)).enabled);
-    expect((await shown(owner, webhook)).disabledReason).toStartWith('Every attempt of a delivery failed');
+    expect((await shown(owner, webhook)).disabledReason).toStartWith(
+      'All attempts to send a delivery failed',
+    );
     await until(async () => (await deliveriesOf(owner, webhook, 'failed'))[0]?.attempts.length === 10);
     expect(idsAt(receiver).size).toBe(1);
     expect(receiver.requests).toHaveLength(10);
@@ -202,7 +204,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(hanging.requests).toHaveLength(4);
   });
 
-  test('a webhook that is enabled again receives only events after that moment', async () => {
+  test('a re-enabled webhook receives only events that occur after it was re-enabled', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
     const owner = await buyerOf(app);

@@ -109,7 +109,7 @@ function printVerified(name: string, verified: Verified): void {
   if (verified.kind === 'store') {
     printLine(
       verified.bytes === null
-        ? `Counted all rows of ${name}. To check its files, use the tools of the server.`
+        ? `Counted all rows in ${name}. To check its files, use the server's own tools.`
         : `Read all of ${name} (${mebibytes(verified.bytes)}): no damage was found.`,
     );
     return;
@@ -123,7 +123,7 @@ function printVerified(name: string, verified: Verified): void {
 }
 
 function formatLine(format: number, newest: number): string {
-  if (format === newest) return `Format ${format}, the current format of this version.`;
+  if (format === newest) return `Format ${format}, the current format in this version.`;
   return format < newest
     ? `Format ${format}; it will be upgraded to ${newest} the next time this version starts.`
     : `Format ${format}, which requires a newer version. This version supports formats up to ${newest}.`;

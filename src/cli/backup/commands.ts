@@ -52,7 +52,7 @@ export function addRestore(program: Command, config: ReadConfig): void {
       'The backup is copied and verified, then it replaces the store atomically: if the command is interrupted,',
       'either the old or the new store exists. No part of a replaced store is kept.',
       '',
-      'Counts and bans are restored. Keys that were revoked after the backup are valid again: revoke them',
+      'Request counts and bans are restored. Keys that were revoked after the backup are valid again: revoke them',
       'again. Operators must sign in again.',
     ],
   })

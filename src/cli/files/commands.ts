@@ -36,7 +36,7 @@ export function addImport(program: Command, config: ReadConfig): void {
       'from that of the whole file. An import that would add the same rows twice is refused without --again.',
       '',
       'Ids in a file are not imported, because the store assigns ids and never reuses them. A file with ids',
-      'is refused without --new-ids. To move a store with all ids, use copy.',
+      'is refused without --new-ids. To move a store with all ids, run "copy".',
     ],
   })
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard input')

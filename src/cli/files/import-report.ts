@@ -149,7 +149,7 @@ function countsText(added: number, rejected: number): string {
   return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
 }
 
-/** Ids start at 1 and increase, so the disk fills up long before they exceed the exact range of JSON numbers. */
+/** Ids are assigned upwards from 1, so the disk fills up long before an id is too large to be exact as a number. */
 function idOf(id: bigint | undefined): number | null {
   return id === undefined ? null : Number(id);
 }

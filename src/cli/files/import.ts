@@ -51,7 +51,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   const report = new ImportReport({ file, firstLine, stored, ...options });
   if (stored?.finished === true && options.again !== true) return report.allIn(stored);
 
-  // Rejected rows of the part that was imported earlier are written again, so that the file is complete.
+  // Rows that were rejected before the import was interrupted are written again, so that the rejects file is complete.
   const rewrites = stored?.finished === false && rejects !== undefined;
   const rows = new Rows({
     input,

@@ -6,11 +6,11 @@ import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
 export interface Output extends AsyncDisposable {
   readonly name: string;
-  /** Whether progress can be shown on the terminal, because the output goes elsewhere. */
+  /** Whether progress can be shown on the terminal. False if the output itself goes to the terminal. */
   readonly leavesTerminalFree: boolean;
   write(text: string): Promise<void>;
   finish(): Promise<void>;
-  /** Prints the result: to standard output or, if that contains the output, to standard error. */
+  /** Prints the result to standard output or, if the output itself goes there, to standard error. */
   report(line: string): void;
 }
 

@@ -37,7 +37,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       ],
       notes: [
         ...typesNotes,
-        `With the newest first, lists at most ${pageLimit.max} events, selected from the newest 500 events of all types.`,
+        `A newest-first list contains at most ${pageLimit.max} events, selected from the newest 500 events of all types.`,
       ],
     }),
   )

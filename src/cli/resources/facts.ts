@@ -45,7 +45,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   getAccount: {
     notes: [
-      "To list an account's keys, use keys list --account. To show its usage, use limits show and usage --account.",
+      'To list the keys of an account, run "keys list --account". To show its usage, run "limits show" or "usage --account".',
     ],
   },
   updateAccount: [
@@ -60,7 +60,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     },
     {
       verb: 'set-note',
-      about: 'Set the note of an account, which clients cannot read.',
+      about: "Set an account's note, which is not visible to clients.",
       only: ['note'],
       positional: ['note'],
       notes: ['An empty text removes the note.'],
@@ -69,7 +69,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   ],
   closeAccount: step,
   reopenAccount: step,
-  getAccountLimits: { notes: ['This command does not count against the limits of the account.'] },
+  getAccountLimits: { notes: ["This command does not count against the account's limits."] },
   listKeys: {
     isWhole: true,
     notes: ['LAST USED is accurate to the minute. TODAY counts requests since 00:00 UTC.'],
@@ -90,7 +90,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   getKeyBanStatus: {
     resource: 'bans',
     verb: 'status',
-    notes: ['A strike is a request that was sent after 429 without waiting for Retry-After.'],
+    notes: ['A strike is a request that was sent after a 429 response without waiting for Retry-After.'],
     examples: ['3', '3 --json'],
   },
   createOperator: {
@@ -103,7 +103,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
     byName: 'operator',
     examples: ['anna', '2'],
   },
-  listPets: { notes: ['The filters can be combined. To write all animals to a file, use export.'] },
+  listPets: { notes: ['The filters can be combined. To write all animals to a file, run "export".'] },
   updatePet: {
     about: 'Change an animal. Omitted fields are unchanged.',
     notes: [
@@ -113,7 +113,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   placeOrder: { positional: ['petId'] },
   putCategory: { positional: ['name'] },
-  getAccountWebhook: { notes: ['To list its deliveries, use webhooks deliveries. Secrets are not shown.'] },
+  getAccountWebhook: { notes: ['To list its deliveries, run "webhooks deliveries". Secrets are not shown.'] },
   listAccountDeliveries: {
     resource: 'webhooks',
     verb: 'deliveries',
@@ -131,7 +131,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
   redeliverAccountEvents: {
     notes: [
-      'The service sends the events within a second. To send a single delivery again, use webhooks redeliver-delivery.',
+      'The service sends the events within a second. To send a single delivery again, run "webhooks redeliver-delivery".',
     ],
     examples: ['1 --after 41', '1 --after 41 --json'],
   },
@@ -168,7 +168,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
   },
 };
 
-/** Returns the facts of each command of an operation. Empty if the operation has no commands. */
+/** Returns the properties of each command for an operation. Empty if the operation has no commands. */
 export function factsOf(id: AdminOperationId): readonly Facts[] {
   if (handwritten.has(id)) return [];
   const own = facts[id] ?? {};

@@ -24,7 +24,7 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
       ...scopesNotes,
       `Without --scopes, the key gets ${defaultScopes.join(',')}.`,
       '',
-      'An account created with --plan gets the name of its key.',
+      'With --plan, the new account gets the same name as the key.',
     ],
   })
     .option('--account <account-id>', 'id of an existing account', positive)

@@ -19,7 +19,7 @@ export interface Member {
   readonly description: string;
   readonly example: string | undefined;
   readonly isTime: boolean;
-  /** Parses text into the operation's value. Throws `InvalidArgumentError`. */
+  /** Parses text into the value that the operation expects. Throws `InvalidArgumentError`. */
   readonly read: (text: string) => unknown;
 }
 
@@ -70,7 +70,7 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
   const toJson = (text: string): unknown => {
     if (isTime) return new Date(instantOrAgo(text)).toISOString();
     if (isInteger) {
-      // The description of a number in a body already states that it must not be 0.
+      // A number in a body has a `minimum` if 0 is not allowed.
       const mayBeZero = override.minimum === 0 || (part === 'body' && override.minimum === undefined);
       const value = isPositive && !mayBeZero ? BigInt(positive(text)) : int64(text);
       return part === 'query' ? String(value) : value;

@@ -1,4 +1,4 @@
-/** Output of changes that do not print the changed object, and JSON formats that differ from the API's. */
+/** Output of commands that change an object without printing it, and JSON formats that differ from the API's. */
 import type { AdminServices } from '../../app/app.ts';
 import type { Account } from '../../contract/admin/accounts.ts';
 import type { Ban } from '../../contract/admin/bans.ts';
@@ -49,7 +49,7 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
     json: ({ id }: Exact<Key>) => `{"id":${id},"state":"revoked"}`,
   },
   listBans: {
-    // Versions before the admin API called this member `until`.
+    // Versions that predate the admin API called this member `until`.
     json: (ban: Exact<Ban>) =>
       JSON.stringify({ ...ban, until: instant(Date.parse(ban.bannedUntil)) }, (_, value) =>
         typeof value === 'bigint' ? Number(value) : value,

@@ -1,4 +1,4 @@
-/** Formats objects of the contract for people: lists as tables, single objects as text. */
+/** Formats contract objects for people: lists as tables, single objects as text. */
 import type * as z from 'zod';
 import { grouped, instant, table } from '../terminal.ts';
 import { itemOf, metaOf } from './members.ts';
@@ -17,8 +17,8 @@ export type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
 type MemberOf<Item> = keyof Item & string;
 
 /**
- * A member whose name determines the column's title, or an explicit title with the member or function that provides the
- * cells.
+ * A table column: either a member, whose name determines the title, or a title and the member or function that provides
+ * the cells.
  */
 type Column<Item> =
   | MemberOf<Item>

@@ -4,7 +4,7 @@ import { ImportOperations } from '../../operations/imports/imports.ts';
 import { fileInput, formatOf } from '../files/input.ts';
 import { CommandError } from '../terminal.ts';
 
-/** Imports all animals of a file into the open store. Throws `CommandError` for an invalid row. */
+/** Imports all animals from a file into the open store. Throws `CommandError` for an invalid row. */
 export function importing(file: string): (services: AdminServices) => Promise<void> {
   const format = formatOf(file, undefined);
   return async (services) => {

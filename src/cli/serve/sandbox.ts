@@ -11,7 +11,7 @@ const defaultPort = 4010;
 
 export function addSandbox(program: Command, environment: Environment): void {
   addCommand(program, 'sandbox', {
-    summary: 'Start the service on a temporary store, with faults for testing clients.',
+    summary: 'Start the service on a temporary store, with fault injection for testing clients.',
     examples: [
       'animal-store sandbox',
       'animal-store sandbox --port 0 --json',

@@ -10,7 +10,7 @@ import { CommandError, printLine, styled } from '../terminal.ts';
 import { announceFirstKey, inThisFolder } from './first-key.ts';
 
 export interface ServeOptions {
-  /** Environment variables of the configuration, which workers also read. */
+  /** Environment variables that configure the service. Workers read the same variables. */
   readonly environment: Environment;
   readonly startedByNpx: boolean;
   /** Command that runs this program in the working directory. */
@@ -25,7 +25,7 @@ export async function serve(
   config: Config,
   { environment, startedByNpx, command }: ServeOptions,
 ): Promise<void> {
-  // Reads the parent's process id first, to detect that the parent exits during startup.
+  // Reads the parent's process id first, to detect whether the parent exits during startup.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);

@@ -8,7 +8,7 @@ import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
 
 /**
- * Facts about a process that serves requests. The command omits these facts, because its process serves no requests.
+ * Statistics of a process that serves requests. The command omits them, because its process serves no requests.
  */
 const factsOfProcess: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
@@ -18,7 +18,7 @@ const factsOfProcess: ReadonlySet<string> = new Set([
 
 export function addStatus(program: Command, config: ReadConfig): void {
   addCommand(program, 'status', {
-    summary: 'Show problems of the store, and the instances of the service that use it.',
+    summary: 'Show problems with the store, and the service instances that use it.',
     examples: ['animal-store status', 'animal-store status --json'],
     notes: [
       'Problems are listed first, most severe at the top, each with a remedy. They do not affect the exit code.',

@@ -20,7 +20,7 @@ export const accountStates = ['open', 'closed'] as const;
 
 const AccountState = enumOf(accountStates);
 
-export const Account = shape('Account', 'An account, which has a plan and rate limits.', {
+export const Account = shape('Account', 'An account, with its plan and rate limits.', {
   id: id('ID of the account.'),
   name: z.string().meta({ description: 'Name of the account.' }),
   plan: PlanName,
@@ -31,9 +31,9 @@ export const Account = shape('Account', 'An account, which has a plan and rate l
   note: z
     .string()
     .nullable()
-    .meta({ description: 'Note for operators, which clients cannot read; null if there is none.' }),
+    .meta({ description: 'Note for operators, not visible to clients; null if there is none.' }),
   requestsToday: count.optional().meta({
-    description: 'Requests with any key of the account since 00:00 UTC. Present only in lists.',
+    description: "Requests made with any of the account's keys since 00:00 UTC. Present only in lists.",
   }),
   lastUsedAt: instant('Time of the last request with any key (UTC), to the minute. Present only in lists.')
     .nullable()
@@ -55,7 +55,7 @@ export const ListAccountsQuery = z.strictObject({
     .meta({
       description:
         'Sort order: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
-        'Defaults to `name` with the `name` filter, and otherwise to `id`.',
+        'Defaults to `name` if the `name` filter is used, and to `id` otherwise.',
     }),
   cursor: namedCursorParameter,
 });
@@ -87,8 +87,7 @@ const note = requiredString()
   })
   .transform((value) => (value.trim() === '' ? null : value))
   .meta({
-    description:
-      'Note for operators, which can have several lines. An empty string or null removes the note.',
+    description: 'Note for operators. It can span several lines. An empty string or null removes the note.',
     examples: ['Wants Business from May; answer by Friday.'],
     override: { type: 'string', maxLength: longestNote },
   });
@@ -161,7 +160,7 @@ export const accountOperations = rowsOf(
       path: '/accounts/{accountId}',
       summary: 'Change an account',
       description:
-        'Renames an account, or changes its plan or its note. The change applies to the next request with any of its keys.',
+        'Renames an account, or changes its plan or its note. The change takes effect on the next request made with any of its keys.',
       params,
       body: { schema: AccountPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
@@ -184,19 +183,19 @@ export const accountOperations = rowsOf(
       path: '/accounts/{accountId}/limits',
       summary: "Get an account's rate limits",
       description:
-        'Returns how many requests the account has used in both windows. This does not count as a request.',
+        "Returns how many requests the account has used in each window. This request does not count against the account's limits.",
       params,
-      success: okJson(AccountLimits, 'Usage in both windows.'),
+      success: okJson(AccountLimits, 'Usage in each window.'),
     },
     getAccountUsage: {
       method: 'GET',
       path: '/accounts/{accountId}/usage',
       tag: usageTag,
       summary: "Get an account's usage",
-      description: 'Returns the number of requests with any key of the account, by hour or by day.',
+      description: "Returns the number of requests made with any of the account's keys, by hour or by day.",
       params,
       query: UsageQuery,
-      success: okJson(UsageSeries, 'The requests, oldest first.'),
+      success: okJson(UsageSeries, 'The request counts, oldest first.'),
     },
   },
 );

@@ -124,7 +124,7 @@ export const backupOperations = rowsOf(
       path: '/backups/download',
       summary: 'Download a backup',
       description:
-        'Returns the file of a backup. It contains the whole store, so the download is recorded in the audit log.',
+        'Returns a backup file. It contains the whole store, so the download is recorded in the audit log.',
       role: 'admin',
       query: DownloadQuery,
       success: file,
@@ -135,7 +135,7 @@ export const backupOperations = rowsOf(
       method: 'POST',
       path: '/backups/verify',
       summary: 'Verify a backup',
-      description: 'Verifies all data of a backup and counts its rows.',
+      description: 'Verifies all data in a backup and counts its rows.',
       role: 'viewer',
       repeatable: false,
       body: { schema: NamedBackup },

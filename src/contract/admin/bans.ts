@@ -4,7 +4,7 @@ import { count, instant, shape } from '../values.ts';
 import { KeyId } from './keys.ts';
 import { id } from './values.ts';
 
-export const Ban = shape('Ban', 'A temporary ban of a key.', {
+export const Ban = shape('Ban', 'A temporary ban on a key.', {
   keyId: id('ID of the banned key.'),
   keyName: z.string().meta({ description: 'Name of the key.' }),
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
@@ -24,13 +24,14 @@ export const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active ban
 export type Ban = z.infer<typeof Ban>;
 
 export const banOperations = rowsOf(
-  { tag: { name: 'Bans', description: 'Temporary bans of keys.' } },
+  { tag: { name: 'Bans', description: 'Temporary bans on keys.' } },
   {
     listBans: {
       method: 'GET',
       path: '/bans',
       summary: 'List bans',
-      description: 'Returns the keys that are banned because they kept sending requests after 429.',
+      description:
+        'Returns the keys that are banned because they kept sending requests after a 429 response.',
       success: okJson(Bans, 'All active bans.'),
     },
     liftBan: {

@@ -3,7 +3,7 @@ import { Category } from '../categories.ts';
 import { okPage, rowsOf } from '../operation.ts';
 import { count, cursorParameter, enumOf, limitParameter, pageShape, shape } from '../values.ts';
 
-const CategoryInUse = shape('CategoryInUse', 'A category with animals.', {
+const CategoryInUse = shape('CategoryInUse', 'A category that has animals.', {
   id: Category.shape.id,
   name: z.string().nullable().meta({ description: 'Name of the category; null if it has no name.' }),
   available: count.meta({ description: 'Number of available animals in the category.' }),
@@ -26,12 +26,12 @@ const ListCategoriesInUseQuery = z.strictObject({
 });
 
 export const categoryUseOperations = rowsOf(
-  { tag: { name: 'Categories', description: 'Names for the categories of animals.' } },
+  { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategoriesInUse: {
       method: 'GET',
       path: '/categories/in-use',
-      summary: 'List categories with animals',
+      summary: 'List categories that have animals',
       description:
         'Returns a page of all categories that have animals, with or without a name, in ascending order of id.',
       query: ListCategoriesInUseQuery,

@@ -32,7 +32,7 @@ function eventLogJson({ lastId, oldest, newest, ...others }: EventLog): string {
 const { listEvents } = eventOperations;
 
 export const adminEventOperations = {
-  /** Like the public feed, but with the events of all types and accounts. */
+  /** Like the public feed, but includes events of every type from every account. */
   listEvents: {
     ...listEvents,
     description:

@@ -8,9 +8,10 @@ export const importFormats = ['csv', 'ndjson'] as const;
 
 const PreviewQuery = z.strictObject({
   format: enumOf(importFormats).default('csv').meta({ description: 'Format of the file.' }),
-  newIds: enumOf(['true', 'false'])
-    .default('false')
-    .meta({ description: 'Whether to import a file that contains ids. The animals get new ids.' }),
+  newIds: enumOf(['true', 'false']).default('false').meta({
+    description:
+      'Whether to accept a file that contains ids. The ids are ignored, and the animals get new ones.',
+  }),
 });
 
 const ImportQuery = PreviewQuery.extend({
@@ -47,7 +48,7 @@ export const ImportReport = shape('ImportReport', 'Report of an import.', {
     .meta({ description: 'The first 10,000 rejected lines, or fewer if the lines are long.' }),
   rejectsFile: z.string().meta({
     description:
-      'The same lines as a file that can be corrected and imported, in the format of the uploaded file. Each row begins with the line ' +
+      'The same lines, as a file that can be corrected and imported, in the format of the uploaded file. Each row begins with the line ' +
       'number and the reason. Empty if no lines were rejected.',
   }),
 });
@@ -82,7 +83,7 @@ export const Import = shape('Import', 'An import of a file.', {
 
 export const Imports = z.array(Import).meta({
   id: 'Imports',
-  description: 'Imports of this instance: imports in progress and the latest finished imports.',
+  description: 'Imports on this instance: imports in progress and the latest finished imports.',
 });
 
 const ImportDetails = Import.extend({
@@ -92,7 +93,7 @@ const ImportDetails = Import.extend({
   }),
 }).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
 
-export const ImportPreview = shape('ImportPreview', 'The first rows of a file.', {
+export const ImportPreview = shape('ImportPreview', 'The first few rows of a file.', {
   columns: z.array(z.string()).meta({ description: 'The columns of a CSV file in order. Empty for NDJSON.' }),
   rows: z
     .array(
@@ -107,8 +108,11 @@ export const ImportPreview = shape('ImportPreview', 'The first rows of a file.',
           .string()
           .nullable()
           .meta({ description: 'Status of the animal; null for a rejected line.' }),
-        reason: z.string().nullable().meta({ description: 'Reason for the rejection; null for an animal.' }),
-        text: z.string().nullable().meta({ description: 'The rejected line; null for an animal.' }),
+        reason: z
+          .string()
+          .nullable()
+          .meta({ description: 'Reason for the rejection; null for a valid line.' }),
+        text: z.string().nullable().meta({ description: 'The rejected line; null for a valid line.' }),
       }),
     )
     .meta({ description: 'The rows, as an import would read them.' }),
@@ -129,7 +133,7 @@ export const importOperations = rowsOf(
       path: '/imports',
       summary: 'List imports',
       description:
-        'Returns the imports of this instance: all imports in progress and the latest 20 finished imports. The list is kept ' +
+        'Returns the imports on this instance: all imports in progress and the latest 20 finished imports. The list is kept ' +
         'until the service stops.',
       success: okJson(Imports, 'The imports, latest first.'),
     },
@@ -137,7 +141,7 @@ export const importOperations = rowsOf(
       method: 'GET',
       path: '/imports/{importId}',
       summary: 'Get an import',
-      description: 'Returns an import of this instance, with its rejected lines once it has ended.',
+      description: 'Returns an import on this instance, with its rejected lines once it has ended.',
       params,
       success: okJson(ImportDetails, 'The requested import.'),
     },
@@ -146,7 +150,7 @@ export const importOperations = rowsOf(
       path: '/imports/{importId}/stop',
       summary: 'Stop an import',
       description:
-        'Stops an import of this instance. Animals already added remain. Import the same file again to resume.',
+        'Stops an import on this instance. Animals already added remain. Import the same file again to resume.',
       params,
       // Stopping an import a second time has no effect.
       repeatable: false,
@@ -162,7 +166,7 @@ export const importOperations = rowsOf(
       repeatable: false,
       query: PreviewQuery,
       upload,
-      success: okJson(ImportPreview, 'The first rows.'),
+      success: okJson(ImportPreview, 'The first few rows.'),
       errors: ['import_invalid'],
     },
     importPets: {
@@ -170,7 +174,7 @@ export const importOperations = rowsOf(
       path: '/pets/import',
       summary: 'Import animals',
       description:
-        'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. Sending the same file again resumes ' +
+        'Adds the animals from a CSV or NDJSON file in the format of `animal-store import`. Sending the same file again resumes ' +
         'the import and adds no duplicates. To stop an import, close its connection or call `stopImport`. `listImports` shows the ' +
         'progress.',
       // Importing the same file again adds no duplicate rows.

@@ -56,15 +56,16 @@ export const FoundKey = Key.extend({
 
 export const Keys = pageShape(Key, 'Keys', 'A page of keys.');
 
-export const BanStatus = shape('BanStatus', 'The bans of a key, and its strikes toward the next ban.', {
+export const BanStatus = shape('BanStatus', "A key's bans, and its strikes toward the next ban.", {
   strikes: count.meta({
-    description: 'Number of requests within `withinSeconds` that did not wait for `Retry-After` after a 429.',
+    description:
+      'Number of requests within `withinSeconds` that were sent after a 429 response without waiting for `Retry-After`.',
   }),
   strikesToBan: count.meta({ description: 'Number of strikes after which the key is banned.' }),
   withinSeconds: count.meta({ description: 'Number of seconds for which a strike counts.' }),
   bans: count.meta({
     description:
-      'Consecutive bans, including an active ban; 0 when earlier bans no longer lengthen the next ban.',
+      'Number of consecutive bans, including any active one; 0 once earlier bans no longer lengthen the next one.',
   }),
   lastBan: shape('LastBan', 'A past or active ban.', {
     from: instant('Time when the ban began (UTC).'),
@@ -79,7 +80,7 @@ export type BanStatus = z.infer<typeof BanStatus>;
 
 const ListKeysQuery = z.strictObject({
   limit: limitParameter('keys'),
-  accountId: int64Filter('Return only keys of this account.'),
+  accountId: int64Filter("Return only this account's keys."),
   state: enumOf(keyStates).optional().meta({ description: 'Return only keys in this state.' }),
   order: direction,
   cursor: cursorParameter,
@@ -140,7 +141,7 @@ const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const
 const issued = (description: string) => createdJson(IssuedKey, description, ({ id }) => `/keys/${id}`);
 
 export const keyOperations = rowsOf(
-  { tag: { name: 'Keys', description: 'The API keys of accounts.' } },
+  { tag: { name: 'Keys', description: 'API keys that belong to accounts.' } },
   {
     listKeys: {
       method: 'GET',
@@ -172,7 +173,7 @@ export const keyOperations = rowsOf(
       method: 'PATCH',
       path: '/keys/{keyId}',
       summary: "Change a key's scopes",
-      description: 'Sets the scopes of a key. The change applies to the next request with the key.',
+      description: 'Sets the scopes of a key. The change takes effect on the next request made with the key.',
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
@@ -202,7 +203,7 @@ export const keyOperations = rowsOf(
       path: '/keys/{keyId}/ban-status',
       summary: "Get a key's ban status",
       description:
-        'Returns the strikes and bans of the key. A strike is a request that was sent after 429 without waiting for `Retry-After`. Too many strikes ban the key.',
+        'Returns the strikes and bans of the key. A strike is a request that was sent after a 429 response without waiting for `Retry-After`. A key with too many strikes is banned.',
       params,
       success: okJson(BanStatus, 'The strikes and bans.'),
     },
@@ -211,10 +212,10 @@ export const keyOperations = rowsOf(
       path: '/keys/{keyId}/usage',
       tag: usageTag,
       summary: "Get a key's usage",
-      description: 'Returns the number of requests with the key, by hour or by day.',
+      description: 'Returns the number of requests made with the key, by hour or by day.',
       params,
       query: UsageQuery,
-      success: okJson(UsageSeries, 'The requests, oldest first.'),
+      success: okJson(UsageSeries, 'The request counts, oldest first.'),
     },
     getKeyOperations: {
       method: 'GET',
@@ -222,10 +223,10 @@ export const keyOperations = rowsOf(
       tag: usageTag,
       summary: "Get a key's usage by operation",
       description:
-        'Returns the number of requests with the key by operation and day (UTC). `since` defaults to 30 days ago. Daily counts are kept for 35 days.',
+        'Returns the number of requests made with the key, by operation and day (UTC). `since` defaults to 30 days ago. Daily counts are kept for 35 days.',
       params,
       query: z.strictObject({ since, until }),
-      success: okJson(KeyOperationUsages, 'The requests, oldest first.'),
+      success: okJson(KeyOperationUsages, 'The request counts, oldest first.'),
     },
   },
 );

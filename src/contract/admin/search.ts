@@ -17,7 +17,7 @@ export const searchedKinds = [
 /** Maximum number of results of each kind. */
 export const maxPerKind = 5;
 
-/** Number of newest animals that are searched by name. */
+/** Only this number of the newest animals is searched by name. */
 export const namedAnimals = 10_000;
 
 const matches = ['id', 'name', 'lastFour', 'reference', 'requestId'] as const;
@@ -59,7 +59,7 @@ const Found = shape('Found', 'An object found by a search.', {
     .min(1)
     .nullable()
     .meta({
-      description: 'ID of the account of a key, a webhook or a request; null for other kinds.',
+      description: 'ID of the account to which a key, webhook or request belongs; null for other kinds.',
       override: { type: ['integer', 'null'], format: 'int64', minimum: 1 },
     }),
   matched: enumOf(matches).meta({ description: 'The field that matches the text.' }),
@@ -88,7 +88,7 @@ export const searchOperations = rowsOf(
       summary: 'Find objects by id, name or reference',
       description:
         `Returns at most ${maxPerKind} objects of each kind. Animals are found by id and, among the newest ` +
-        `${namedAnimals.toLocaleString('en')}, by name. Other objects are found by id and name. Imports and recent failed requests of this instance are found by request id.`,
+        `${namedAnimals.toLocaleString('en')}, by name. Other objects are found by id and name. Imports and recent failed requests on this instance are found by request id.`,
       query: SearchQuery,
       success: ok<SearchResults>(SearchResults, searchJson, 'The results.'),
     },

@@ -9,7 +9,7 @@ export const SignIn = z
   .strictObject(
     {
       token: z.string().optional().meta({ description: "An operator's token." }),
-      code: z.string().optional().meta({ description: 'The one-time code of a console link.' }),
+      code: z.string().optional().meta({ description: 'The one-time code from a console link.' }),
     },
     { error: bodyError('a sign-in', 'token or code') },
   )
@@ -40,7 +40,7 @@ export const OwnSession = shape('OwnSession', 'A session of the signed-in operat
   startedAt: instant('Time when the session began (UTC).'),
   usedAt: instant('Time when the session was last used (UTC), to the minute.'),
   expiresAt: instant('Latest time at which the session expires (UTC).'),
-  isCurrent: z.boolean().meta({ description: 'Whether this session sent the request.' }),
+  isCurrent: z.boolean().meta({ description: 'Whether this is the session that sent the request.' }),
 });
 
 export type OwnSession = z.infer<typeof OwnSession>;
@@ -57,7 +57,7 @@ export const sessionOperations = rowsOf(
       path: '/session',
       summary: 'Sign in',
       description:
-        'Exchanges a token, or the one-time code of a console link, for a session: a cookie, and a secret that the page sends ' +
+        'Exchanges a token, or the one-time code from a console link, for a session: a cookie, and a secret that the page sends ' +
         'as `X-Session-Secret`. Programs need no session. They send their token with each request.',
       role: 'anybody',
       repeatable: false,

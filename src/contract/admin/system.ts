@@ -19,7 +19,7 @@ export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', 
   }),
 });
 
-export const Concern = shape('Concern', 'A problem that an operator must solve.', {
+export const Concern = shape('Concern', "A problem that needs an operator's attention.", {
   what: z.string().meta({ description: 'Description of the problem in one sentence.' }),
   remedy: z.string().meta({ description: 'The remedy.' }),
 });
@@ -64,7 +64,7 @@ export const System = shape('System', 'Versions, instances and settings of the s
   troubles: z.array(z.string()).meta({ description: 'Current failures.' }),
   store: z
     .record(z.string(), fact)
-    .meta({ description: 'Facts about the store: engine, format, sizes, committed groups.' }),
+    .meta({ description: 'Details of the store: engine, format, sizes, committed groups.' }),
   instances: z.array(Instance).meta({ description: 'All instances of this store.' }),
   settings: z.array(Setting),
 });
@@ -74,7 +74,7 @@ export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
 
 export const Logging = shape('Logging', 'Log settings of this instance.', {
   level: z.enum(logLevels).meta({ description: 'Messages below this level are not logged.' }),
-  requests: z.enum(loggedRequests).meta({ description: 'Requests to log.' }),
+  requests: z.enum(loggedRequests).meta({ description: 'Which requests are logged.' }),
 });
 
 export const LoggingPatch = bodyShape(
@@ -120,7 +120,7 @@ export const systemOperations = rowsOf(
       path: '/system',
       summary: 'Get versions, instances and settings',
       description:
-        'Returns versions, the store as this instance sees it, all instances, and the settings with their source.',
+        'Returns versions, details of the store, all instances, and every setting with its source.',
       success: okJson(System, 'The versions, instances and settings.'),
     },
     getLogging: {

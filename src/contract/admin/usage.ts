@@ -69,7 +69,7 @@ const HistoryQuery = z.strictObject({
   until,
   step: enumOf(usageSteps).default('1m').meta({
     description:
-      'Length of the intervals. Intervals of minutes are kept for 2 days, intervals of hours and days for 35 days. Each interval begins at a multiple of its length (UTC).',
+      'Length of the intervals. Data for minute intervals is kept for 2 days, and for hour and day intervals for 35 days. Each interval begins at a multiple of its length (UTC).',
   }),
 });
 
@@ -87,7 +87,7 @@ export const OperationUsages = z
 
 export const KeyOperationUsage = shape(
   'KeyOperationUsage',
-  'Requests with one key to one operation on one day.',
+  'Requests made with one key to one operation on one day.',
   {
     from: instant('Start of the day (UTC).'),
     operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
@@ -101,7 +101,7 @@ export const KeyOperationUsages = z.array(KeyOperationUsage).meta({
 });
 
 const FailedRequestsQuery = z.strictObject({
-  keyId: int64Filter('Return only requests of this key.'),
+  keyId: int64Filter('Return only requests made with this key.'),
   requestId: z
     .string()
     .max(200)
@@ -134,7 +134,7 @@ export const KeyUsage = Outcomes.extend({
   accountName: z.string().meta({ description: 'Name of the account.' }),
   deprecated: count.meta({ description: 'Requests to deprecated operations.' }),
   lastUsedAt: instant('Time of the last request with the key (UTC), to the minute.'),
-}).meta({ id: 'KeyUsage', description: 'Requests with one key.' });
+}).meta({ id: 'KeyUsage', description: 'Requests made with one key.' });
 
 export const TopCallers = z
   .array(KeyUsage)
@@ -162,15 +162,15 @@ export const usageOperations = rowsOf(
       ...common,
       path: '/usage/minutes',
       summary: 'List requests by minute',
-      description: `Returns the number of requests to each operation, by minute and outcome. \`since\` defaults to one hour ago. Data per minute is kept for 2 days. At most the last 6 hours are returned. ${delay}`,
+      description: `Returns the number of requests to each operation, by minute and outcome. \`since\` defaults to one hour ago. Per-minute data is kept for 2 days. Returns at most the last 6 hours. ${delay}`,
       query: MinutesQuery,
-      success: okJson(Minutes, 'The requests, oldest first.'),
+      success: okJson(Minutes, 'The request counts, oldest first.'),
     },
     getTrafficHistory: {
       ...common,
       path: '/usage/history',
       summary: 'Get requests and latency over time',
-      description: `Returns request counts by outcome, and latency, for each interval, totalled across all instances. Without \`since\`, it returns the last hour for \`1m\`, the last day for \`5m\`, 7 days for \`1h\`, and 30 days for \`6h\` and \`1d\`. At most the last 1,000 intervals are returned. ${delay}`,
+      description: `Returns request counts by outcome, and latency, for each interval, totaled across all instances. Without \`since\`, it returns the last hour for \`1m\`, the last day for \`5m\`, 7 days for \`1h\`, and 30 days for \`6h\` and \`1d\`. Returns at most the last 1,000 intervals. ${delay}`,
       query: HistoryQuery,
       success: okJson(TrafficHistory, 'The request counts and latency, oldest first.'),
     },
@@ -180,14 +180,14 @@ export const usageOperations = rowsOf(
       summary: 'List requests by operation',
       description: `Returns the number of requests to each operation, by outcome. \`since\` defaults to one hour ago. Totals for up to 6 hours consist of whole minutes from the last 2 days; totals for longer periods consist of whole hours from the last 35 days. ${delay}`,
       query: MinutesQuery,
-      success: okJson(OperationUsages, 'The requests, most frequently used operation first.'),
+      success: okJson(OperationUsages, 'The request counts, most frequently used operation first.'),
     },
     listFailedRequests: {
       ...common,
       path: '/usage/failed-requests',
       summary: 'List recent failed requests',
       description:
-        'Returns the latest failed requests of this instance since it started. Each process keeps the last 25 failed requests of each of the 400 keys with the latest failures, and the last 25 without a valid key.',
+        'Returns the latest requests that failed on this instance since it started. Each process keeps the last 25 failed requests for each of the 400 keys that failed most recently, and the last 25 without a valid key.',
       query: FailedRequestsQuery,
       success: okJson(FailedRequestList, 'The requests, newest first.'),
     },

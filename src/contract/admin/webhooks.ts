@@ -48,7 +48,7 @@ export const webhookStates = ['enabled', 'disabled'] as const;
 
 const ListWebhooksQuery = z.strictObject({
   limit: limitParameter('webhooks'),
-  accountId: int64Filter('Return only webhooks of this account.'),
+  accountId: int64Filter("Return only this account's webhooks."),
   state: enumOf(webhookStates).optional().meta({
     description: 'Return only enabled or only disabled webhooks.',
   }),
@@ -70,7 +70,7 @@ export const accountWebhookOperations = rowsOf(
       method: 'GET',
       path: '/webhooks',
       summary: 'List webhooks',
-      description: 'Returns a page of the webhooks of all accounts, in ascending order of id.',
+      description: 'Returns a page of webhooks from all accounts, in ascending order of id.',
       query: ListWebhooksQuery,
       paginated: true,
       success: okPage(AccountWebhooks, accountWebhookJson, 'A page of webhooks.'),
@@ -133,7 +133,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
-        "Sends all events of the webhook's types after the given id again, including events already delivered. Use this after a receiver " +
+        "Resends all events of the webhook's types after the given id, including events already delivered. Use this after a receiver " +
         'was down. A disabled webhook must be enabled first.',
       params,
       body: { schema: Redelivery },
@@ -145,7 +145,7 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        'Sends the event of a delivery again, as a new delivery. A pending delivery is attempted immediately instead.',
+        "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead.",
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),

@@ -48,7 +48,8 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
 }
 
 /**
- * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` if the network has too many failures.
+ * Counts and logs a failed sign-in. Returns the error to send, which is `too_many_sign_ins` after too many failures
+ * from the same network.
  * Call this only after the credential was found to be invalid, so that failures of other clients never lock out an
  * operator with a valid credential. The log contains the address, but no part of the credential.
  */

@@ -1,4 +1,4 @@
-/** The files of the console. The build of the standalone executable replaces this module. */
+/** The console's files. The build of the standalone executable replaces this module. */
 import { fileURLToPath } from 'node:url';
 
 interface ConsoleFile {

@@ -53,7 +53,7 @@ function streamOf(
   });
 }
 
-/** A file that browsers save instead of displaying it. The service chooses the file name. */
+/** A file that browsers save instead of displaying. The service chooses the file name. */
 export function fileAnswer({ name, content }: FileContent): AdminAnswer {
   const headers = {
     'Content-Type': 'application/octet-stream',

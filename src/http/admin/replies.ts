@@ -98,7 +98,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/** The console loads scripts and styles only from this listener. Nothing is inline or from another origin. */
+/** The console loads scripts and styles only from this listener, and has no inline scripts or styles. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

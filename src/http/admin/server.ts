@@ -85,7 +85,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,
-      // Errors outside both pipelines. By default, the runtime would respond with an HTML page.
+      // Handles errors outside both pipelines. By default, the runtime would respond with an HTML page.
       error: (error) => failed(context, error),
     });
   const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });

@@ -1,9 +1,9 @@
-/** Hosts of the admin listener, and the origins that may send requests to it. */
+/** Host names that the admin listener accepts, and the origins that may send requests to it. */
 import { isIP } from 'node:net';
 import { Refusal } from '../../contract/refusal.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
-/** Names and addresses of the local machine, which are also used through a tunnel. */
+/** Names and addresses of the local machine, which clients also use through a tunnel. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export class Site {
@@ -17,7 +17,7 @@ export class Site {
   }
 
   /**
-   * Throws `invalid_parameter` for several Host headers, and `host_unknown` for a host name that the listener does not
+   * Throws `invalid_parameter` for multiple Host headers, and `host_unknown` for a host name that the listener does not
    * accept. Otherwise, a foreign page whose host name resolves to this address (DNS rebinding) would count as
    * same-origin. IP addresses are accepted, because they do not involve DNS.
    */

@@ -8,9 +8,9 @@ type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
  * kept.
  */
 export class BusyConnections {
-  /** Values are the servers, not the peer ports, because reading a peer port creates two objects. */
+  /** The peer port of a request is read only when needed, because reading it creates two objects. */
   readonly #requests = new Map<Request, Peers>();
-  /** Peer ports of streams. A stream does not retain its request, to save memory. */
+  /** Peer ports of open streams. A stream does not retain its request, to save memory. */
   readonly #streams = new Map<object, number>();
 
   /** Keeps the request's connection open until the request is released. */
@@ -39,14 +39,14 @@ export class BusyConnections {
   }
 
   /**
-   * Peer ports of all connections to a local port except the kept ones; empty if the system does not list its
+   * Peer ports of all connections to a local port except those kept open; empty if the system does not list its
    * connections.
    */
   others(port: number): ReadonlySet<number> {
     return new Set(this.#others(port).map(({ peerPort }) => peerPort));
   }
 
-  /** Closes the given connections except those that are kept by now. Returns the number of closed connections. */
+  /** Closes the given connections, except those kept open in the meantime. Returns the number of closed connections. */
   close(port: number, peerPorts: ReadonlySet<number>): number {
     const closed = this.#others(port).filter(({ peerPort }) => peerPorts.has(peerPort));
     for (const socket of closed) socket.shutDown();

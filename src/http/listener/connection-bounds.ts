@@ -6,7 +6,7 @@ export interface ConnectionBound {
   readonly open: () => number;
 }
 
-/** Default maximum for all processes in total, even if the system allows more connections. */
+/** Default maximum for all processes combined, even if the system allows more connections. */
 const defaultMaxConnections = 10_000;
 /**
  * Fraction of the free descriptors that connections may use by default. The rest is for the store and outgoing
@@ -25,7 +25,7 @@ const countedForMs = 500;
  */
 export function boundOfClients(maxConnections: number, processes: number): ConnectionBound {
   const others = openDescriptors();
-  // The descriptor limit applies per process. The other limits apply to all processes in total.
+  // The descriptor limit applies per process. The other limits apply to all processes combined.
   const free = Math.floor((descriptorLimit() - others) * shareByDefault);
   const part = Math.floor((maxConnections || defaultMaxConnections) / processes);
   const most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);

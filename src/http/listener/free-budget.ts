@@ -53,7 +53,7 @@ export class FreeBudget {
 }
 
 /**
- * Maximum number of responses per connection and minute that do not count against a limit. The next such response
+ * Maximum number of responses that do not count against a limit, per connection and minute. The next such response
  * closes the connection, because thousands of pipelined requests would delay other clients.
  */
 export const freeResponsesPerMinute = 30;

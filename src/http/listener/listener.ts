@@ -24,7 +24,7 @@ const pollMs = 10;
 interface ListenerOptions {
   readonly serve: (port: number) => Server;
   readonly port: number;
-  /** Returns the limit of connections to the port. */
+  /** Returns the connection limit for the port. */
   readonly bound: (port: number) => ConnectionBound;
   readonly busy: BusyConnections;
   readonly log: Logger;
@@ -34,9 +34,9 @@ interface ListenerOptions {
  * Listens on a port and limits the number of connections. The runtime neither limits nor counts connections, and
  * without free descriptors it calls `accept` in a busy loop that uses a whole core (oven-sh/bun#32705). At the limit,
  * the listening server is therefore replaced by a new server on the same port: the former server closes idle
- * connections and finishes requests in flight. If the limit is still reached a second later, all connections without an
- * authenticated request in flight are closed (for example, those that never finish sending a request head), starting
- * with those that were already open a second ago.
+ * connections and finishes requests in flight. If a second later there are still too many connections, all connections
+ * without an authenticated request in flight are closed (for example, those that never finish sending a request head),
+ * starting with those that were already open a second ago.
  */
 export class Listener implements Disposable {
   readonly hostname: string | undefined;
@@ -46,7 +46,7 @@ export class Listener implements Disposable {
   readonly #timer: Timer;
   #current: Server;
   #isListening = true;
-  /** `others` are the connections without an authenticated request in flight at the time `since`. */
+  /** `others` are the connections that had no authenticated request in flight at time `since`. */
   #former:
     | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
     | undefined;

@@ -53,7 +53,7 @@ export function socketsOn(port: number): PortSocket[] {
 
 const soAttachFilter = 26;
 
-/** A classic BPF program over the TCP header. Each row contains code, jump if true, jump if false, and constant. */
+/** A classic BPF program that inspects the TCP header. Each row has code, jump if true, jump if false, and constant. */
 const dropSyn = [
   [0x30, 0, 0, 13], // load the flags byte
   [0x54, 0, 0, 0x12], // keep ACK and SYN

@@ -5,7 +5,7 @@ import type { Authenticated } from '../../operations/admission/admission.ts';
 
 const heldBans = 10_000;
 
-/** Logs each ban once, when it first refuses a request. */
+/** Logs each ban once, when the first request is refused because of it. */
 export class BanLog {
   readonly #log: Logger;
   /** End time of each key's last logged ban, in Unix seconds, by key id. */

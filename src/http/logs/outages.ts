@@ -6,8 +6,8 @@ interface OngoingOutage {
 }
 
 /**
- * Refusals without a known outage (such as a lock held for a long time, or a full queue) count as ended after this time
- * without another refusal.
+ * An outage of unknown cause (for example, a lock held for a long time or a full queue) is considered over if no
+ * request fails for this long.
  */
 const quietMs = 5_000;
 

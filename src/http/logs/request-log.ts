@@ -56,7 +56,7 @@ export class ProcessLogging {
   constructor(log: Logger, requests: Logging['requests'], slowMs: number) {
     this.#log = log;
     this.#slowMs = slowMs;
-    // The logger was created with a level that the settings allow.
+    // The type assertion is safe: the logger's initial level is a valid setting.
     this.#current = { level: log.level as Logging['level'], requests };
     this.requestLog = requestLogOf(log, requests, slowMs);
   }

@@ -56,7 +56,7 @@ export interface IncomingRequest {
   keep(): void;
   /** The body of a streamed response. The connection stays open until the stream ends. */
   streamed(source: StreamSource): ReadableStream;
-  /** The client's network. Failed authentications are counted per network. */
+  /** The client's network. Failed authentication attempts are counted per network. */
   network(): string;
   /** Time of arrival, in ms of the process's monotonic clock. */
   readonly startedAt: number;

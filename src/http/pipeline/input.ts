@@ -72,7 +72,8 @@ function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 
 /**
- * Parses the path parameters. An invalid int64 is a mistake, unless the operation has a specific refusal (`otherwise`).
+ * Parses the path parameters. An invalid int64 is reported as a mistake, unless the operation has a specific error for
+ * it (`otherwise`).
  */
 function readParams(
   { params }: Operation,
@@ -91,7 +92,7 @@ function readParams(
   return mistakes.length > 0 ? { mistakes } : { value: values };
 }
 
-/** Throws the operation's specific refusal for an invalid int64. */
+/** Throws the operation's specific error for an invalid int64. */
 function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;
@@ -114,7 +115,7 @@ function resumed({ success }: Operation, headers: Headers, query: Validated<unkn
 const noBody: Validated<unknown> = { value: undefined };
 
 /**
- * Returns the refusal for an unreadable body, which is listed with the other mistakes. Rethrows all other errors,
+ * Returns the error for an unreadable body, so that it is listed with the other mistakes. Rethrows all other errors,
  * because they take precedence.
  */
 function unreadable(error: unknown): Refusal {

@@ -37,7 +37,7 @@ export class PageCache {
   misses = 0;
   readonly #pages = new LRUCache<string, CachedPage>({ maxSize: maxCacheBytes });
   /**
-   * Hashes of recently rendered targets. Each hash determines its slot, and replaces the previous hash in that slot.
+   * Hashes of recently requested targets. Each hash determines its slot, and replaces the previous hash in that slot.
    */
   readonly #recent = new Uint32Array(recentTargets);
 
@@ -61,8 +61,8 @@ export class PageCache {
   }
 
   /**
-   * Returns a function that caches the response if its target was rendered recently. Most pages are requested only
-   * once, by clients that follow links or look up ids. Call `keeper` before reading the resources.
+   * Returns a function that caches the response, provided its target was requested recently. Most pages are requested
+   * only once, by clients that follow links or look up ids. Call `keeper` before reading the resources.
    */
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
     if (!isHeld(operation) || !this.#wasRendered(target)) return () => undefined;

@@ -82,8 +82,8 @@ export function refuse(
 }
 
 /**
- * The response to a request if refusing it also fails. The response has no rate limit headers, because the limits are
- * unknown.
+ * The response to a request that failed, if the regular error response fails as well. It has no rate limit headers,
+ * because the limits are unknown.
  */
 export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
   const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';

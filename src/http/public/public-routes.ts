@@ -160,7 +160,8 @@ function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
 }
 
 /**
- * For documents, which change only with the service's version and settings. Status and error responses are not cached.
+ * Documents change only with the service's version and settings, so clients may cache and revalidate them. Status and
+ * error responses are not cached.
  */
 const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
 

@@ -91,11 +91,12 @@ async function pageByUse(
 }
 
 /**
- * Number of days searched for the last use of accounts. Accounts not used since then follow in the order of their ids.
+ * Number of days that are searched for the last use of an account. Accounts not used in this period follow, sorted by
+ * id.
  */
 const maxDays = 31;
 
-/** The first account ids in the given order: at least `needed` of them, or all. */
+/** The first account ids in the given order: at least `needed` of them, or all if there are fewer. */
 async function rankedIds(
   { store, clock }: Services,
   sort: 'requestsToday' | 'lastUsedAt',

@@ -38,8 +38,8 @@ export class AccountOperations {
   }
 
   /**
-   * Changes the name, the plan and the note in one transaction. Limits without a plan apply to the current plan. Takes
-   * effect within the store's `maxStaleMs`. Throws `PlanError` and `precondition_failed`.
+   * Changes the name, the plan and the note in one transaction. If limits are given without a plan, they apply to the
+   * current plan. Takes effect within the store's `maxStaleMs`. Throws `PlanError` and `precondition_failed`.
    */
   async update(
     id: number,
@@ -84,8 +84,8 @@ export class AccountOperations {
       try {
         return foundAccount(await writeAs(this.#context, 'updateAccount', change), id);
       } catch (error) {
-        // If the request has preconditions, the error is returned to the client. Otherwise, only the limits have
-        // changed since they were read, and the change is retried.
+        // If the request has preconditions, the error is returned to the client. Otherwise, the error means that the
+        // limits have changed since they were read, so the change is retried.
         const isOvertaken =
           error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;

@@ -91,8 +91,8 @@ export class AdminOperations {
   }
 
   /**
-   * Runs an operation. Its change is durable and recorded when the result resolves. Throws the operation's errors and
-   * `service_unavailable`.
+   * Runs an operation. When the result resolves, the change is durable and recorded in the audit log. Throws the
+   * operation's errors and `service_unavailable`.
    */
   perform(
     operation: Operation & { readonly operationId: AdminOperationId },
@@ -120,7 +120,7 @@ function outcomeOf(
 ): Awaitable<unknown> {
   if (isShopOperation(id))
     return performShared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
-  // The operation's row parsed the input, so it has the type that the handler expects.
+  // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...asking, preconditions });
 }
@@ -146,7 +146,7 @@ export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
 }
 
-/** Client operations on behalf of an operator. They use the same readers and units of work. */
+/** Runs client operations on behalf of an operator, with the same readers and units of work. */
 function performShared(
   services: OperatorServices,
   id: ShopOperationId,

@@ -110,8 +110,8 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * The file of a backup. The download is recorded in the audit log, because a backup contains the whole store. Throws
-   * `backup_not_found`.
+   * Returns a backup's file. The download is recorded in the audit log, because a backup contains the whole store.
+   * Throws `backup_not_found`.
    */
   async download(actor: Actor, name: string): Promise<FileContent> {
     const { parts } = this.#context;

@@ -71,7 +71,7 @@ function shownBan({ keyId, bannedUntil, level }: Ban, seconds: number, key: Key,
 }
 
 function banReason(level: number): string {
-  const what = 'It kept sending requests after 429 instead of waiting for Retry-After';
+  const what = 'Kept sending requests after 429 instead of waiting for Retry-After';
   if (level === 0) return `${what}.`;
   return `${what}, again after ${level === 1 ? 'an earlier ban' : `${level} earlier bans`}.`;
 }

@@ -21,7 +21,8 @@ export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
 }
 
 /**
- * The range of retained events. The cost is independent of the number of events, except for one read per billion ids.
+ * The range of retained events. Reading it takes the same time regardless of the number of events, except for one
+ * additional read per billion ids.
  */
 export async function eventLogOf(
   events: EventStore,
@@ -45,7 +46,7 @@ export async function eventLogOf(
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Every gap is found, because the steps are as long as a gap.
+  // Every gap has the length of a step, so no gap is missed.
   for (let at = first; at + step <= last; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;

@@ -19,7 +19,7 @@ export interface Asking extends SignedIn {
   readonly signal: AbortSignal;
 }
 
-/** Handlers for operator requests. They may throw a `Refusal`. `writeAs` makes a change and records it. */
+/** Handlers for operator requests. They may throw a `Refusal`, and use `writeAs` to make and record changes. */
 export type HandlersOf<Services, Rows> = {
   readonly [Id in keyof Rows]: (
     services: Services,

@@ -19,7 +19,7 @@ import type { UsageReports } from './usage.ts';
 /** Lifetime of a key: a duration in ms, or an end time in Unix ms; `null` if it never expires. */
 type Lifetime = number | { readonly until: number } | null;
 
-/** A new key. This object holds its only copy in clear text. */
+/** A new key. This object holds the only cleartext copy of the key. */
 export interface IssuedKey {
   readonly id: number;
   readonly accountId: number;
@@ -30,7 +30,7 @@ export interface IssuedKey {
   readonly expiresAt: number | null;
 }
 
-/** API keys, as operators manage them. Changes apply on all processes within the store's `maxStaleMs`. */
+/** API keys, as operators manage them. Changes take effect in all processes within the store's `maxStaleMs`. */
 export class KeyOperations {
   readonly #context: OperatorContext;
   readonly #randomBytes: RandomBytes;
@@ -71,7 +71,7 @@ export class KeyOperations {
   }
 
   /**
-   * Creates a new key for the same account. The old key ends after `graceMs`, or when it expires if that is earlier.
+   * Creates a new key for the same account. The old key ends after `graceMs` or when it expires, whichever is earlier.
    * The new key's lifetime defaults to that of the old key. Throws `key_not_found`, and `key_ended` if the old key is
    * no longer active.
    */
@@ -137,10 +137,7 @@ export class KeyOperations {
     });
   }
 
-  /**
-   * The ids of banned keys. Throws `service_unavailable` if Redis, which stores the bans of several instances, is
-   * unreachable.
-   */
+  /** The ids of banned keys. Throws `service_unavailable` if the bans are stored in Redis and Redis is unreachable. */
   async bannedIds(): Promise<ReadonlySet<number>> {
     return new Set((await this.#context.store.limits.bans()).map(({ keyId }) => keyId));
   }
@@ -188,8 +185,8 @@ function stateOf(
 }
 
 /**
- * The reason why a key cannot be rotated. The holder of an ended key either should have no access or already has its
- * successor.
+ * The reason why a key cannot be rotated. The holder of an ended key either must not have access or already has the new
+ * key.
  */
 function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   const expired = successorId === null ? 'has expired' : 'was already rotated';

@@ -18,7 +18,7 @@ import { sharedReaders } from '../resources/shared.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Reads rows after the row with the id, or before it. */
+/** Reads the rows after or before the row with the given id. */
 type ReadRows<Row> = (id: bigint | undefined, limit: number) => Awaitable<Row[]>;
 
 interface Both<Row> {
@@ -94,7 +94,8 @@ export const operatorReaders = {
 } satisfies ReadersOf<typeof ownShopOperations>;
 
 /**
- * The lowest id of an order placed at or after a time (Unix ms). If there is no such order, an id above the last one.
+ * The lowest id of an order placed at or after a time (Unix ms). If there is no such order, returns an id higher than
+ * the last one.
  */
 async function firstPlacedAt(
   orders: Pick<Store['orders'], 'list' | 'listNewest'>,

@@ -6,7 +6,7 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import { shownOperator } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** A new token. This object holds its only copy in clear text. */
+/** A new token. This object holds the only cleartext copy of the token. */
 export interface IssuedToken {
   readonly operator: Operator;
   readonly token: string;

@@ -1,4 +1,6 @@
-/** The search function for operators, which finds objects by id, name, last characters of a key, or order reference. */
+/**
+ * The search function for operators, which finds objects by id, name, the last characters of a key, or order reference.
+ */
 import {
   type Found,
   maxPerKind,
@@ -39,8 +41,8 @@ interface Services {
 /** A search, parsed from its text. */
 interface Wanted {
   readonly text: string;
-  /** The kind of object to search for; all kinds if undefined. */
   readonly id: bigint | undefined;
+  /** The kind of object to search for; all kinds if undefined. */
   readonly kind: Found['kind'] | undefined;
 }
 

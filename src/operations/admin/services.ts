@@ -20,7 +20,7 @@ import { OperatorOperations } from './operators.ts';
 import type { SystemOperations } from './system.ts';
 import { UsageReports } from './usage.ts';
 
-/** Dependencies of operator operations. `src/app/admin.ts` composes them. */
+/** Dependencies of operator operations, assembled in `src/app/admin.ts`. */
 interface AdminParts {
   readonly store: Store;
   readonly clock: Clock;

@@ -15,7 +15,7 @@ import type { BackupOperations } from './backups.ts';
 import type { EventSettings } from './events.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** How long concerns and bans are cached. They change slowly and are expensive to read. */
+/** How long warnings and bans are cached. They change slowly and are expensive to read. */
 const cacheMs = 5_000;
 
 /** A part of the service that may need an operator's attention. */
@@ -37,7 +37,7 @@ interface SystemParts {
   /** Unix ms. */
   readonly startedAt: number;
   readonly settings: readonly Setting[];
-  /** Sunset of deprecated operations, in Unix ms. */
+  /** Sunset dates of deprecated operations, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly backups: ConcernSource & Pick<BackupOperations, 'figures'>;
   readonly secrets: ConcernSource;

@@ -26,8 +26,8 @@ import type { HandlersOf } from './handlers.ts';
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
 /**
- * Maximum period of a report. If a longer period is requested, only its end is returned, because a read blocks the
- * event loop of an embedded store.
+ * Maximum period of a report. If a longer period is requested, only the most recent part is returned, because a read
+ * blocks the event loop of an embedded store.
  */
 const maxRangeMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
 
@@ -77,7 +77,7 @@ export class UsageReports {
     return minutesByOperation(await this.#store.usage.minutes(range));
   }
 
-  /** Requests and latency of all instances, per step. Returns at most the last 1,000 steps. */
+  /** Requests and latency across all instances, per time step. Returns at most the last 1,000 steps. */
   async history({ step, ...asked }: AskedRange & { readonly step: UsageStep }): Promise<TrafficStep[]> {
     const { by, stepMs, defaultMs: length } = stepLengths[step];
     const { since, until } = this.#range(asked, length);
@@ -128,7 +128,7 @@ export class UsageReports {
     return rows.map(({ day, ...row }) => ({ from: iso(day), ...row }));
   }
 
-  /** Requests of a key or an account per hour or day. Defaults to the whole retention period. */
+  /** Requests made with a key or by an account, per hour or day. Defaults to the whole retention period. */
   async periods(owner: UsageOwner, { resolution, ...asked }: AskedRange & { resolution: UsageResolution }) {
     const range = this.#range(asked, defaultMs[resolution]);
     const periods = await this.#store.usage.periods(owner, resolution, range);

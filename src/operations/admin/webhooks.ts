@@ -53,7 +53,7 @@ export const webhookHandlers = {
     const webhook = await find(store, webhookId);
     const after = JSON.stringify({ url: webhook.url });
     const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
-    // Recorded before it is sent, because a sent request cannot be undone.
+    // The request is recorded before it is sent, because sending cannot be undone.
     await store.write('recordAudit', entryOf(services, { operation, object, before: null, after }));
     const tested = await sendTest(webhook);
     return tested.isBlocked ? { ...tested, error: `${tested.error} ${allowing}` } : tested;

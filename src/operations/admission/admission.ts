@@ -119,7 +119,7 @@ export class AdmissionOperations {
     });
   }
 
-  /** The clock is not read for keys that never expire, which most keys do not. */
+  /** Most keys never expire. The clock is not read for them. */
   #isExpired({ expiresAt }: Caller): boolean {
     return expiresAt !== Number.POSITIVE_INFINITY && expiresAt <= this.#clock.now();
   }

@@ -7,7 +7,7 @@ interface StoredOnce {
   /** SHA-256 of the operator and the `Idempotency-Key`. */
   readonly key: string;
   readonly request: string;
-  /** The secret that the change issues, encrypted with the `Idempotency-Key`; `null` if the change issues none. */
+  /** The secret issued by the change, encrypted with the `Idempotency-Key`; `null` if the change issues no secret. */
   readonly sealed: string | null;
 }
 
@@ -15,7 +15,10 @@ interface AuditedOnceInput extends AuditedInput {
   readonly once: StoredOnce;
 }
 
-/** The outcome of the unit of work and the secret issued with it. If replayed, both are those of the first request. */
+/**
+ * The outcome of the unit of work and the secret issued with it. If the request was replayed, both are from the
+ * original request.
+ */
 interface AuditedOnceOutcome {
   readonly outcome: unknown;
   readonly sealed: string | null;
@@ -23,13 +26,13 @@ interface AuditedOnceOutcome {
 }
 
 /**
- * Responses for operators are stored in the same table as those for clients, under an account id that does not exist.
+ * Responses to operators are stored in the same table as responses to clients, under an account id that does not exist.
  */
 const operatorsId = 0;
 
 /**
  * Applies and records an operator's change and stores its outcome, or returns the stored outcome of an earlier request.
- * A change without effect is not stored.
+ * A change that has no effect is not stored.
  */
 export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
   const run = async (

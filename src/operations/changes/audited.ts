@@ -52,12 +52,12 @@ export interface AuditedInput {
 }
 
 /**
- * Runs a unit of work and appends the change to the audit log, in one transaction. A change without effect is not
+ * Runs a unit of work and appends the change to the audit log, in one transaction. A change that has no effect is not
  * recorded.
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** Never empty, because the transaction must hold a lock from reading the object until changing it. */
+  /** The list is never empty, because the transaction must hold a lock from reading the object until changing it. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];

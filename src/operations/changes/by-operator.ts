@@ -16,7 +16,7 @@ type WriteContext = OperatorContext<Pick<Store, 'write'>>;
 type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
 
 /**
- * Applies and records a change. Returns the first outcome if the request is repeated. Throws the errors of
+ * Applies and records a change. Returns the original outcome if the request is a retry. Throws the errors of
  * `Writer.write`.
  */
 export async function writeAs<Name extends AuditedName>(
@@ -27,7 +27,7 @@ export async function writeAs<Name extends AuditedName>(
   return (await write(context, unit, input, undefined)).outcome;
 }
 
-/** Like `writeAs`, for a change that issues a secret. Returns the first secret if the request is repeated. */
+/** Like `writeAs`, for a change that issues a secret. Returns the original secret if the request is a retry. */
 export async function issueAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,

@@ -9,10 +9,12 @@ export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecord
   await store.write('skipEvents', null);
 }
 
-/** Whether the highest id has no event: either changes were made without events, or all events have expired. */
+/**
+ * Whether the highest id has no event: either changes were made without recording events, or all events have expired.
+ */
 async function endsWithGap(events: Store['events']): Promise<boolean> {
   const { last } = await events.bounds();
-  // Read after the bounds, because another process may be recording events.
+  // The newest event is read after the bounds, because another process may be recording events.
   const [newest] = await events.newest(1);
   return last > (newest?.id ?? 0n);
 }

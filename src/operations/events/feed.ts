@@ -99,7 +99,7 @@ export class EventFeed implements Disposable {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
-  /** The newest events, newest first. The next page continues with later events. */
+  /** The newest events, newest first. The next page contains events recorded later. */
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     // The last id is read first, so that an event recorded in between is on this page or the next one.

@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { Caller, KeyStore, LimitStore } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 
-/** How often the keys of open readers are checked, in ms. */
+/** How often the keys of connected readers are checked, in ms. */
 const checkEveryMs = 500;
 
 export interface WatchStore {
@@ -17,8 +17,8 @@ export interface Reader {
   /** Whether a key with these scopes may read the selected events. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean;
   /**
-   * Called when the key is revoked, expires, is banned, or loses a required scope. The reader must then leave the
-   * watch.
+   * Called when the key is revoked, expires, is banned, or loses a required scope. The reader must then be removed with
+   * `KeyWatch.leave`.
    */
   lose(): void;
 }

@@ -25,7 +25,7 @@ export interface StreamParts {
   readonly ended: (stream: EventStream) => void;
 }
 
-/** A stream to one reader. Contains no timer and no closure, so that thousands of idle streams are cheap. */
+/** An event stream to one reader. Contains no timer and no closure, so that thousands of idle streams are cheap. */
 export class EventStream implements StreamSource, Listener, Reader {
   readonly type = 'direct';
   readonly until = Number.POSITIVE_INFINITY;

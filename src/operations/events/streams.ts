@@ -65,7 +65,7 @@ export class EventStreams implements Disposable {
     for (const stream of this.#watch.all()) stream.end();
   }
 
-  /** One filter object for all streams of a key that select the same events. */
+  /** Returns a filter object shared by all streams of a key that select the same events. */
   #filterOf(caller: Caller, wanted: Wanted): Filter {
     const types = [...wanted.types].join();
     for (const { filter } of this.#watch.ofKey(caller.keyId)) if (filter.types === types) return filter;

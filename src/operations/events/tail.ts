@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
 import { behind, withoutGap } from './gaps.ts';
 
-/** Interval between reads while there are listeners, and so the maximum delay of events from other processes. */
+/** Interval between reads while there are listeners, and therefore the maximum delay of events from other processes. */
 const pollIntervalMs = 100;
 /** Delay of a read after a write, so that one read collects the events of concurrent writes in this process. */
 const collectMs = 5;

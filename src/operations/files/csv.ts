@@ -43,7 +43,7 @@ function hasOddQuotes(bytes: Buffer): boolean {
   return odd;
 }
 
-/** The line number and reason at the beginning of each row in a file of rejected rows. */
+/** Matches the line number and reason at the beginning of a row in a file of rejected rows. */
 const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
 const rejectHeader = 'line,reason,';
 

@@ -13,7 +13,7 @@ import {
 } from './records.ts';
 
 /**
- * The line number and reason at the beginning of each row in a file of rejected rows. Matches even if a tool has
+ * Matches the line number and reason at the beginning of a row in a file of rejected rows, even if a tool has
  * reformatted the row.
  */
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;

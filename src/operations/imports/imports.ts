@@ -9,10 +9,10 @@ import type { Store } from '../units.ts';
 
 /** Number of rows per commit. Larger groups would write fewer pages per row, but delay other writes longer. */
 const rowsPerGroup = 2_500;
-/** Pause between groups, so that a serving process gets to write. */
+/** Pause between groups, so that a serving process can write in between. */
 const restMs = 1;
 
-/** First line of the row in the input, counted from 1. */
+/** First and last line of the row in the input, counted from 1. */
 interface Placed {
   readonly line: number;
   readonly endLine: number;

@@ -9,7 +9,7 @@ import type { TrafficSecond } from './traffic.ts';
 
 export type { Concern, Instance };
 
-/** Minimum number and fraction of requests in the last minute with a 5xx response for which a warning is shown. */
+/** A warning is shown if at least this number and this fraction of requests in the last minute got a 5xx response. */
 const manyFailures = 5;
 const highShare = 0.01;
 const windowSeconds = 60;
@@ -32,10 +32,11 @@ const remedies: Readonly<Record<Trouble, string>> = {
   [troubles.postgres]:
     'Check that PostgreSQL is running and reachable from this machine. The log shows its error message.',
   [troubles.replica]:
-    'Check that the servers of DATABASE_REPLICA_URLS are running, are reachable from this machine, and follow the primary. The log shows the reason.',
+    'Check that the servers in DATABASE_REPLICA_URLS are running, are reachable from this machine, and follow the primary. The log shows the reason.',
   [troubles.redis]:
     'Check that Redis is running and reachable from this machine. The log shows its error message.',
-  [troubles.redisPart]: 'Check the cluster node that the log names. If no replica takes over, restart it.',
+  [troubles.redisPart]:
+    'Check the cluster node named in the log. If no replica takes over, restart that node.',
 };
 
 export interface Known {
@@ -60,7 +61,7 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   }
 }
 
-/** Current concerns, most severe first. `instances` excludes those that were stopped cleanly. */
+/** Current warnings, most severe first. `instances` excludes instances that were stopped cleanly. */
 export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
   const { store, clock, secrets, backups } = known;
   return [
@@ -89,7 +90,7 @@ function failures({ seconds, clock }: Known): Concern[] {
   return [
     {
       what: `${failed} of ${all} requests in the last minute got 5xx responses.`,
-      remedy: 'See the log: it contains one line per internal error, and two per outage of the store.',
+      remedy: 'See the log: it contains one line per internal error, and two per store outage.',
     },
   ];
 }

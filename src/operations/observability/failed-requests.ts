@@ -8,8 +8,8 @@ import type { Caller } from '../../storage/storage.ts';
 import { iso } from '../shown.ts';
 
 /**
- * Limits memory to about 2 MB. Each key has a separate list, so that one key with many failures does not displace the
- * requests of other keys.
+ * Limits the memory used for failed requests to about 2 MB. Each key has a separate list, so that one key with many
+ * failures does not displace the requests of other keys.
  */
 const maxKeys = 400;
 const maxPerKey = 25;

@@ -3,8 +3,8 @@ import type { KeyHour, KeyOperation } from '../../storage/admin.ts';
 import type { Caller } from '../../storage/storage.ts';
 
 /**
- * Maximum number of rows, one per key and hour, that wait to be recorded (about 13 MB). Requests beyond it are not
- * counted.
+ * Maximum number of rows, one per key and hour, that can wait to be recorded (about 13 MB). Requests that would exceed
+ * it are not counted.
  */
 const maxRows = 40_000;
 const manyRows = 10_000;
@@ -24,7 +24,7 @@ interface CountedOperation {
 export class KeyUsageCounter {
   #hour = 0;
   #current = new Map<number, KeyUsageRow>();
-  /** Rows of earlier hours and the rest of a partly recorded batch, oldest first. */
+  /** Rows for earlier hours, and the rest of a partly recorded batch, oldest first. */
   #closed: Map<number, KeyUsageRow>[] = [];
   #rows = 0;
   #lost = 0;

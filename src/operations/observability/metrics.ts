@@ -98,10 +98,10 @@ function ofRequests({ processes, bans }: Measured): Metric[] {
       latencies.flatMap(histogramOf),
     ),
     gauge('requests_in_flight', 'Requests in flight.', inFlight),
-    gauge('event_streams', 'Open event streams of clients.', openStreams),
+    gauge('event_streams', 'Open client event streams.', openStreams),
     counter(
       'page_cache_requests_total',
-      'Requests for lists that were served from the cache (hit) or rendered (miss).',
+      'Requests for lists, served from the cache (hit) or rendered (miss).',
       labelled({ result: 'hit' }, pageCache.hits),
       labelled({ result: 'miss' }, pageCache.misses),
     ),
@@ -156,7 +156,7 @@ function ofCommits(total: Total): Metric[] {
     counter('writes_total', 'Committed changes, individually or in groups.', total('units')),
     summary(
       'commit_seconds',
-      'Duration of commits, each of a group of changes.',
+      'Duration of commits. A commit contains one or more changes.',
       total('seconds'),
       total('groups'),
     ),
@@ -169,7 +169,7 @@ function ofDeliveries({ processes, deliveries }: Measured): Metric[] {
   return [
     counter(
       'deliveries_total',
-      'Delivery attempts to webhooks by outcome: succeeded, repeated (failed, with a retry), failed, expired.',
+      'Webhook delivery attempts by outcome: succeeded, repeated (failed, with a retry), failed, expired.',
       ...counts.map(([outcome, attempts]) => labelled({ outcome }, attempts)),
     ),
     gauge('deliveries_pending', 'Pending deliveries, at most 10,000.', deliveries?.pending),
@@ -194,7 +194,7 @@ function ofEvents({ processes, events }: Measured): Metric[] {
     ),
     gauge(
       'event_listeners',
-      'Waiting requests and open streams that receive new events.',
+      'Requests and open streams that are waiting for new events.',
       sumOf(processes).eventListeners,
     ),
   ];

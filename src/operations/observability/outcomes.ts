@@ -4,7 +4,9 @@ import type { OutcomeCounts } from '../../storage/admin.ts';
 
 export type OutcomeName = keyof OutcomeCounts;
 
-/** The outcome for an error code or `ok`. Error codes that only other versions of the service know count as refused. */
+/**
+ * The outcome for an error code or `ok`. An error code known only to other versions of the service counts as refused.
+ */
 export function outcomeOf(code: string): OutcomeName {
   if (code === 'ok') return 'ok';
   const status = Object.hasOwn(errors, code) ? errors[code as ErrorCode].status : 400;

@@ -38,7 +38,7 @@ export class EventLoopDelay implements Disposable {
   }
 }
 
-/** How long the store's facts are cached, because they may come from a server. */
+/** How long the store's facts are cached, because reading them may require requests to a server. */
 const factsCacheMs = 5_000;
 
 interface ProcessTrafficParts {

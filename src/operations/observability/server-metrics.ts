@@ -2,7 +2,7 @@
 import type { StoreFacts } from '../../storage/admin.ts';
 import { counter, gauge, labelled, type Metric, summary } from './metric.ts';
 
-/** The sum of a fact over all processes. */
+/** The sum of a store fact over all processes. */
 export type Total = (name: string) => number | undefined;
 
 export function ofServers(total: Total): Metric[] {

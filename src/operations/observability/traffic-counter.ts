@@ -9,7 +9,7 @@ import { KeyUsageCounter } from './key-usage-counter.ts';
 import { outcomeOf } from './outcomes.ts';
 import { latencyBounds, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
 
-/** Maximum number of unrecorded rows, both of requests per minute and of latencies. Additional rows are dropped. */
+/** Maximum number of unrecorded rows of each kind (requests per minute, and latencies). Additional rows are dropped. */
 const maxMinuteRows = 20_000;
 
 const codes: readonly (ErrorCode | 'ok')[] = ['ok', ...(Object.keys(errors) as ErrorCode[])];
@@ -57,8 +57,8 @@ class OperationCounts {
 }
 
 /**
- * Counts the requests of a process on the main thread. A request costs a few additions in place, and one new object for
- * each key and hour. A row for a minute contains only requests that earlier rows for that minute do not.
+ * Counts the requests of a process on the main thread. Counting a request costs a few in-place additions, plus one new
+ * object per key and hour. A row for a minute excludes requests that are already in an earlier row for that minute.
  */
 export class TrafficCounter {
   readonly keys = new KeyUsageCounter();
@@ -73,7 +73,7 @@ export class TrafficCounter {
   );
   readonly #withoutOperation = new OperationCounts('none', false);
   readonly #seconds = new Uint32Array(retainedSeconds * columns);
-  /** The Unix second that each row counts. */
+  /** The Unix second that each row covers. */
   readonly #secondOf = new Float64Array(retainedSeconds);
   #second = 0;
   #nextClockCheckAt = 0;
@@ -83,7 +83,7 @@ export class TrafficCounter {
   #minute = 0;
   readonly #minutes: MinuteUsage[] = [];
   readonly #latencies: LatencyUsage[] = [];
-  /** Requests by latency since the process started, and the part of them already contained in minute rows. */
+  /** Requests by latency since the process started, and how many of them are already in minute rows. */
   readonly #byLatency = new Float64Array(latencyBuckets);
   readonly #byLatencyInMinutes = new Float64Array(latencyBuckets);
 
@@ -159,8 +159,8 @@ export class TrafficCounter {
   }
 
   /**
-   * Reads the date only once a second, because that costs as much as all other work here. A test clock is read every
-   * time.
+   * Reads the date only once per second, because reading it costs as much as all the other work here. A test clock is
+   * read every time.
    */
   #checkClock(now: number): void {
     const date = this.#clock.now();

@@ -25,7 +25,7 @@ export interface TrafficLatency {
   readonly sumSeconds: number;
 }
 
-/** Statistics of one second of the last five minutes. Seconds without requests are omitted. */
+/** Statistics for one second within the last five minutes. Seconds without requests are omitted. */
 export interface TrafficSecond extends OutcomeCounts {
   /** Start of the second, in Unix seconds. */
   readonly at: number;
@@ -50,7 +50,7 @@ export interface Traffic {
   readonly openStreams: number;
   /** Attempts to deliver events, by outcome. */
   readonly deliveries: Readonly<Record<AttemptOutcome, number>>;
-  /** Waiting requests and streams that receive new events. */
+  /** Number of requests and streams that are waiting for new events. */
   readonly eventListeners: number;
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;

@@ -129,8 +129,8 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   /**
-   * Writes groups of rows. At least one group is written, because it contains the heartbeat. Counts made during the
-   * write are recorded next time.
+   * Writes groups of rows. At least one group is written, because it contains the heartbeat. Requests counted during
+   * the write are recorded next time.
    */
   async #recordGroups(): Promise<void> {
     do await this.#recordGroup();

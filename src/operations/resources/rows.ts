@@ -1,4 +1,4 @@
-/** Types for implementing the rows of a resource: readers for reads, units of work for changes. */
+/** Types for implementing the operations of a resource: readers for reads, units of work for changes. */
 import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource, Unversioned } from '../../domain/resources.ts';
@@ -8,7 +8,7 @@ import type { BatchOfWork, UnitOfWork } from '../../storage/transaction.ts';
 import type { Audited } from '../changes/audited.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 
-/** Rows that are implemented by readers. */
+/** Operations that are implemented by readers. */
 type Reading = { readonly method: 'GET' } | { readonly isEffect: true };
 
 type Rows = Readonly<Record<string, Operation>>;
@@ -16,14 +16,14 @@ type Rows = Readonly<Record<string, Operation>>;
 export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
 
 /**
- * The resources that a row's reader may access: only those in `reads`, because its response is cached until one of them
- * changes.
+ * The resources that an operation's reader may access: only those in `reads`, because its response is cached until one
+ * of them changes.
  */
 type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & Row['reads'][number]>;
 
 /**
- * Implementations of read-only rows, as functions of the store, the input and additional arguments. They may throw a
- * `Refusal`.
+ * Implementations of read-only operations, as functions of the store, the input and additional arguments. They may
+ * throw a `Refusal`.
  */
 export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
   readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
@@ -33,7 +33,7 @@ export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = 
   ) => Awaitable<OutcomeOfRow<All[Id]>>;
 };
 
-/** Additional inputs of a unit of work, selected by the `needs` of its row. */
+/** Additional inputs to a unit of work, selected by the `needs` of the operation. */
 export interface Needed {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
   /** `mistake` is undefined if the URL is valid or absent. */
@@ -60,7 +60,7 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
     readonly now: number;
   };
 
-/** Implementations of changes. `Also` adds members to each unit of work, such as the subject for the audit log. */
+/** Implementations of changes. `Also` adds properties to each unit of work, such as the subject for the audit log. */
 export type UnitsOf<All extends Rows, Also = Audited> = {
   readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
     (

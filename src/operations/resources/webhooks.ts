@@ -85,7 +85,7 @@ export const webhookUnits = {
       };
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
-      // When a disabled webhook is enabled, it continues with events that occur after that.
+      // A re-enabled webhook receives only events that occur after it was re-enabled.
       const isContinued = enabled && !before.enabled;
       await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
       return after;
@@ -114,11 +114,11 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
       const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
-      // When a disabled webhook is enabled, it skips earlier events, so redelivering them would have no effect.
+      // Enabling a disabled webhook skips earlier events, so a request to send them again would have no effect.
       if (!webhook.enabled) throw new Refusal('webhook_disabled');
       expectRetained(after, events);
       if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
-      // Deletes pending deliveries of these events, because they are created again.
+      // Deletes pending deliveries of these events, because new deliveries will be created for them.
       await deliveries.withdraw(webhook.id, after);
       return webhook;
     },
@@ -140,7 +140,7 @@ export const webhookUnits = {
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;
 
-/** Throws `webhook_not_found`, even if the webhook exists but belongs to another account. */
+/** Throws `webhook_not_found` if the webhook does not exist or belongs to another account. */
 function ownWebhook(
   webhooks: Pick<Storage['webhooks'] | Transaction['webhooks'], 'find'>,
   id: bigint,

@@ -34,7 +34,7 @@ export interface SessionSecrets {
 /** A new session with its secrets, which are not stored in clear text. */
 export interface NewSession {
   readonly secrets: SessionSecrets;
-  /** False if the store could not be written; this process then keeps the session in memory. */
+  /** False if the store could not be written to; this process then keeps the session in memory. */
   readonly isStored: boolean;
   readonly signedIn: SignedIn;
 }
@@ -86,7 +86,7 @@ export class SessionOperations {
     return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
   }
 
-  /** Starts a session with new secrets, even if the store cannot be written. Throws `sign_in_failed`. */
+  /** Starts a session with new secrets, even if the store cannot be written to. Throws `sign_in_failed`. */
   async signIn({ token, code }: SignIn): Promise<NewSession> {
     const now = this.#options.clock.now();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);

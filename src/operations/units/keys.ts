@@ -43,8 +43,8 @@ export const firstKeyUnits = {
 } as const satisfies Units;
 
 /**
- * Returns undefined if there is another account or a key. An account without a key is reused: version 1.0 could be
- * interrupted after creating it.
+ * Returns undefined if there is a key or another account. An account without a key is reused, because version 1.0 could
+ * be interrupted after creating it.
  */
 async function createFirst(
   { accounts, keys }: Transaction,
@@ -58,7 +58,7 @@ async function createFirst(
 }
 
 /**
- * Ends the old key at `oldEndsAt` (Unix ms), or when it expires if that is earlier. Returns undefined and changes
+ * Ends the old key at `oldEndsAt` (Unix ms) or when it expires, whichever is earlier. Returns undefined and changes
  * nothing if the old key is not active.
  */
 async function rotate(

@@ -13,8 +13,8 @@ const subject = subjectsOf(
 
 export const operatorUnits = {
   createOperator: { writes: [], subject: subject.made, run: createOperator },
-  // Always recorded: only the last four characters of a token are shown, and those of the new token may happen to be
-  // the same.
+  // Always recorded, because the new token may happen to have the same last four characters as the old one, and only
+  // these are shown.
   rotateOperator: { writes: [], subject: { ...subject.byId, always: true }, run: rotateOperator },
   revokeOperator: { writes: [], subject: subject.byId, run: revokeOperator },
 } as const satisfies AuditedUnits;

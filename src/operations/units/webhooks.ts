@@ -89,7 +89,7 @@ export const operatorWebhookUnits = {
     run: async ({ webhooks }: Transaction, { id, lastEvent }: Enabling): Promise<boolean> => {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
-      // The webhook continues with events that occur after it is enabled.
+      // The webhook receives only events that occur after it is enabled.
       const continued = { enabled: true, disabledReason: undefined, position: lastEvent };
       if (!webhook.enabled) await webhooks.update(id, continued);
       return true;

@@ -60,7 +60,7 @@ class ChangedRanges {
   /** Number of the last read that found a change, by range. */
   readonly #found = new Map<bigint, number>();
   #highest = 0n;
-  /** Pages with a lower mark than this are treated as changed. */
+  /** Pages whose mark is lower than this number are treated as changed. */
   #since = 1;
   /** Highest version in the database as of the last read. */
   #last: bigint | undefined;
@@ -122,7 +122,7 @@ class ChangedRanges {
   }
 
   /**
-   * The first read needs only the newest change, because pages cached before it are treated as changed. If nothing has
+   * The first read needs only the newest change, because pages cached earlier are treated as changed. If nothing has
    * changed, the query returns one row of NULLs.
    */
   #changed(): Promise<ChangedRow[]> {

@@ -24,17 +24,14 @@ type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-fu
 interface ConnectionOptions {
   /** True for a connection through a pooler: statements are not prepared, and are sent one at a time. */
   readonly throughPooler: boolean;
-  /** Called when the connection closes, even if it never opened. */
+  /** Called when the connection closes or cannot be opened. */
   readonly onClose: (connection: Connection) => void;
 }
 
 export class Connection {
   readonly sql: SQL;
   readonly throughPooler: boolean;
-  /**
-   * True if the session has timeouts for statements and idle transactions. Otherwise, each transaction sets its
-   * timeouts.
-   */
+  /** True if the session has statement and idle-transaction timeouts. Otherwise, each transaction sets them. */
   hasTimeouts = true;
   /** Number of pending statements, which the server runs one after the other. */
   active = 0;
@@ -87,7 +84,7 @@ export class Connection {
     }
   }
 
-  /** Runs a transaction with timeouts for statements and for idle time. */
+  /** Runs a transaction with statement and idle timeouts. */
   begin<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.hasTimeouts) return this.sql.begin(work);
     const settings = Object.entries(timeouts(this.#settings.statementTimeoutMs));
@@ -98,7 +95,7 @@ export class Connection {
     });
   }
 
-  /** Returns the reason why the connection was closed, or the error of the statement if the connection is open. */
+  /** Returns the reason why the connection was closed, or the statement's error if the connection is open. */
   failureOf(error: unknown): unknown {
     return this.#failure ?? error;
   }

@@ -18,7 +18,10 @@ const maxPipelineDepth = 16;
  * waiting for a lock.
  */
 const stalledMs = 100;
-/** Time the server has to cancel a statement before the server is considered hung, as a multiple of the timeout. */
+/**
+ * How long the server may take to cancel a statement before the server is considered hung, as a multiple of the
+ * timeout.
+ */
 const silenceTimeouts = 1.5;
 /** Idle time after which a connection is closed, so that other programs can connect. One connection stays open. */
 const idleMs = 10_000;

@@ -14,8 +14,8 @@ export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
   /**
-   * Timeout of a statement in milliseconds, including time in the queue. A connection is closed if there is no reply
-   * for 1.5 times this period.
+   * Statement timeout in milliseconds, including time in the queue. A connection is closed if there is no reply for 1.5
+   * times this period.
    */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
@@ -77,8 +77,8 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs a write, which is canceled at `dueAt`. Rejects with `StorageUnavailable` if nothing was changed, or with
-   * `WriteUncertain` if the outcome is unknown.
+   * Runs a write, and cancels it if it is still running at `dueAt`. Rejects with `StorageUnavailable` if nothing was
+   * changed, or with `WriteUncertain` if the outcome is unknown.
    */
   write<T>(
     statement: Statement<T>,
@@ -88,8 +88,8 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs a transaction, which is rolled back at `dueAt` unless the commit was already sent. May run `work` twice.
-   * Rejects like `write`, or with the error that `work` threw.
+   * Runs a transaction, and rolls it back at `dueAt` unless the commit was already sent. May run `work` twice. Rejects
+   * like `write`, or with the error that `work` threw.
    */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     return this.#change((onCommit) => this.#pool.transact(work, dueAt, onCommit));

@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 
-/** Certificate checks that libpq makes for these `sslmode` values. */
+/** Certificate checks that libpq performs for these `sslmode` values. */
 const checked = {
   'verify-ca': 'certificate verified',
   'verify-full': 'certificate and host name verified',

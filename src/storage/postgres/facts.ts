@@ -14,7 +14,7 @@ const askForServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
          (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
           WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
 
-/** Returns facts about the database. If the server does not respond, only facts known to this process are set. */
+/** Returns information about the database. If the server does not respond, its version and size are null. */
 export async function factsOf(database: PostgresDatabase): Promise<StoreFacts> {
   const [server] = await database.read(askForServer).catch((error) => {
     if (error instanceof StorageUnavailable) return [];

@@ -3,7 +3,7 @@ import type { RowConflict } from '../storage.ts';
 
 export class NoAnswer extends Error {}
 
-/** No connection could be opened; `cause` has the reason. */
+/** No connection could be opened; `cause` gives the reason. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(postgresReason(cause), { cause });
@@ -25,16 +25,16 @@ export class Overtaken extends Error {}
  */
 export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
-/** SQLSTATEs of serialization failures and deadlocks. The server resolves both by aborting one of the transactions. */
+/** SQLSTATEs for serialization failures and deadlocks. The server resolves both by aborting one of the transactions. */
 const overtaken = /^(40001|40P01)/;
-/** SQLSTATEs of lock timeouts, canceled statements, idle transactions, serialization failures and deadlocks. */
+/** SQLSTATEs for lock timeouts, canceled statements, idle transactions, serialization failures and deadlocks. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
 /**
- * SQLSTATEs of invalid logins, missing databases, schemas, tables and permissions, exhausted resources, exceeded
- * limits, object states, system and internal errors, and read-only transactions.
+ * SQLSTATEs for invalid logins; missing databases, schemas, tables and permissions; exhausted resources; exceeded
+ * limits; wrong object states; system and internal errors; and read-only transactions.
  */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
-/** SQLSTATE classes of a server shutdown (57P) and a lost connection (08). */
+/** SQLSTATE classes for a server shutdown (57P) and a lost connection (08). */
 const going = /^(57P|08)/;
 
 export function failureOf(error: unknown): Failure {

@@ -43,7 +43,7 @@ export async function identify(
   );
   if (row === undefined)
     throw new StorageUnusable(
-      'The table "store" of the database is empty. Restore the database from a backup.',
+      'The "store" table in the database is empty. Restore the database from a backup.',
     );
   if (row.isUnfinishedCopy) throw unfinishedCopy('The database', 'use an empty database');
   const { store, process, redisPrefix: known, running } = row;

@@ -84,8 +84,8 @@ export const operatorTables = `
 const foldBatch = 1_000;
 
 /**
- * Folds the names of existing accounts. A trigger folds the names that older instances add, according to the server's
- * locale.
+ * Folds the names of existing accounts. If an older instance adds an account, a trigger folds its name according to the
+ * server's locale.
  */
 export async function foldNames(transaction: SQL): Promise<void> {
   for (let last = 0n; ; ) {

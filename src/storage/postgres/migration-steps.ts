@@ -6,8 +6,8 @@ import { foldNames, operatorTables } from './migration-for-operators.ts';
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
 /**
- * Add new steps to `schema-changes.ts`. The statement that inserts a row draws its id from `counters`. With a sequence,
- * a transaction could commit an id after readers have already seen a higher id.
+ * Add new steps to `schema-changes.ts`. A statement that inserts a row takes the row's id from `counters`. With a
+ * sequence, a transaction could commit an id after readers have already seen a higher id.
  */
 export const migrationSteps: readonly MigrationStep[] = [
   `

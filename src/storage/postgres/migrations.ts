@@ -21,8 +21,7 @@ export async function migrate(
 ): Promise<number> {
   return begin(async (transaction) => {
     if ((await versionOf(transaction)) === migrationSteps.length) return 0;
-    // Migration steps may take longer than a request's statement timeout, and so may waiting for another process's
-    // migration.
+    // Migrating, or waiting for another process to migrate, may take longer than a request's statement timeout.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
@@ -53,7 +52,7 @@ async function createFormat(sql: SQL): Promise<void> {
     SELECT count(*) AS others FROM information_schema.tables WHERE table_schema = current_schema()`;
   if (others > 0n) {
     throw new StorageUnusable(
-      'The database contains tables of another program. Set DATABASE_URL to another database, or to a separate ' +
+      "The database contains another program's tables. Set DATABASE_URL to another database, or to a separate " +
         'schema (?search_path=NAME).',
     );
   }

@@ -15,7 +15,8 @@ interface Job extends Pending {
 interface Sent<T> {
   readonly answer: PromiseLike<T>;
   /**
-   * Called at the deadline. Returns the reason if nothing was changed; undefined if this depends on the server's reply.
+   * Called at the deadline. Returns the reason if nothing was changed; undefined if that is unknown until the server
+   * replies.
    */
   readonly stop: () => TooLate | undefined;
 }
@@ -32,8 +33,8 @@ export interface PoolFacts {
 const maxQueueLength = 10_000;
 const checksPerTimeout = 80;
 /**
- * Time the server has to confirm the cancellation of a write before the outcome is considered unknown, as a fraction of
- * the timeout.
+ * How long the server may take to confirm the cancellation of a write before the outcome is considered unknown, as a
+ * fraction of the timeout.
  */
 const confirmationPart = 0.05;
 
@@ -87,7 +88,7 @@ export class Pool {
   }
 
   /**
-   * Runs a statement on an exclusive connection, so that it can be canceled at `dueAt`. Rejects with `NoAnswer` if the
+   * Runs a statement on a dedicated connection, so that it can be canceled at `dueAt`. Rejects with `NoAnswer` if the
    * server does not confirm the cancellation in time. `onCommit` is called before any statement that may commit is
    * sent.
    */
@@ -105,7 +106,7 @@ export class Pool {
   }
 
   /**
-   * Runs a transaction, which is rolled back at `dueAt` unless the commit was already sent. `onCommit` is called before
+   * Runs a transaction, and rolls it back at `dueAt` unless the commit was already sent. `onCommit` is called before
    * the commit is sent. Rejects like `write`.
    */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {

@@ -22,8 +22,8 @@ export type Execute = <T>(statement: Statement<T>) => Promise<T>;
 export interface Runner {
   readonly run: Execute;
   /**
-   * Runs a query on a replica that has every change the caller must see, or on the primary if no replica does.
-   * Undefined without replicas.
+   * Runs a query on a replica that has every change the caller must see, or on the primary if there is no such
+   * replica. Undefined if the store has no replicas.
    */
   readonly select?: (query: Select) => Promise<unknown[]>;
   /**

@@ -11,7 +11,7 @@ export function countFailure(context: RedisContext, address: string): Promise<Fa
   );
 }
 
-/** Counts a failed authentication. If callers have changed, counts nothing and returns undefined. */
+/** Counts a failed authentication. If the version of `callers` has changed, counts nothing and returns undefined. */
 export function countFailureUnder(
   context: RedisContext,
   address: string,
@@ -34,7 +34,7 @@ export function countFailureUnder(
 }
 
 /**
- * Returns the window of the address, without counting anything. Never rejects: the request has already been rejected
+ * Returns the address's window, without counting anything. Never rejects: the request has already been rejected
  * for another reason.
  */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {

@@ -14,7 +14,7 @@ interface CallerState {
   readonly aheadMs: number;
   /** The epoch of Redis' clock; undefined if it equals the epoch in the request. */
   readonly epoch: number | undefined;
-  /** Number of current strikes; only in the reply of `standing`. */
+  /** Number of current strikes; only in the reply to `standing`. */
   readonly strikes: number;
 }
 
@@ -39,7 +39,7 @@ export function usageOf(windows: readonly number[]): Usage {
   };
 }
 
-/** Parses pairs of "key:account:level" and the end time of the ban. */
+/** Parses a list in which each ban ("key:account:level") is followed by its end time. */
 export function bansOf(answer: unknown): AccountBan[] {
   const words = answer as readonly string[];
   const bans: AccountBan[] = [];

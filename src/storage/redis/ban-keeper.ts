@@ -13,8 +13,8 @@ const groupSize = 500;
 /**
  * Saves bans in PostgreSQL, and restores bans that Redis lost before they were saved. Every instance that learns of a
  * ban saves it, because another instance may stop before it has saved the ban. An instance learns of a ban when it bans
- * a key, when it rejects a request of a banned key, or from Redis' list of unsaved bans. Requests do not wait until
- * bans are saved.
+ * a key, when it rejects a request made with a banned key, or from Redis' list of unsaved bans. Requests do not wait
+ * until bans are saved.
  */
 export class BanKeeper implements AsyncDisposable {
   readonly #context: RedisContext;

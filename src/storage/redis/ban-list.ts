@@ -1,4 +1,4 @@
-/** Current bans, for operators. A ban that Redis has lost is restored when its key makes the next request. */
+/** Current bans, for operators. A ban that Redis has lost is restored on the next request with its key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountBan } from '../limit-snapshots.ts';
 import { maxStaleMs } from '../shared-versions.ts';

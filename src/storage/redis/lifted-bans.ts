@@ -4,7 +4,7 @@ import type { RedisContext } from './context.ts';
 const groupSize = 500;
 
 /**
- * Ends a ban in Redis, unless the key already has a newer ban. `version` is the version of callers after the ban was
+ * Ends a ban in Redis, unless the key already has a newer ban. `version` is the version of `callers` after the ban was
  * lifted in PostgreSQL.
  */
 export async function liftInRedis(
@@ -22,13 +22,13 @@ export async function liftInRedis(
 
 /**
  * Ends bans in Redis that were lifted in PostgreSQL by a process that could not reach Redis. Lifting a ban raises the
- * version of callers, which every instance that can reach both servers detects.
+ * version of `callers`, which every instance that can reach both servers detects.
  */
 export class LiftedBans {
   readonly #context: RedisContext;
   /** End times of lifted bans that have been applied, by key. */
   #applied = new Map<number, number>();
-  /** Version of callers in PostgreSQL up to which all lifted bans have been applied. */
+  /** Version of `callers` in PostgreSQL up to which all lifted bans have been applied. */
   #version: number | undefined;
 
   constructor(context: RedisContext) {

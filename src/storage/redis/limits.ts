@@ -111,7 +111,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   /**
    * Announces a change to every instance. `version` is the change's version in PostgreSQL, or 0 if unknown. If Redis is
-   * down and callers changed, resolves when every instance has had enough time to read the version from PostgreSQL.
+   * down and `callers` changed, resolves when every instance has had enough time to read the version from PostgreSQL.
    */
   async announce(what: Resource, version: number): Promise<void> {
     this.#context.versions.required.raise(what, version);

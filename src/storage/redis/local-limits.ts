@@ -20,9 +20,7 @@ import type { Ban, Caller, CountedCaller, FailureVerdict, Standing } from '../st
 
 /** Maximum number of entries in each cache: accounts, keys and addresses. */
 const maxStates = 100_000;
-/**
- * Maximum number of remembered requests without a reply per account. Requests above this limit may be counted twice.
- */
+/** Maximum number of unanswered requests remembered per account. Requests above this limit may be counted twice. */
 const maxUnanswered = 1_000;
 
 interface InDoubtCount {
@@ -61,7 +59,7 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
-  /** Numbers of requests that Redis did not reply to, by account. Kept until the requests are decided locally. */
+  /** Numbers of the requests that Redis did not reply to, by account. Kept until the requests are decided locally. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();

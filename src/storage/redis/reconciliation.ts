@@ -54,7 +54,7 @@ export class Reconciliation {
     }
   }
 
-  /** Reports an account's local counts before its next command. The commands of a connection run in order. */
+  /** Reports an account's local counts before its next command. Commands on a connection run in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }

@@ -49,7 +49,7 @@ export class ReplyTimeouts {
       const number = this.#pending.add({ dueAt: this.#now() + this.#silenceMs, reject });
       const settle = <V>(settled: (value: V) => void) => {
         return (value: V) => {
-          // The late reply of an abandoned command does not count as activity.
+          // A late reply to an abandoned command does not count as activity.
           if (this.#pending.remove(number) !== undefined) this.#repliedAt = this.#now();
           settled(value);
         };

@@ -4,7 +4,7 @@ import { StorageUnavailable } from '../storage.ts';
 import type { RedisContext } from './context.ts';
 import type { AccountSnapshot } from './snapshot-store.ts';
 
-/** Maximum number of times bans are read while callers keep changing. */
+/** Maximum number of times bans are read while the version of `callers` keeps changing. */
 const maxReads = 4;
 
 /**
@@ -23,8 +23,8 @@ export async function restoreBans(context: RedisContext, accountId: number): Pro
 }
 
 /**
- * Restores a ban that was read under this version of callers. Resolves with false if callers have changed since then,
- * because the ban may have been lifted.
+ * Restores a ban that was read under this version of `callers`. Resolves with false if the version has changed since
+ * then, because the ban may have been lifted.
  */
 export async function restoreBan(
   { servers, snapshotStore }: RedisContext,

@@ -31,7 +31,7 @@ const sources = {
 
 export type ScriptName = keyof typeof sources;
 
-/** First element of the reply of `take` and `standing`: the decision, or the reason why there is no decision. */
+/** First element of the reply to `take` and `standing`: the decision, or the reason why there is no decision. */
 export const kinds = {
   admitted: 0,
   exhausted: 1,

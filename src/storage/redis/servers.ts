@@ -129,7 +129,7 @@ export class RedisServers implements AsyncDisposable {
     if (/^cluster_enabled:1/m.test(String(info))) {
       this.#divide(await client.send('CLUSTER', ['SLOTS']), url);
     } else if (urls.length > 1) {
-      throw new Error('REDIS_URL has several hosts, but this one is not in cluster mode');
+      throw new Error('REDIS_URL has several hosts, but this host is not in cluster mode');
     } else {
       await this.#shards[0]?.exchangeVersions(versions, run);
     }

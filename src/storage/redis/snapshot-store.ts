@@ -24,7 +24,7 @@ interface Question {
 }
 
 interface UnsavedBan extends AccountBan {
-  /** The version of callers in Redis when the ban was known to be in effect. */
+  /** The version of `callers` in Redis when the ban was known to be in effect. */
   readonly callers: number;
 }
 

@@ -80,7 +80,7 @@ function writerInThread(
     if (isClosing) return;
     isClosing = true;
     const error = new Error(`The thread that writes to ${path} ${how}`);
-    // Pending writes may or may not be committed. Clients find out after the service is restarted.
+    // Pending writes may or may not be committed. Clients can find out after the service is restarted.
     writer.end(error.message);
     lost.resolve(error);
   };

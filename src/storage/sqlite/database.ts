@@ -141,7 +141,7 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
     );
   }
   throw new StorageUnusable(
-    `The file ${path} is a database of another program. Set DATABASE_URL to another file.`,
+    `The file ${path} is another program's database. Set DATABASE_URL to another file.`,
   );
 }
 

@@ -22,7 +22,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     path: files.data,
     migrations: dataMigrations,
     create: !mustExist,
-    // Only the target of a copy may be unfinished.
+    // Only the target store may be marked as an unfinished copy.
     allowsUnfinished: !mustExist,
     busyTimeoutMs,
     lock,

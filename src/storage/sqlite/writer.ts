@@ -46,7 +46,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       busyTimeoutMs: 0,
       lock: () => undefined,
     });
-    // Savepoints copy pages before a change. SQLite would write more than 64 KiB of copies to a file.
+    // Savepoints copy pages before a change. By default, SQLite writes the copies to a file if they exceed 64 KiB.
     this.#database.run('PRAGMA temp_store = MEMORY');
     // Sends no notices, because the process that reads the file notifies operators of a changed format.
     this.#watch = new FormatWatch(this.#database, () => undefined);

@@ -2,7 +2,7 @@ import { Api } from './generated/swagger-typescript-api.js';
 
 const api = new Api({ baseUrl: 'http://127.0.0.1:3000/v1' });
 
-// A 304 has no body. It requires If-None-Match.
+// `void` is the type of a 304, which has no body and is sent only for requests with If-None-Match.
 type Failure = Exclude<Awaited<ReturnType<typeof api.pets.getPet>>['error'], void>;
 
 export async function example() {

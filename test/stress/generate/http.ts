@@ -59,7 +59,7 @@ export function incidental(chance: Chance): [string, string][] {
   return chance.shuffled(all).slice(0, chance.int(0, 3));
 }
 
-/** Text for a query. Some characters are percent-encoded unnecessarily. */
+/** Encodes text for a query string, sometimes with characters percent-encoded unnecessarily. */
 export function encoded(text: string, chance: Chance): string {
   if (chance.often(0.7)) return text;
   return text.replace(/[A-Za-z0-9_-]/g, (character) => {

@@ -15,7 +15,7 @@ export function anyInt64(chance: Chance): bigint {
   return chance.often(0.5) ? near : -near;
 }
 
-/** Writes an integer as JSON in one of three forms: plain, with a fraction of zeros, or with an exponent. */
+/** Writes an integer as JSON in one of three forms: plain, with zeros after a decimal point, or with an exponent. */
 export function spelled(value: bigint, chance: Chance): string {
   const plain = value === 0n && chance.often(0.3) ? '-0' : String(value);
   switch (chance.int(0, 5)) {

@@ -1,5 +1,5 @@
 /**
- * Runs the random walk of a single client on SQLite and PostgreSQL at once, with synchronized clocks. Every response
+ * Runs a single client's random walk on both SQLite and PostgreSQL, with synchronized clocks. Every response
  * must match the model and be identical on both stores, including ids and times.
  */
 import type { OperationId } from '../../../src/contract/operations.ts';

@@ -24,7 +24,7 @@ export class Contest {
     this.#look(exchange.request, exchange.answer);
   }
 
-  /** Requests that read the complete state of the contest. */
+  /** Requests that read the complete state of the contended animals. */
   endReads(): Request[] {
     return resources.flatMap(({ endReads }) => [...(endReads?.(this.scene) ?? [])]);
   }

@@ -82,7 +82,7 @@ function mistakeInBody(
   return blamed === due ? undefined : `it blames ${blamed || 'nothing'}, not ${due || 'nothing'}`;
 }
 
-/** Every representation of a resource has an entity tag. Errors and counts do not. */
+/** Every representation of a resource has an entity tag; errors and counts have none. */
 function mistakeInTag(
   { method, operationId }: Request,
   { text, error }: Outcome,

@@ -18,7 +18,7 @@ export interface Exchange {
 }
 
 /**
- * The state of the model after these exchanges of all clients. Throws if no sequential order explains the exchanges.
+ * The state of the model after all clients' exchanges. Throws if no sequential order explains the exchanges.
  */
 export function settled(start: World, exchanges: readonly Exchange[], tags: Tags): World {
   const search = new Search(exchanges, tags);
@@ -84,7 +84,7 @@ class Search {
   }
 
   /**
-   * Takes every exchange that can come next and never changes the store. Taking these first excludes no valid order.
+   * Takes all exchanges that can come next and do not change the store. Taking these first excludes no valid order.
    * Returns the other exchanges that can come next, with the resulting states.
    */
   #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {

@@ -36,7 +36,7 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
 
 type Filters<Thing> = Readonly<Record<string, Filter<Thing>>>;
 
-/** Filters that compare a member with the value it has in a known object, or with a random value. */
+/** Filters that compare a field with its value in a known object, or with a random value. */
 export function memberFilters<Thing>(
   operationId: OperationId,
   known: Partial<Thing>,
@@ -156,7 +156,7 @@ function foreignBeginning<Thing extends { readonly id: bigint }>(
 }
 
 interface Asked {
-  /** Id before the page. Undefined for the first page, because ids may be negative. */
+  /** The page starts after this id. Undefined for the first page, because ids may be negative. */
   readonly after: bigint | undefined;
   readonly limit: number;
   readonly query: string;

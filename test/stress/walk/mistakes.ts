@@ -1,5 +1,5 @@
 /**
- * Requests with exactly one error, derived from the row of the operation. They are rejected before the store is read.
+ * Requests with exactly one error, derived from the operation's definition. They are rejected before the store is read.
  */
 import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
@@ -12,7 +12,7 @@ import { wrongHeaders, wrongIds, wrongNames, wrongParameter } from './wrong-valu
 
 export interface Mistake {
   readonly what: string;
-  /** Adds the error to the request, and the expected error response. */
+  /** Adds the error to the request, and sets the expected error response. */
   readonly make: (request: Request, chance: Chance) => Request;
 }
 

@@ -1,4 +1,4 @@
-/** Assigns every operation to a resource of the walk. */
+/** Assigns every operation to one of the walk's resources. */
 import { mediaTypes } from '../../../src/contract/operation.ts';
 import { isRepeatable, type OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
@@ -56,7 +56,7 @@ const typeParameters = [
 const spelledType = (type: string, chance: Chance) =>
   chance.pick([type, type, type.replace('json', 'JSON')]) + chance.pick(typeParameters);
 
-/** A request for the operation, with randomly added preconditions, idempotency key or error. */
+/** A request for the operation, to which preconditions, an idempotency key or an error may be added at random. */
 export function anyRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = plainRequest(making, operationId);

@@ -5,7 +5,7 @@ import { objectText } from '../generate/json-text.ts';
 import { secretMember, type Tags } from './tags.ts';
 import { type Outcome, refusal, type Turn, type World } from './world.ts';
 
-/** The members of a body, with values in JSON. */
+/** The members of a body, with their values as JSON. */
 export type Members = readonly (readonly [name: string, json: string])[];
 
 /** The list that a request reads: its path, and its filters keyed by parameter name. */
@@ -14,7 +14,7 @@ export interface ListIn {
   readonly filters: Readonly<Record<string, string>>;
 }
 
-/** A request of the walk, and its effect on the model. */
+/** A request in the random walk, and its effect on the model. */
 export interface Request {
   readonly operationId: OperationId;
   readonly method: string;
@@ -47,7 +47,10 @@ export interface Request {
   readonly isPartly?: true;
   /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
-  /** Name of a special outcome, such as a cursor of another list. It is covered if the response matches `refused`. */
+  /**
+   * Name of a special outcome, such as a cursor from another list. The outcome counts as covered if the response
+   * matches `refused`.
+   */
   readonly way?: string;
   readonly act: (turn: Turn) => Outcome;
 }
@@ -123,7 +126,7 @@ function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): 
   return noneMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tag);
 }
 
-/** The values in a response that the service chooses. */
+/** The values that the service has chosen in a response. */
 export function chosenBy({ status, text }: Checkable): Turn['chosen'] {
   const id = BigInt(/^\{"id":(\d+),/.exec(text)?.[1] ?? 0);
   const [, secret = ''] = secretMember.exec(text) ?? [];

@@ -4,7 +4,7 @@ import type { Request } from './request.ts';
 import type { Making, Scene } from './scene.ts';
 import { type Kind, refusal, type World } from './world.ts';
 
-/** The target of a list with the list's expected items. */
+/** A list's target and its expected items. */
 export type Listed = readonly [target: string, texts: readonly string[]];
 
 export interface Resource {
@@ -14,11 +14,11 @@ export interface Resource {
   readonly kind?: Kind<never>;
   /** True if each account has separate objects, so that clients do not contend for them. */
   readonly isOwn?: true;
-  /** Lists that together show all objects, with their contents if the store equals the model. */
+  /** Lists that together show all objects, with the items that the model expects. */
   readonly lists?: (world: World) => Iterable<Listed>;
-  /** Reads other than lists, such as counts, with their complete responses. */
+  /** Reads other than lists, such as counts, with the responses that the model expects. */
   readonly answers?: (world: World) => Iterable<readonly [target: string, text: string]>;
-  /** Requests that read the complete state of a scene that several clients change. */
+  /** Requests that read the complete state of objects that several clients change. */
   readonly endReads?: (scene: Scene) => Iterable<Request>;
 }
 

@@ -6,15 +6,15 @@ import type { World } from './world.ts';
 
 /** The part of the store that a client's requests affect. */
 export interface Scene {
-  /** The exact state if only this client changes the scene, otherwise the last known state. */
+  /** The exact state if only this client changes these objects, otherwise the last known state. */
   readonly world: World;
   /** Ids of categories that no other client uses. */
   readonly categories: readonly bigint[];
   /** Ids of deleted animals. */
   readonly gone: Set<bigint>;
-  /** True if several clients change the scene concurrently. */
+  /** True if several clients change the same objects concurrently. */
   readonly isShared: boolean;
-  /** True if the scene is the whole store. */
+  /** True if the client's requests affect the whole store. */
   readonly isAlone: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Making {
   readonly positions: readonly Position[];
 }
 
-/** Category ids from 0 up to this id belong to a single client or a single contest. */
+/** Categories with ids from 0 to this id (exclusive) are used by only one client or one contest. */
 export const endOfOwnCategories = 2_000_000n;
 
 /** Start of a range of ids that are never assigned. */

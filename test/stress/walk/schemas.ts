@@ -1,4 +1,4 @@
-/** Helpers that inspect the schemas of the operations' rows. */
+/** Helpers that inspect the schemas in the operations' definitions. */
 import * as z from 'zod';
 
 /** Unwraps an optional schema. */

@@ -91,7 +91,7 @@ function all(walkers: readonly Walker[]): World {
   return world;
 }
 
-/** The client that prepares the contests and reads their results. */
+/** The client that creates the contended objects and reads their final state. */
 class Auditor {
   readonly #send: Send;
   readonly #chance: Chance;
@@ -106,7 +106,7 @@ class Auditor {
   readonly read: Read = (target) =>
     this.#ask({ operationId: 'listPets', method: 'GET', target, act: () => ({ status: 200 }) });
 
-  /** Creates new animals for each pause, so that every contest begins without orders. */
+  /** Creates new animals for each pause, so that no contended animal has orders at the start. */
   async contests(pause: number): Promise<Contest[]> {
     const contests: Contest[] = [];
     for (let index = 0; index < contestCount; index++)
@@ -142,7 +142,7 @@ class Auditor {
     return new Contest(world, categories);
   }
 
-  /** The final state of a contest. The auditor reads the complete state, so only one result is possible. */
+  /** The final state of the contended objects. The auditor reads the complete state, so only one result is possible. */
   async settle(contest: Contest): Promise<World> {
     const ends: Exchange[] = [];
     for (const request of contest.endReads()) {

@@ -30,7 +30,7 @@ export interface WalkerOptions {
   readonly shared: Shared;
   /** True if no other client uses the store. */
   readonly isAlone?: boolean;
-  /** Operations of the next requests. Defaults to all operations, equally often. */
+  /** Operations for the next requests. Defaults to all operations, equally often. */
   readonly inTurn?: () => readonly OperationId[];
 }
 
@@ -88,7 +88,7 @@ export class Walker {
   }
 
   /**
-   * A new request or a repeated one. A repeated write may have another body under the same idempotency key, and a
+   * A new request or a repeated one. A repeated write may have a different body under the same idempotency key, and a
    * repeated read may be conditional.
    */
   #requestFor(contest: Contest | undefined, again: Request | undefined): Request {

@@ -2,7 +2,7 @@ import type { Operation } from '../../../src/contract/operation.ts';
 import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 import { excludes } from './lists.ts';
 
-/** Outcomes that a walk has not reached yet. The required outcomes are derived from the operations' rows. */
+/** Outcomes that a walk has not reached yet. The required outcomes are derived from the operations' definitions. */
 export function notMet(answers: ReadonlyMap<string, number>): string[] {
   return allOperations.flatMap((operation) =>
     waysOf(operation)

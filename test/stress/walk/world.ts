@@ -24,7 +24,7 @@ export interface Outcome {
   /** Checks the `Link` header of a response that is not a page. */
   readonly isLink?: (link: string) => boolean;
   readonly isReplayed?: true;
-  /** For a page: labels of the filters without which the page would differ. */
+  /** For a page: labels of the filters that affect its contents. */
   readonly ways?: readonly string[];
   /** For an error: its code, the words its message must contain, and the names in its details. */
   readonly error?: {

@@ -77,7 +77,7 @@ const noWordInQuery = anyOf(
 );
 const noTextInQuery = anyOf('', ...words`%20 %00 a%0Ab`, 'x'.repeat(256));
 
-/** Invalid values of special parameters, already percent-encoded. */
+/** Invalid values for parameters with special rules, already percent-encoded. */
 const wrongParameters: Readonly<Record<string, Wrong>> = {
   limit: anyOf(
     '',

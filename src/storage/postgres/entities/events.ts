@@ -9,8 +9,8 @@ import { PostgresEntity } from './entity.ts';
 export type Spread = () => Promise<void>;
 
 /**
- * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). The read
- * returns events only once the changes they report are visible on every instance. Otherwise, a client that lists the
+ * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). It then
+ * waits until the changes that the events report are visible on every instance. Otherwise, a client that lists the
  * resources next could receive outdated cached pages.
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {

@@ -39,7 +39,7 @@ export class PostgresUsageWrites implements UsageWrites {
       );
       await this.#statements.run((sql) => addKeyOperations(sql, operations));
     }
-    // Every report updates the same few rows here, so these rows are updated last, to keep their locks short.
+    // Every report updates the same few rows here. They are updated last, so that they are locked only briefly.
     if (minutes.length > 0) {
       const rows = JSON.stringify(minutes);
       await this.#statements.run((sql) => addCodes(sql, sql`usage_operation_hours`, sql`hour`, hourMs, rows));

@@ -44,15 +44,15 @@ export function groupChange(
 }
 
 /**
- * A unit that read a single row and changed nothing needs no verification. Several rows may have been read at different
- * times.
+ * A unit that read a single row and changed nothing needs no verification. A unit that touched several rows does,
+ * because it may have read them at different times.
  */
 function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean {
   if (touched.size > 1 || events.length > 0) return true;
   return [...touched].some((each) => 'key' in each && rows.changed.has(each));
 }
 
-/** Converts a value for JSON. Integers become text, because JavaScript numbers would round them. */
+/** Converts a value for JSON. Encodes integers as text, because JavaScript numbers would round them. */
 const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 const answersName = (answers as Table).name;
@@ -74,7 +74,7 @@ class ChangeBuilder {
   }
 
   get change(): Change {
-    // Text with provisional ids can be encoded only after every added row has a number.
+    // Text that contains provisional ids can be encoded only after every added row has been numbered.
     for (const work of this.#late) work();
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
     const kept = this.#members.get(`${answersName}_changed`) ?? [];
@@ -176,7 +176,9 @@ class ChangeBuilder {
     const [first = 0n, last = first, ...others] = found;
     const [one, two] = [this.#numbers.get(first), this.#numbers.get(last)];
     if (one === undefined || one.counter !== two?.counter || others.length > 0) {
-      throw new Error('A row refers to more than two rows that its group adds, or to different tables.');
+      throw new Error(
+        'A row refers to more than two rows that its group adds, or to rows in different tables.',
+      );
     }
     const [first_number, last_number] = [one.number, two.number];
     return { counter: one.counter, first: plain(first), first_number, last: plain(last), last_number };

@@ -88,7 +88,7 @@ function failed({ calls }: Run, error: unknown): Outcomes {
 }
 
 interface Stored {
-  /** Numbers of components that were not stored. */
+  /** The numbers of the components that were not stored. */
   readonly conflicts: ReadonlySet<number>;
   /** Real ids by provisional id. */
   readonly real: ReadonlyMap<bigint, bigint>;

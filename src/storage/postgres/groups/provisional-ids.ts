@@ -2,7 +2,7 @@
 const numberDigits = 7;
 
 /**
- * Temporary ids for rows that a group adds, used until the group's statement draws real ids from the counters.
+ * Temporary ids for rows that a group adds, used until the group's statement takes real ids from the counters.
  * Provisional ids are outside the int64 range and begin with digits unknown to clients, so that no other value in rows
  * or text is mistaken for a provisional id.
  */

@@ -16,7 +16,7 @@ export interface Cell {
   now: Row | undefined;
 }
 
-/** A search with one of a table's lookups, and the key of the row found in the database. */
+/** A search by one of a table's lookups, and the key of the row found in the database. */
 export interface Search {
   readonly name: string;
   readonly table: Table;

@@ -6,8 +6,8 @@ import type { Table } from '../../../tables/table.ts';
 import type { TableChange, TablePart } from './statement.ts';
 
 /**
- * Tables without triggers. A statement part for such a table costs little if it has no rows. The parts of rarely
- * changed tables are added as a bundle.
+ * Tables without triggers. For such a table, a statement part without rows costs little. The parts of rarely changed
+ * tables are added as a bundle.
  */
 const bundles = [
   [answers],
@@ -15,7 +15,7 @@ const bundles = [
 ] as readonly unknown[] as readonly (readonly Table[])[];
 
 /**
- * Adds parts without rows, so that groups share a few distinct statements. Each connection prepares every statement,
+ * Adds parts without rows, so that all groups use a few distinct statements. Each connection prepares every statement,
  * which takes about half a megabyte on the server. Parts that fire triggers are included only if they have rows.
  */
 export function shaped(changes: readonly TableChange[]): TablePart[] {

@@ -32,7 +32,7 @@ export const parts = {
   searched: ({ name }: Table, lookup: string) => `${name}_${lookup}`,
 } as const;
 
-/** A result row: a counter with its last number before the group, or a component whose changes were not stored. */
+/** A result row: a counter and its value before the group ran, or a component whose changes were not stored. */
 export interface GroupRow {
   readonly name: string | null;
   readonly before: bigint | null;
@@ -63,8 +63,8 @@ const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${col
 
 /**
  * Returns a group's statement. The statement locks the rows that were read, without waiting: a row locked by another
- * transaction counts as changed. Components with unchanged rows are stored, and all other components are omitted. The
- * counters are locked last, because they block every other transaction that changes the same resource.
+ * transaction counts as changed. A component is stored only if none of the rows that it read have changed. The counters
+ * are locked last, because they block every other transaction that changes the same resource.
  */
 export function groupText(tables: readonly TablePart[]): string {
   const read = tables.filter(({ isRead }) => isRead);

@@ -16,7 +16,7 @@ export class ReadsUncommitted extends Error {}
 export class UnitChanges {
   readonly touched = new Set<Cell | Search>();
   readonly events: NewEvent[] = [];
-  /** Stored responses older than this time (Unix ms) may be removed. */
+  /** Responses stored before this time (Unix ms) may be removed. */
   answersSince: number | undefined;
   readonly #rows: GroupRows;
   readonly #ids: ProvisionalIds;

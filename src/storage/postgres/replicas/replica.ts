@@ -13,7 +13,7 @@ import { isCurrent, whetherCurrent } from './current.ts';
 export interface ReplicaOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** Timeout of a read on the replica, in ms. The remaining time is reserved for a retry on the primary. */
+  /** Timeout for a read on the replica, in ms. The remaining time is reserved for a retry on the primary. */
   readonly timeoutMs: number;
   /** Last known state of the primary; undefined before it is first read. */
   readonly primary: () => ServerState | undefined;
@@ -26,8 +26,9 @@ const restMs = 5_000;
 const minPollIntervalMs = 2;
 /** Poll interval of an unresponsive replica, in ms. */
 const retryIntervalMs = 1_000;
-/** Time that a replica must be unused before the log reports it, in ms: if the replica failed, and if it lags. */
+/** How long a failed replica must be out of use before the failure is logged, in ms. */
 const failureReportedMs = 1_000;
+/** How long a replica must lag, or follow another primary, before this is logged, in ms. */
 export const unusedReportedMs = 60_000;
 /** Interval between connection attempts after the server refused a connection, in ms. */
 const growEveryMs = 5_000;

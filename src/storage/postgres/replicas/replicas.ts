@@ -15,7 +15,7 @@ interface ReplicasOptions {
 }
 
 /**
- * Timeout of a read on a replica, as a fraction of the statement timeout, and its maximum in ms. The remaining time is
+ * Timeout for a read on a replica, as a fraction of the statement timeout, and its maximum in ms. The remaining time is
  * left for a retry on the primary.
  */
 const replicaShare = 0.25;
@@ -64,7 +64,7 @@ export class Replicas implements AsyncDisposable {
     return this.#database.read((sql) => sql.unsafe(query.text, [...query.values]), dueAt);
   };
 
-  /** True if a replica has been unused for a minute. */
+  /** True if any replica has been out of use for at least a minute. */
   get isTroubled(): boolean {
     return this.#replicas.some(({ unusedMs }) => unusedMs >= unusedReportedMs);
   }
@@ -92,7 +92,7 @@ export class Replicas implements AsyncDisposable {
     const { required, isConfirmed } = this.#versions;
     const version = required.of(query.resource);
     const { primary, started } = this.#primary ?? {};
-    // The replicas of the primary are unknown until its start time is recorded, and while it does not respond.
+    // Until the primary's start time is recorded, and while the primary does not respond, its replicas are unknown.
     if (!isConfirmed || started === undefined || primary !== started || !Number.isFinite(version))
       return undefined;
     const replica = this.#leastBusy(this.#replicas.filter((one) => one.has(query.resource, version)));

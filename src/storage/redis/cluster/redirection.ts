@@ -19,7 +19,7 @@ export class Redirection extends StorageUnavailable {
   }
 }
 
-/** Parses a redirection from an error of the node at this URL; undefined for other errors. */
+/** Parses a redirection from an error returned by the node at this URL; undefined for other errors. */
 export function redirectionOf(error: unknown, url: string): Redirection | undefined {
   if (!(error instanceof Error)) return undefined;
   const { message } = error;

@@ -3,8 +3,8 @@
 const slotCount = 16_384;
 
 /**
- * Number of shards on Redis Cluster. At most this number of nodes can share the work, and every announcement is sent to
- * every shard. 24 shards can be divided evenly among 2, 3, 4, 6, 8, 12 and 24 nodes. A different number would move
+ * Number of shards on Redis Cluster. With more shards, more nodes could share the work, but every announcement is sent
+ * to every shard. 24 shards can be divided evenly among 2, 3, 4, 6, 8, 12 and 24 nodes. A different number would move
  * accounts to other shards, and instances with different numbers would count separately.
  */
 const shardCount = 24;
@@ -27,7 +27,7 @@ export function slotOf(key: string): number {
 }
 
 /**
- * Returns a hash tag for each shard. The slot of each shard is in a different 24th of all slots, because nodes own
+ * Returns a hash tag for each shard. The slots of the shards are spread evenly over all slots, because each node owns
  * ranges of slots.
  */
 export function shardTags(): string[] {

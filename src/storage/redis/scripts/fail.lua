@@ -1,4 +1,5 @@
--- Counts a failed authentication of an address, or only reads the count: `decideFailure` and `peek` in domain/limit.ts.
+-- Counts a failed authentication from an address, or only reads the count: `decideFailure` and `peek` in
+-- domain/limit.ts.
 -- KEYS: window of the address, clock, version of callers
 -- ARGV: limit, 1 to count or 0 to read, the required version of callers or "any", time (see `present`)
 local kept_ms = 120000

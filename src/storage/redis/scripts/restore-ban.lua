@@ -6,7 +6,7 @@
 local now, shown_by = present(KEYS[4], redis.call('GET', KEYS[4]), 6)
 if tonumber(ARGV[4]) ~= version(redis.call('GET', KEYS[3])) then return 0 end
 local from, till, known = penalty_of(redis.call('GET', KEYS[1]))
--- A current ban in Redis is the same ban. Its end differs if the clock was stepped.
+-- If Redis has a current ban, it is the same ban. Its end differs if the clock was stepped.
 if now < known * 1000 then return 1 end
 local level = tonumber(ARGV[2])
 -- Limits the ban to the duration of its level, in case the clock was set back after the ban was saved.

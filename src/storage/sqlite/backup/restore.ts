@@ -42,10 +42,10 @@ export interface Restored extends BackupFacts {
   readonly replaced: boolean;
 }
 
-/** Time to wait for a command that is using the store to be replaced. */
+/** Time to wait for another command to stop using the old store. */
 const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
-/** Additional disk space, for the separate file with the limit state. */
+/** Additional disk space required for the separate file with the limit state. */
 const extraBytes = 4_194_304;
 /** If this throws `BackupError` or `StorageUnusable`, nothing was changed. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
@@ -189,7 +189,7 @@ function makeStoreOf(copy: string): void {
 }
 
 function skipEvents(database: Database): void {
-  // If the backup does not have this row, the store never had an event.
+  // The row is missing if the store never had an event.
   database.run(`
     INSERT INTO sqlite_sequence (name, seq)
     SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
@@ -198,7 +198,7 @@ function skipEvents(database: Database): void {
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
-  // The old data file either is complete without these files or cannot be opened.
+  // These files are not needed: the old data file is complete without them, or it cannot be opened.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
   syncFolderOf(files.data);
   renameSync(copy, files.data);
@@ -221,16 +221,13 @@ interface Old extends Disposable {
   disown(): void;
 }
 
-/**
- * Merges the old store's WAL into its data file, and locks the store; undefined if the store is too damaged to be
- * opened.
- */
+/** Checkpoints the old store's WAL, and locks the store; undefined if the store is too damaged to be opened. */
 function closed(path: string): Old | undefined {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true });
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    // Merges the WAL, so that SQLite never applies it to the new file. Requires exclusive access.
+    // Checkpoints the WAL, so that SQLite never applies it to the new file. Requires exclusive access.
     database.run('PRAGMA journal_mode = DELETE');
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('BEGIN EXCLUSIVE');

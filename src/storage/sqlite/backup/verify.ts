@@ -17,7 +17,7 @@ import { isIntact, sealPageOf } from './seal.ts';
 export function verifyFile(path: string): Verified {
   const header = headerOf(path);
   if (header.applicationId !== backupApplicationId && header.applicationId !== storeApplicationId) {
-    throw new BackupError('foreign', `${path} is a database of another program, not a backup.`);
+    throw new BackupError('foreign', `${path} is another program's database, not a backup.`);
   }
   const isBackup = header.applicationId === backupApplicationId;
   try {

@@ -19,8 +19,8 @@ export class SqliteAccounts extends SqliteEntity<typeof accounts> implements Acc
   constructor(database: Database, read: ReadIn) {
     super(database, accounts, { read });
     /**
-     * A page sorted by name: first the remaining accounts with the last name of the previous page, then accounts with
-     * later names.
+     * A page sorted by name: first the remaining accounts that have the same name as the last account of the previous
+     * page, then accounts with later names.
      */
     const page = (condition: string) => `
       ${this.select.replace(' FROM', ', name_folded FROM')} WHERE ${condition} name_folded = ?1 AND id > ?2

@@ -21,7 +21,7 @@ export class SqliteAudit implements AuditStore {
     const filters = Object.entries({ object, actor, operation }).filter(([, value]) => value !== undefined);
     const names = filters.map(([name]) => name);
     const values = filters.map(([, value]) => value as string);
-    // Names the index, because SQLite does not always choose this index.
+    // Names the index explicitly, because SQLite does not always choose it.
     const page = `
       SELECT ${selection(audit)} FROM audit INDEXED BY audit_by_${names.join('_and_') || 'time'}
       WHERE ${names.map((name) => `${name} = ? AND`).join(' ')} at >= ? AND (at, id) < (?, ?)
@@ -33,7 +33,7 @@ export class SqliteAudit implements AuditStore {
     return entriesOf(rows);
   }
 
-  /** Position after the entry that the page follows, or at the end of the requested range, whichever is earlier. */
+  /** Returns the position of the entry `before`, or the end of the requested range, whichever is earlier. */
   #position(before: bigint | undefined, until: number): [at: number | bigint, id: bigint] {
     // Entry ids start at 1.
     if (before === undefined) return [until, 0n];

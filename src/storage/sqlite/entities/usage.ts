@@ -21,7 +21,7 @@ import type {
 import type { ReadIn } from './entity.ts';
 import { TopKeys } from './top-keys.ts';
 
-/** Rows are stored by account first. A key's account never changes. */
+/** Includes the account, because the index begins with it. A key's account never changes. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1';
 
 const minutes = `
@@ -65,7 +65,7 @@ const lastUses = `
 /** Number of minutes or hours summed in one event-loop tick. Requests are served between ticks. */
 const partPeriods = 240;
 
-/** Splits a range into parts of whole steps, and yields to the event loop after each part. */
+/** Splits a range into parts that contain only whole intervals, and yields to the event loop after each part. */
 async function* partsOf({ since, until }: TimeRange, by: Steps['by'], stepMs = 1): AsyncGenerator<TimeRange> {
   const wantedMs = partPeriods * (by === 'minute' ? minuteMs : hourMs);
   const partMs = Math.max(stepMs, wantedMs - (wantedMs % stepMs));

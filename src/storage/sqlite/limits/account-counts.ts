@@ -7,7 +7,7 @@ import { TwoCopies } from './two-copies.ts';
 
 /** Size of a record. The first word is a lock; two copies of the account's usage follow. */
 const recordBytes = 64;
-/** A copy contains both counts as 64-bit numbers, and the second in which each window opened. */
+/** A copy contains both counts as 64-bit numbers, and the time in seconds at which each window opened. */
 const copies = { sequenceWord: 1, copiesByte: 8, copyBytes: 24, checksumsWord: 14 };
 
 export class AccountCounts {

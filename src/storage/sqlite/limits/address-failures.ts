@@ -8,8 +8,8 @@ import { LimitTable } from './table.ts';
 const ways = 7;
 const setBytes = 128;
 /**
- * Position of the first entry in a set, after the lock. An entry has two words for the hash of the address, the second
- * in which its window opened, and its count.
+ * Position of the first entry in a set, after the lock. An entry consists of a two-word hash of the address, the time
+ * in seconds at which its window opened, and its count.
  */
 const waysWord = 4;
 const wayWords = 4;

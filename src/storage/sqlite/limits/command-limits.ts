@@ -11,9 +11,9 @@ import type { Limits } from './limits.ts';
 import { standingIn } from './standing.ts';
 
 /**
- * Limit state for commands that manage a store, possibly while the store is being served. Commands show counts and bans
- * and lift bans, but never count requests. The file is mapped only while a command needs it, because a starting service
- * may replace the file. `open` returns undefined if there is no file.
+ * Limit state for commands that manage a store, possibly while the store is being served. Commands can show counts and
+ * show or lift bans, but never count requests. The file is mapped only while a command needs it, because a starting
+ * service may replace the file. `open` returns undefined if there is no file.
  */
 export function commandLimits(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
   const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {

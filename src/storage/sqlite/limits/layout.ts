@@ -20,8 +20,8 @@ export const header = {
   seedLow: 4,
   seedHigh: 5,
   /**
-   * Monotonic time, in seconds, from which accounts without a record count as exhausted, because counts were lost; 0 if
-   * no counts were lost.
+   * Monotonic time in seconds at which counts were lost; 0 if none were lost. From this time on, an account without a
+   * record counts as exhausted.
    */
   strictSince: 6,
   checksum: 7,

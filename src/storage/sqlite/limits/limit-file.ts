@@ -162,7 +162,7 @@ export class LimitFile implements Disposable {
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
-      // Frees the disk space for the data file.
+      // Releases the disk space, so that the data file can use it.
       ftruncateSync(this.fd, extent * extentBytes);
       throw error;
     }

@@ -29,7 +29,7 @@ interface OpenLimits {
 
 /** Number of owner numbers to skip, because they may have been assigned between the last sync and a power failure. */
 const lostOwners = 1_024;
-/** Maximum owner number. A file that has assigned all owner numbers is rebuilt. */
+/** Maximum owner number. A file in which all owner numbers have been assigned is rebuilt. */
 const maxOwners = 2 ** 30;
 
 /** Throws `StorageUnusable`. */
@@ -116,7 +116,7 @@ function beginRun({ i32, f64 }: LimitFile, clock: Clock): void {
   Atomics.store(i32, header.firstOwner, firstOwner);
   i32[header.failing] = 0;
   const aheadMs = f64[header.aheadMs] as number;
-  // Monotonic time cannot be before 1970.
+  // An offset that puts monotonic time before 1970 is invalid.
   if (!(clock.now() - aheadMs >= 0) || !Number.isFinite(aheadMs)) f64[header.aheadMs] = 0;
 }
 

@@ -43,8 +43,8 @@ export function standingIn(
 }
 
 /**
- * Returns the usage unchanged, unless its record is damaged or the system date was set back while the service was
- * stopped.
+ * Returns exhausted windows if the usage's record is damaged. If the system date was set back while the service was
+ * stopped, windows that would open in the future open now. Otherwise, returns the usage unchanged.
  */
 export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);
@@ -53,8 +53,8 @@ export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
 }
 
 /**
- * The current time, or the opening time of a window if that is later, because a process with a slightly faster clock
- * has just opened the window.
+ * The current time, or the time when a window opened if that is later. The clock of the process that opened the window
+ * may be slightly ahead.
  */
 export function notBefore({ minute, day }: Usage, nowMs: number): number {
   return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);

@@ -5,7 +5,7 @@ import { PeriodicTask } from '../../periodic-task.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Interval between syncs. A power failure may lose the counts of this period. */
+/** Interval between syncs. A power failure may lose the counts since the last sync. */
 const syncEveryMs = 1_000;
 
 const synced = promisify(fdatasync);

@@ -23,7 +23,7 @@ interface Order {
   readonly petId: bigint;
   readonly status: OrderStatus;
   readonly reference?: string | undefined;
-  /** Chosen by the service, and in its format. */
+  /** Timestamp chosen by the service, in the format of its responses. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }

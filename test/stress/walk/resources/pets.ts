@@ -86,7 +86,7 @@ function int64Near(value: bigint, distance: number): bigint {
   return BigInt.asIntN(64, near) === near ? near : value;
 }
 
-/** Ids of some animals. About half of these share the category or the status of the known animal. */
+/** Ids of some animals, about half of which share the category or the status of the known animal. */
 function idsIn(making: Making, known: Animal | undefined): bigint[] {
   const { chance, scene } = making;
   const alike = [...scene.world.all(animals).values()].filter(
@@ -185,7 +185,7 @@ function deleteRequest(making: Making): Request {
 const textsWhere = (world: World, admits: (animal: Animal) => boolean) =>
   ascending(world.all(animals).values().filter(admits)).map(petText);
 
-/** Requests for the animals in each category of the scene. */
+/** Requests for the animals in each of these categories. */
 function endReads({ categories }: Scene): Request[] {
   return categories.map((id) => {
     const query = `limit=100&categoryId=${id}`;

@@ -57,7 +57,7 @@ function webhookIdIn({ chance, scene: { world } }: Making): bigint {
   return ids.length > 0 && chance.often(0.9) ? chance.pick(ids) : absentId(chance);
 }
 
-/** Random members of a webhook, each as a value and as JSON. */
+/** Random fields of a webhook, each as a value and as JSON. */
 function anyMembers({ chance }: Making) {
   const url = `https://127.0.0.1:${chance.int(1, 9)}/${chance.int(0, 99)}?a=%20&b`;
   const some = selectors.filter(() => chance.often(0.3));
