@@ -86,7 +86,7 @@ async function writePlans(key: string): Promise<[name: string, path: string][]> 
   return await Promise.all(written);
 }
 
-/** Backs up the store repeatedly while the load runs. `backups` is the number of backups completed in this time. */
+/** Backs up the store repeatedly while the load runs. `backups` is the number of completed backups. */
 async function besideBackups(store: StoreSettings, load: () => Promise<LoadResult>) {
   const stopping = new AbortController();
   const backingUp = backUp(store, stopping.signal);

@@ -6,11 +6,11 @@ import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
 
 /**
- * Requests per second that the limits of all callers allow in total. If the service ever became faster than this, it
- * would respond with 429, which counts as an error.
+ * Total requests per second that the callers' limits allow. A faster service would respond with 429, which counts as an
+ * error.
  */
 const maxPerSecond = 100_000;
-/** Quota of an Enterprise account that never reaches its limits. */
+/** Enterprise quota that no run can use up. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
 /** Plan mixes. `free and pro` has four Free accounts for each Pro account. */

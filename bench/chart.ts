@@ -1,4 +1,4 @@
-/** Bar charts of the requests per second of each contender, as one SVG for light and dark pages. */
+/** Bar charts of each contender's requests per second, in one SVG for light and dark pages. */
 import { scenarios } from './scenarios.ts';
 import { type Figure, figuresOf, type Results } from './summary.ts';
 

@@ -35,7 +35,7 @@ export async function compare(options: Options, folder: string): Promise<Results
   };
 }
 
-/** Starts the service first, because the baseline servers send recorded responses of the service. */
+/** Starts the service first, because the baseline servers replay responses recorded from it. */
 async function startAll(
   { only, rounds, cluster }: Options,
   folder: string,

@@ -12,7 +12,7 @@ export interface Target {
   readonly key: string;
 }
 
-/** Requests in the form that a contender accepts. Unsupported requests are undefined. */
+/** Requests in the format of a contender; undefined if the contender does not support the request. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;

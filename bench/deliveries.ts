@@ -34,7 +34,7 @@ const [webhooks, rate, seconds] = [values.webhooks, values.rate, values.seconds]
   number,
 ];
 
-/** Times when animals were created and received (`performance.now()`), by id. */
+/** Times at which animals were created and their events received (`performance.now()`), by id. */
 const created = new Map<number, number>();
 const received = new Map<number, number[]>();
 

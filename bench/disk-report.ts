@@ -97,7 +97,7 @@ function readTable(samples: readonly Sample[], disks: readonly Disk[], read: str
   );
 }
 
-/** Compares each disk with the first disk. */
+/** Compares the other disks with the first one. */
 function disksTable(samples: readonly Sample[], [plain, ...others]: readonly Disk[]): string {
   const rows = reads.flatMap((read) =>
     Object.values(company).map((beside) => {

@@ -12,7 +12,7 @@ const categoryId = 7;
 const ordered = { petId: 3, times: 40 } as const;
 
 /**
- * Number of variants of a query. Even if the responses are small, those to all variants do not fit in the cache, so
+ * Number of variants of a query. The cache cannot hold the responses to all variants, even if they are small, so
  * requesting the variants in turn never hits the cache.
  */
 const manySpellings = 20_000;
@@ -25,7 +25,7 @@ export interface FilterTarget {
   readonly name: string;
   readonly path: string;
   query(size: { readonly animals: number }): Query;
-  /** SQL query for the ids in a list, which finds the start of its last page. Undefined for the first page. */
+  /** SQL query that finds the start of the last page by listing ids. Undefined for the first page. */
   readonly after?: string;
   readonly spellings: number;
 }

@@ -42,7 +42,7 @@ export async function measureFilters(options: Options, folder: string): Promise<
   for (const counts of [small, options.careful ? large : quickLarge]) {
     prepared.push(await prepare(folder, servers, counts));
   }
-  // For each target, the two stores are measured in succession, so that a disturbance affects both.
+  // For each target, the two stores are measured back to back, so that a disturbance affects both.
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
   return {
@@ -117,7 +117,7 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }
 
-/** Number of characters in the query that a variant may percent-encode. */
+/** Maximum number of query characters that a variant percent-encodes. */
 const spelledPlaces = 10;
 
 /** Returns an equivalent query, encoded differently for each number, so that its response is never cached. */

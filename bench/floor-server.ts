@@ -1,6 +1,6 @@
 /**
- * A minimal Bun server that reads and writes as much data as the service. Sends recorded responses, and
- * changes as many headers as the service. Does not check keys or count requests, and has no store.
+ * A minimal Bun server that reads and writes as much data as the service. Sends recorded responses, with as many
+ * varying headers as the service. Does not check keys or count requests, and has no store.
  */
 import type { RecordedAnswer } from './limits.ts';
 

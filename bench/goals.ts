@@ -86,7 +86,7 @@ function against(
   ];
 }
 
-/** Goal for the extra cost of a request in the smallest plan compared with the largest plan. */
+/** Goal for how much more a request costs in the smallest plan than in the largest. */
 function planGoal({ samples }: Results): Goal[] {
   const side = (scenario: string) => ({ scenario, contender: service });
   const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;

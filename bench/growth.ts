@@ -1,4 +1,6 @@
-/** Measures the time to the first response, and how cost grows with animals, page depth and accounts. */
+/**
+ * Measures the time to the first response, and how cost grows with page depth and the numbers of animals and accounts.
+ */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeCursor } from '../src/contract/cursor.ts';
@@ -127,7 +129,7 @@ const uncached: Scenario = {
 /** More variants than fit in the response cache, so requesting the variants in turn never hits the cache. */
 const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
 
-/** Returns an equivalent query, in which the number determines the percent-encoded letters. */
+/** Returns an equivalent query that percent-encodes different letters for each number. */
 function spelled(target: string, spelling: number): string {
   return target.replace(/limit|status=available/g, (words, offset: number) => {
     const bits = offset === target.indexOf('limit') ? spelling & 31 : spelling >> 5;

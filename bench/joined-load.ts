@@ -21,7 +21,7 @@ export interface JoinedLoad {
   readonly wrong: number;
 }
 
-/** Writes the plan of each load. One caller sends all requests, so that all processes update the same count. */
+/** Writes the plan of each load. All requests have the same caller, so that all processes update the same counter. */
 export async function writePlans(folder: string, addressing: Addressing, seconds: number): Promise<void> {
   for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
     await writePlan(

@@ -47,7 +47,7 @@ export interface Run {
 const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
-/** Time left for waiting until the machine is idle, and for repeating disturbed runs. */
+/** Time left for idle waits and for repeating disturbed runs. */
 export interface Patience {
   ms: number;
 }
@@ -55,8 +55,8 @@ export interface Patience {
 const restTimeoutMs = 2_000;
 
 /**
- * Returns a sample or, if it is disturbed and time is left, the less disturbed of two samples. Returns undefined if the
- * contender does not support the scenario.
+ * Returns a sample. If the run was disturbed and time is left, repeats it and returns the less disturbed sample.
+ * Returns undefined if the contender does not support the scenario.
  */
 export async function leastDisturbed(run: Run, patience: Patience): Promise<Sample | undefined> {
   await patiently(patience, () => quiet(Math.min(restTimeoutMs, patience.ms)));

@@ -12,7 +12,7 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', floor
 const loadNames = scenarios.map(({ name }) => name);
 
 /**
- * Subject of a measurement: comparison with other servers, growth of cost, filters, a slow disk, network latency, or
+ * Kind of measurement: comparison with other servers, growth of cost, filters, a slow disk, network latency, or
  * additional workers or instances.
  */
 export type Measurement = 'comparison' | 'growth' | 'filters' | 'disk' | 'workers' | 'scaling' | 'distance';

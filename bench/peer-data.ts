@@ -1,4 +1,4 @@
-/** Creates the same animals for all peers, each in its format. */
+/** Creates the same animals for all peers, in the format of each peer. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { NewPet } from '../src/contract/pets.ts';

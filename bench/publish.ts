@@ -12,7 +12,7 @@ export async function publishCharts(results: Results): Promise<void> {
   await write('results/overview.svg', comparisonChart(results, overviewLoads));
 }
 
-/** Writes the results of one kind. */
+/** Writes the results of one kind of measurement. */
 export async function publish(kind: Measurement, results: object, markdown: string): Promise<void> {
   await write(`results/${kind}.json`, `${JSON.stringify(results, undefined, 2)}\n`);
   await write(`results/${kind}.md`, `${markdown}\n`);

@@ -32,8 +32,8 @@ function coreTimes(): CoreTimes[] {
 }
 
 /**
- * Starts measuring. The returned function takes the CPU seconds that the benchmark has used on each core since then,
- * and returns the fraction of the busier core that other programs have used.
+ * Starts measuring. Call the returned function with the CPU seconds that the benchmark has since used on each core. It
+ * returns the fraction of the busier core used by other programs.
  */
 export function watchOthers(): (ownSeconds: readonly number[]) => number {
   const before = coreTimes();

@@ -100,8 +100,7 @@ function scenarioTable(
 }
 
 /**
- * Compares the cost of the same page in each plan with its cost for Enterprise accounts, which never come near their
- * limits.
+ * Compares the cost of a page in each plan with the cost for Enterprise accounts, which stay far below their limits.
  */
 function plansSection(results: Results): string[] {
   const { samples } = results;

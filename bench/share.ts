@@ -11,7 +11,7 @@ const endStepMs = 10;
 
 /**
  * Limits the total CPU time of several processes to a fraction of one core with a control group (cgroups(7), controller
- * `cpu`, version 1 or 2). Stop the processes before disposing the result: disposal waits up to a second for them to
+ * `cpu`, version 1 or 2). Stop the processes before disposing of the result: disposal waits up to a second for them to
  * end. Throws an `Error` if the control group cannot be created.
  */
 export function holdToShare(pids: readonly number[], part: number): AsyncDisposable {

@@ -54,7 +54,7 @@ export function figuresOf({ entrants, samples }: Results, scenario: string): Fig
   return figures.sort((a, b) => b.requestsPerSecond - a.requestsPerSecond);
 }
 
-/** Metrics: throughput, and requests per second of CPU time, which other programs affect least. */
+/** Metrics: throughput, and requests per second of CPU time, which is least affected by other programs. */
 export const rates = {
   throughput: (sample: Sample) => sample.requestsPerSecond,
   perCpu: (sample: Sample) => 1_000_000 / sample.cpuMicrosecondsPerRequest,

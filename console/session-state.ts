@@ -4,7 +4,7 @@ import type { Session } from './contract.ts';
 /** The session of the signed-in operator; null until known, undefined if not signed in. */
 export const session = signal<Session | undefined | null>(null);
 
-/** Whether the session ended during use. The page stays unchanged until the next sign-in. */
+/** Whether the session ended while the console was in use. The page stays unchanged until the next sign-in. */
 export const hasEnded = signal(false);
 
 export const mayChange = computed(() => session.value?.role === 'admin');

@@ -1,4 +1,4 @@
-/** Labels facts about the store. Unknown facts are labeled with their API names. */
+/** Formats information about the store. Fields without a label are shown with their API names. */
 
 import { factName, factText } from '../src/domain/store-facts.ts';
 import type { AnswerOf } from './contract.ts';
@@ -6,7 +6,7 @@ import { spaced } from './words.ts';
 
 type Facts = AnswerOf<'GET /system'>['store'];
 
-/** Converts facts to labels and formatted values. Omits facts that have no value. */
+/** Returns labels with formatted values. Omits fields that have no value. */
 export function factsInWords(facts: Facts): [name: string, value: string][] {
   return Object.entries(facts)
     .filter(([, fact]) => fact !== null)

@@ -129,7 +129,7 @@ export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
   },
 };
 
-/** Labels for operations for which `spaced` does not return a good label. */
+/** Labels for operations that `spaced` cannot label well. */
 export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',

@@ -64,7 +64,7 @@ async function build(file: string): Promise<number> {
     const outfile = join(folder, basename(file));
     await Bun.build({
       entrypoints,
-      // The flat layout preserves the path of the writer thread relative to its importer.
+      // Puts all entry points in one folder, so that the writer thread is found by the module that starts it.
       naming: { entry: '[name].[ext]' },
       root: source,
       plugins: [await finishedConsole()],

@@ -128,14 +128,14 @@ function typeOf(schema: Schema, indent: string, sent: boolean): string {
   return type;
 }
 
-/** Whether values of this schema require a bigint. Counts are numbers, because a double represents them exactly. */
+/** Whether values of this schema require a bigint. Counts do not, because they never exceed 2^53. */
 function isInt64({ format, maximum }: Schema): boolean {
   return format === 'int64' && !(maximum !== undefined && maximum <= Number.MAX_SAFE_INTEGER);
 }
 
 function commentOf({ description, anyOf }: Schema, indent: string): string {
   const text = description ?? anyOf?.find((each) => each.description !== undefined)?.description;
-  // Removes advice that does not apply to the client, because the client returns a bigint.
+  // Removes advice that this client follows already: it returns such values as bigint.
   const advice = ' A 64-bit integer: parse values above 2^53 without rounding them.';
   return text === undefined ? '' : `${indent}/** ${text.replace(advice, '')} */\n`;
 }

@@ -90,7 +90,10 @@ function inWords(name: string): string {
   return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Returns a function that shows progress: a single line that is updated on a terminal, occasional lines elsewhere. */
+/**
+ * Returns a function that shows progress: by updating one line on a terminal, or by printing occasional lines
+ * otherwise.
+ */
 function progressOf(name: string): (line: string) => void {
   let lastAt = performance.now();
   return (line) => {

@@ -83,7 +83,7 @@ function testsIn(folders: readonly string[]): Step {
     ...folders.map((folder) => `test/${folder}/`),
     // One more process than there are cores, because some tests mostly wait.
     `--parallel=${availableParallelism() + 1}`,
-    // With isolation, every test file would reload all modules, which would take a tenth of the run time.
+    // With isolation, every test file would reload all modules, which would account for a tenth of the run time.
     '--no-isolate',
     '--only-failures',
     `--timeout=${testTimeoutMs}`,
@@ -92,7 +92,7 @@ function testsIn(folders: readonly string[]): Step {
   return { command, count: testsRun, needsServers: true };
 }
 
-/** Returns all other folders, so that tests in a new folder run without being listed anywhere. */
+/** Returns all other folders, so that new folders need not be listed. */
 function quickFolders(): string[] {
   const files = new Bun.Glob('*/*.test.ts').scanSync({ cwd: `${root}test` });
   const folders = new Set(Array.from(files, (file) => file.slice(0, file.indexOf('/'))));
@@ -139,8 +139,8 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
       ...process.env,
       ...servers?.environment,
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
-      // Makes Bun keep freed memory. Returning the memory to the operating system and allocating it again would take a
-      // third of the kernel time.
+      // Makes Bun keep freed memory. Returning it to the operating system and allocating it again would account for a
+      // third of the time spent in the kernel.
       MIMALLOC_PURGE_DELAY: '-1',
     },
     stdin: 'ignore',
@@ -173,7 +173,7 @@ async function runInTurn(inTurn: readonly Step[]): Promise<Count[]> {
   return counts;
 }
 
-// The checks run one after another, concurrently with the tests, which often wait.
+// The checks run one at a time, alongside the tests, which often wait.
 const { beside = [], alone = [] } = Object.groupBy(steps, (step) => (step.beside ? 'beside' : 'alone'));
 const counts = (await Promise.all([runInTurn(beside), runInTurn(alone)])).flat();
 const total = { passed: 0, failed: 0 };

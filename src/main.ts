@@ -4,7 +4,7 @@ import { restartWithMemoryOptions } from './cli/memory-options.ts';
 const words = process.argv.slice(2);
 if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
 
-// Imported only here, so that the restart above does not load these modules twice.
+// Imported after the restart, so that these modules are loaded only once.
 const [{ run }, { ignoreUserSignals }, { endQuietlyOnClosedPipe }] = await Promise.all([
   import('./cli/cli.ts'),
   import('./cli/signals.ts'),

@@ -1,10 +1,9 @@
-/** The callbacks to run when a signal aborts, by signal. */
+/** Callbacks to run when a signal aborts, keyed by signal. */
 const endings = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Runs a function when the signal aborts, unless the returned function is called first. A signal gets a
- * single listener regardless of the number of calls, because Node.js warns about a leak if there are more
- * than ten.
+ * Runs a function when the signal aborts, unless the returned function is called first. A signal gets a single listener
+ * regardless of the number of calls, because Node.js reports more than ten listeners as a possible leak.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => {};

@@ -41,7 +41,7 @@ export class Call<Data> extends Promise<Data> {
 
   /** Resolves with the data and the response's status, headers, request id, ETag and limits. */
   withResponse(): Promise<Answer<Data>> {
-    // The returned promise reports errors, so this one must not cause an unhandled rejection.
+    // The returned promise reports errors, so the call itself must not cause an unhandled rejection.
     this.catch(() => {});
     return this.#answer as Promise<Answer<Data>>;
   }

@@ -25,7 +25,7 @@ export interface PetPatch {
   readonly status?: PetStatus | undefined;
 }
 
-/** The name for a category. */
+/** The name of a category. */
 export interface CategoryName {
   /** The category's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name: string;
@@ -130,12 +130,12 @@ export interface PetsImportedEvent {
   readonly data: PetsImported;
 }
 
-/** A batch of imported animals. Other animals may have ids in this range. */
+/** A batch of imported animals. Other animals may also have ids in this range. */
 export interface PetsImported {
   readonly count: number;
-  /** The lowest id of the batch. */
+  /** The lowest id in the batch. */
   readonly firstId: bigint;
-  /** The highest id of the batch. */
+  /** The highest id in the batch. */
   readonly lastId: bigint;
 }
 
@@ -214,7 +214,7 @@ export interface CategoryCreatedEvent {
   readonly data: Category;
 }
 
-/** A name for a category of animals. */
+/** The name of an animal category. */
 export interface Category {
   /** ID of the category, chosen by the client. */
   readonly id: bigint;
@@ -277,7 +277,7 @@ export interface Inventory {
   readonly sold: number;
 }
 
-/** The remaining rate limits of the account. */
+/** The account's rate limits and remaining requests. */
 export interface RateLimit {
   /** The account's plan. */
   readonly plan: string;
@@ -387,9 +387,9 @@ export interface ListPetsFilters {
   readonly categoryId?: Int64 | undefined;
   /** Return only animals with these ids (1 to 100, separated by commas). */
   readonly id?: readonly Int64[] | undefined;
-  /** Return only animals with this id or a higher id. */
+  /** Return only animals whose id is greater than or equal to this value. */
   readonly minId?: Int64 | undefined;
-  /** Return only animals with this id or a lower id. */
+  /** Return only animals whose id is less than or equal to this value. */
   readonly maxId?: Int64 | undefined;
 }
 

@@ -5,7 +5,7 @@
  * - sends no request during a `Retry-After`, nor while the last rate-limit headers show an exhausted quota;
  * - after a second without a response, sends a single request, and delays all other requests until there is a
  *   response. While there is none, it sends one more request per second. If other clients have exhausted the limit
- *   in the meantime, this causes only one strike, regardless of the number of waiting calls;
+ *   in the meantime, the single request causes only one strike, regardless of the number of waiting calls;
  * - for ten minutes after a 429, first calls `GET /rate-limit`, which does not count against the limit and is never a
  *   strike. A request within a second after a response with remaining quota cannot be a strike, because an episode
  *   would have begun less than a second ago. A client therefore gets at most one strike in ten minutes.
@@ -150,7 +150,7 @@ export class Gate {
     }
   }
 
-  /** Returns when the next request may be sent. Infinity means after the next response, or in one second. */
+  /** Returns when the next request may be sent; Infinity if it must wait for a response or for one second. */
   #opensAt(now: number, isUpdated: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
@@ -187,7 +187,7 @@ export class Gate {
     });
   }
 
-  /** Sets a timer for `opensAt`, and rejects the requests that must not wait that long. */
+  /** Sets a timer for `opensAt`, and rejects the requests that cannot wait that long. */
   #wait(opensAt: number, now: number): void {
     this.#waitingSince = now;
     const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>

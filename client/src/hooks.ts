@@ -19,7 +19,7 @@ export interface ReceivedResponse extends SentRequest {
 export interface Retry extends SentRequest {
   /** The error that caused the retry. */
   readonly error: AnimalStoreError;
-  /** Minimum delay before the retry, in milliseconds. Other calls may delay the retry longer. */
+  /** Minimum delay before the retry, in milliseconds. The retry may be delayed further by other calls. */
   readonly waitMs: number;
 }
 

@@ -2,8 +2,8 @@
 import { type Int64, int64Members } from './contract.js';
 import { ArgumentError } from './errors.js';
 
-// Matches the name of a member with its number, or any other string. Matching whole strings ensures that members are
-// not found within strings.
+// Matches a member name with its numeric value, or any other string. Matching whole strings ensures that text within a
+// string is never taken for a member.
 const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
 
 /**

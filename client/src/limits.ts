@@ -41,7 +41,7 @@ export function limitsOf(headers: Headers): Limits | undefined {
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000;
-  // Uses the service's date if available, because the local clock may be wrong.
+  // Uses the `Date` header if available, because the local clock may be wrong.
   const from = Date.parse(headers.get('date') ?? '') || Date.now();
   const until = Date.parse(text);
   return Number.isNaN(until) ? undefined : Math.max(0, until - from);

@@ -3,7 +3,7 @@ import { stringifyJson } from './json.js';
 import { type Request, targetOf } from './request.js';
 import { type Settings, timeoutOf } from './settings.js';
 
-/** The parts of a request that all of its attempts share. */
+/** The parts of a request that are the same for all attempts. */
 export type Prepared = ReturnType<typeof prepare>;
 
 /** Prepares a request. Throws an ArgumentError if it cannot be sent. */

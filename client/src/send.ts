@@ -44,7 +44,7 @@ class Sender {
     this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
-  /** Sends a request, and retries it until there is a result, a retry is not safe, or the wait would be too long. */
+  /** Sends a request, and retries it until it has a result, a retry would be unsafe, or the wait would be too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
     const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
@@ -75,7 +75,7 @@ class Sender {
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
         if (!(error instanceof AnimalStoreError)) throw error;
-        // The time of a failed attempt counts as waiting, except after a 429, because `Retry-After` may equal
+        // The duration of a failed attempt counts as waiting, but not that of a 429, whose `Retry-After` may equal
         // `maxWaitSeconds`.
         if (error.status !== 429) waitedMs += this.#clock.now() - sentAt;
         const retry = this.#retry(error, prepared, attempts, waitedMs);

@@ -13,7 +13,7 @@ export interface AnimalStoreOptions extends Hooks {
   readonly url: string | URL | undefined;
   /** Maximum total time that a call waits for limits and outages. Defaults to 60. */
   readonly maxWaitSeconds?: number | undefined;
-  /** Maximum number of retries of a call. 0 disables retries. By default, only `maxWaitSeconds` limits them. */
+  /** Maximum number of retries of a call. 0 disables retries. By default, only `maxWaitSeconds` limits retries. */
   readonly maxRetries?: number | undefined;
   /** Slows down before the limit is reached, so that no request is rejected. Defaults to false. */
   readonly pace?: boolean | undefined;

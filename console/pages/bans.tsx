@@ -25,7 +25,7 @@ export function BansPage() {
   return (
     <Page
       title="Bans"
-      about="Keys that keep sending requests after a 429 are banned temporarily. Each additional ban lasts twice as long."
+      about="Keys that ignore 429 responses are banned temporarily. Each subsequent ban lasts twice as long."
       actions={
         data !== undefined &&
         data.length > 1 && (

@@ -69,7 +69,7 @@ function useRowCount(file: File): number | undefined {
     const stop = new AbortController();
     rowsIn(file, stop.signal).then(
       (count) => stop.signal.aborted || setRows(count),
-      // The import reports why the file cannot be read.
+      // If the file cannot be read, the import reports the reason.
       () => {},
     );
     return () => stop.abort();

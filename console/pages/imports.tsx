@@ -150,7 +150,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
   return (
     <Card
       title={`Rejected lines in ${named(name)}`}
-      about="Download the lines, correct them, and import the file. Each line starts with its line number and the reason for the rejection."
+      about="Download the lines, correct them, and import the corrected file. Each line starts with its line number and the reason for the rejection."
       actions={
         <>
           <Button onClick={onClose}>Close</Button>

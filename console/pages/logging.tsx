@@ -75,7 +75,7 @@ export function LoggingCard() {
   );
 }
 
-/** Whether the level hides requests that are configured to be logged. */
+/** Whether the log level suppresses requests that are configured to be logged. */
 function isHidden({ level, requests }: Logging): boolean {
   return requests !== 'off' && ['silent', 'fatal', 'error', 'warn'].includes(level);
 }

@@ -35,7 +35,7 @@ export function OrdersPage() {
   return (
     <Page
       title="Orders"
-      about="Each order reserves one animal until it is delivered or cancelled."
+      about="An order reserves one animal until the order is delivered or cancelled."
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsPlacing(true)}>
           Place order

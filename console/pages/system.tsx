@@ -55,7 +55,7 @@ export function SystemPage() {
   );
 }
 
-/** Shows the problems from the overview or, if it is unavailable, only those of the process that responds. */
+/** Shows the problems from the overview. If the overview is unavailable, shows only those of the responding process. */
 function Wrong({ system }: { system: System | undefined }) {
   const overview = useOverview(everyMs);
   if (overview.failure === undefined || system === undefined)

@@ -103,7 +103,7 @@ function daysAgo(days: number): string {
 function TopCallers({ span }: { span: SpanName }) {
   const [days, text] = callerDays[span];
   const load = () => call('GET /usage/callers', { query: { since: daysAgo(days) } });
-  // Longer periods are not reloaded: their totals change slowly, and with many keys take a long time to compute.
+  // Longer periods are not reloaded, because their totals change slowly and are expensive to compute for many keys.
   const loaded = useLoaded(text, load, { everyMs: days === 0 ? everyMs : undefined });
   return (
     <Card title="By key" about={`Keys with the most requests · ${text}. Days begin at midnight UTC.`}>
@@ -145,7 +145,7 @@ function DeprecatedCallers() {
   return (
     <Card
       title="Deprecated operations"
-      about="Keys that called getPet (GET /pets/{petId}) in the last 30 days and must migrate before it is removed"
+      about="Keys that called getPet (GET /pets/{petId}) in the last 30 days. Their programs must stop using it."
     >
       <LoadFailure loaded={loaded} />
       <Callers

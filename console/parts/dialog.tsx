@@ -38,7 +38,7 @@ export function Dialog({ title, onClose, isFirm = false, isCovering = false, chi
       aria-labelledby={titleId}
       onClose={onClose}
       onKeyDown={(event) => {
-        // Preventing `cancel` is not enough, because Chromium honors that only once.
+        // Preventing `cancel` is not enough, because Chromium allows it only once.
         if (isFirm && event.key === 'Escape') event.preventDefault();
       }}
       onCancel={(event) => {

@@ -22,7 +22,7 @@ const memberNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the label for a field's path, such as `quota perMinute`. Uses the label of the last segment, if it has one.
+ * Returns the label for a field's path, such as `quota perMinute`. If the last segment has a label, returns that label.
  */
 function memberText(path: string): string {
   return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);

@@ -1,4 +1,4 @@
-/** Shows an error message and how to continue. */
+/** Shows an error message and suggests what to do next. */
 import type { Failure } from '../api.ts';
 import { counted } from '../format.ts';
 import type { Loaded } from '../loaded.ts';

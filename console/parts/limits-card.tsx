@@ -14,7 +14,7 @@ type RateWindow = AnswerOf<'GET /accounts/{accountId}/limits'>['minute'];
 
 interface LimitsCardProps {
   readonly accountId: number;
-  /** Reloads the limits when it increases. */
+  /** The limits are reloaded when this number increases. */
   readonly changes: number;
   readonly title?: string;
   readonly about?: ComponentChildren;

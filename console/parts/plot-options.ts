@@ -23,7 +23,7 @@ export interface PlotProps {
   readonly showTime: (seconds: number) => string;
   /** Formats a time for the axis as briefly as possible. `before` is the time of the previous tick. */
   readonly showTick: (seconds: number, before: number | undefined) => string;
-  /** Plots with the same key must have the same times, and share a cursor. */
+  /** Plots with the same key share a cursor, and must have the same times. */
   readonly sync?: string | undefined;
   /** Horizontal line that marks a limit. */
   readonly limit?: { readonly name: string; readonly value: number } | undefined;

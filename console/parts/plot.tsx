@@ -1,4 +1,4 @@
-/** A plot over time. Its legend shows the values at the cursor, which the pointer or the arrow keys move. */
+/** A plot over time. The legend shows the values at the cursor, which is moved with the pointer or the arrow keys. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colourChanges } from '../theme.ts';

@@ -120,10 +120,10 @@ function SearchDialog() {
           {isCurrent && !found.failure && found.results.length === 0 && 'No results.'}
         </p>
         <p class="hint" id="search-help">
-          Search by id (7, or key:7 for a single kind: account, key, animal, order, category, webhook,
-          operator), part of a name, the last four characters of a key, the beginning of an order reference,
-          or the request id of an import or a recent failed request. Only the newest 10,000 animals can be
-          found by name.
+          Search by id (7, or key:7 for one type: account, key, animal, order, category, webhook, operator),
+          part of a name, the last four characters of a key, the beginning of an order reference, or the
+          request id of an import or a recent failed request. Only the newest 10,000 animals can be found by
+          name.
         </p>
       </search>
     </Dialog>

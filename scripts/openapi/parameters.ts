@@ -41,8 +41,7 @@ export const operatorsIdempotencyKey = headerParameter(
 );
 
 // Headers that change the effect of a request have no examples, because the reference page would add them to every code
-// sample. If two requests were copied from it, the second would be treated as a retry of the first, or a precondition
-// would fail.
+// sample. A second request copied from the page would be treated as a retry of the first, or fail its precondition.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',

@@ -5,7 +5,7 @@ export interface ShopKeys {
   readonly website: string;
   readonly stock: string;
   readonly tablet: string;
-  /** Key of an account with a low limit. The client that uses it ignores the limit. */
+  /** Key of an account with a low limit, used by a client that ignores the limit. */
   readonly script: string;
 }
 
@@ -22,7 +22,7 @@ export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise
     }).then((answer) => answer.arrayBuffer());
   const work = async () => {
     for (let tick = 0; !isOver; tick += 1) {
-      // The number of customers varies in waves.
+      // The number of customers rises and falls.
       const customers = 3 + Math.round(2 * Math.sin(tick / 120) + 2 * Math.random());
       const visits = Array.from({ length: customers }, (_, n) => visit(send, keys, tick + n));
       if (tick % 3 === 0) visits.push(send(keys.script, '/pets?status=sold'));

@@ -25,7 +25,7 @@ const shares = [
   ['createPet', 'invalid_body', 0.005],
 ] as const;
 
-/** Latencies in ms, each with the fraction of requests that have it. */
+/** Latencies in ms, and the fraction of requests with each latency. */
 const latencies = [
   [0.06, 0.5],
   [0.11, 0.3],
@@ -67,7 +67,7 @@ function keyRow(hour: number): UsageRows['keys'][number] {
   };
 }
 
-/** Records requests per minute for the last day, and per hour for the 29 days before. */
+/** Records requests per minute for the last day, and per hour for the 29 days before that. */
 export async function pastRequests({ app }: TestConsole): Promise<void> {
   const now = Date.now();
   const lastDay = Math.floor(now / hourMs) * hourMs - dayMs;

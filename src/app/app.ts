@@ -103,8 +103,8 @@ export async function startApp(
 }
 
 /**
- * Like `startApp`, but with several workers under this process, which serves no clients itself. `command` starts a
- * worker, which calls `startService`.
+ * Like `startApp`, but starts several workers; this process supervises them and serves no clients itself. `command`
+ * starts a worker, which calls `startService`.
  */
 export async function startWorkers(
   config: Config,

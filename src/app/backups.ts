@@ -24,8 +24,8 @@ export { type Restored, restoreBackup } from '../storage/sqlite/backup/restore.t
 const checkIntervalMs = 1_000;
 
 /**
- * Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; by default, this
- * process makes the backups.
+ * Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; without it, backups
+ * run in this process.
  */
 export function backupMaker(path: string, command?: readonly string[]): BackupMaker {
   const run: RunBackupTask = command === undefined ? async (task) => perform(task) : inProcess(command);

@@ -5,9 +5,9 @@ import { basePath } from '../contract/operations.ts';
 export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl' | 'operatorEmail'>;
 
 /**
- * The published OpenAPI document, with the servers and contact of this deployment. If no public URL is set, the server
- * URL is `listening`, the address the service listens on, because generated clients cannot use a relative URL and the
- * Host header of a request is not trusted.
+ * The published OpenAPI document, with the servers and contact of this deployment. The server URL defaults to
+ * `listening`, the address the service listens on. A relative URL would not work in generated clients, and the Host
+ * header of a request is not trusted.
  */
 export function openapiText(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,

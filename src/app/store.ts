@@ -43,7 +43,7 @@ export type OpenCopy = CopyOperations &
     readonly servedBy: readonly string[];
   };
 
-/** Opens two stores to copy one into the other. Throws `StorageUnusable`. */
+/** Opens two stores, so that one can be copied into the other. Throws `StorageUnusable`. */
 export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy> {
   await using opened = new AsyncDisposableStack();
   const from = opened.use(await openNamed('--from', fromUrl, true));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
-/** Name or number of the user that runs this program. Not read from the environment, which can be forged. */
+/** Name or uid of the user that runs this program. Not read from the environment, which can be forged. */
 export function systemUser(): string {
   const uid = process.getuid?.();
   return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));

@@ -1,4 +1,4 @@
-/** Composes the metrics, usage records and log settings of serving processes. */
+/** Sets up the metrics, usage records and log settings of serving processes. */
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };

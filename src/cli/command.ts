@@ -1,4 +1,4 @@
-/** Parts that commands share: help with examples, errors that refer to the help, and common options. */
+/** Shared by all commands: help with examples, errors that refer to the help, and common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';

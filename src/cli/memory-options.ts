@@ -1,12 +1,11 @@
 import type { Environment } from './command.ts';
 import { ownCommand } from './own-command.ts';
 
-/**
- * Environment variables that the runtime reads only at startup: the amount of RAM that the garbage collector assumes
- * (with 16 GiB or more, the heap may triple between collections), and how long freed pages are kept for reuse.
- */
+/** Environment variables that the runtime reads only at startup. */
 export const memoryOptions = {
+  /** RAM that the garbage collector assumes. With 16 GiB or more, the heap may triple between collections. */
   BUN_JSC_forceRAMSize: '1073741824',
+  /** Time for which freed pages are kept for reuse, in ms. */
   MIMALLOC_PURGE_DELAY: '1000',
 } as const;
 

@@ -1,4 +1,4 @@
-/** Command that starts this program with the runtime options of this process. */
+/** Returns a command that starts this program with the same runtime options. */
 export function ownCommand(): string[] {
   return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }

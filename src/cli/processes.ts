@@ -14,7 +14,7 @@ export function commandInShell({ npm_command: npm }: Environment): string {
   return [process.execPath, '--config=/dev/null', Bun.main].map(shellWord).join(' ');
 }
 
-/** Logs to standard error: readable lines on a terminal, JSON lines with `fields` elsewhere. */
+/** Logs to standard error: plain text on a terminal, otherwise JSON lines that include `fields`. */
 export async function openLog(
   level: string,
   fields: Readonly<Record<string, unknown>> | null = null,
@@ -53,7 +53,7 @@ export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }
 
-/** Serves until the supervisor stops it. Exits with 1 as soon as the supervisor exits, to free the port. */
+/** Serves until the supervisor stops it. Exits with code 1 as soon as the supervisor exits, to free the port. */
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');

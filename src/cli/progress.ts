@@ -1,6 +1,6 @@
 import { grouped } from './terminal.ts';
 
-/** Width of the bar if the whole line fits on the terminal, and if it does not. */
+/** Width of the progress bar, on wide and on narrow terminals. */
 const [wideBar, narrowBar] = [24, 10];
 const usualColumns = 80;
 const redrawMs = 100;
@@ -55,7 +55,7 @@ export class Progress implements Disposable {
     this.#draw(0, 0, []);
   }
 
-  /** Shows that `done` of the total is complete and that `count` items were processed. */
+  /** Shows the progress: `done` out of the total, and `count` processed items. */
   update(done: number, count: number): void {
     const now = { at: this.#now(), done, count };
     this.#first ??= now;
@@ -77,7 +77,7 @@ export class Progress implements Disposable {
       [this.#bar(done, narrowBar), counted, left],
       [this.#bar(done, narrowBar), counted],
     ].map((parts) => parts.filter(Boolean).join('  '));
-    // Leaves the last column empty, because some terminals wrap a full line, which could then not be erased completely.
+    // Leaves the last column empty, because some terminals wrap full lines, and a wrapped line cannot be erased.
     const fits = (line: string) => line.length < (this.#terminal.columns || usualColumns);
     this.#terminal.write(eraseLine + (lines.find(fits) ?? counted));
   }

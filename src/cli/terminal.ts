@@ -18,7 +18,7 @@ export function messageOf(error: unknown): string {
   if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
-  // Only the first sentence applies to a command, because the other sentences describe response headers.
+  // Uses only the first sentence, because the others describe response headers.
   const [outcome] = error.message.split(/(?<=\.) /);
   return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
@@ -98,7 +98,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return new Table(header).add(rows);
 }
 
-/** A table that is printed in parts. Each column is as wide, in terminal columns, as its widest cell so far. */
+/** A table that is printed page by page. Each column is as wide, in terminal columns, as its widest cell so far. */
 export class Table {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;

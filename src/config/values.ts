@@ -70,7 +70,7 @@ export function text(value: string): string {
   return value;
 }
 
-/** Makes a setting optional: an empty value is undefined. */
+/** Makes a setting optional: an empty value becomes undefined. */
 export function optional<T>(parse: Parse<T>): Parse<T | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
 }
@@ -184,7 +184,7 @@ function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-/** `whyNotAll` is the reason for rejecting a network that contains every address. */
+/** `whyNotAll` explains why a network that contains every address is rejected. */
 export function networks(whyNotAll: string): Parse<readonly Network[]> {
   return (value) =>
     list(value).map((item) => {

@@ -1,8 +1,6 @@
 export const maxBodyBytes = 16_384;
 
-/**
- * Maximum size of a sign-in body in bytes. The limit is low because parsing costs CPU time and requires no credentials.
- */
+/** Maximum size of a sign-in body in bytes. The limit is low because anyone can send such bodies. */
 export const maxSignInBytes = 1_024;
 
 export const maxUploadBytes = 1_073_741_824;

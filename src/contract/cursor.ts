@@ -13,7 +13,7 @@ const int64Max = 2n ** 63n - 1n;
 
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
-/** Names and values of a list's filters, in the order of the schema. Numbers are Unix ms. */
+/** Returns the names and values of a list's filters, in schema order. Numbers are times in Unix ms. */
 export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQuery): [string, string][] {
   return Object.entries(filters).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
@@ -22,8 +22,8 @@ export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQu
 }
 
 /**
- * Encodes a list and its filters for a cursor: the status in plain text, and a hash of the other filters, which may
- * contain a hundred ids. `list` is the path of the list. The path `/pets` is omitted, for compatibility with older
+ * Encodes a list and its filters for a cursor. The status is in plain text; the other filters are hashed, because they
+ * may contain a hundred ids. `list` is the path of the list. The path `/pets` is omitted, for compatibility with older
  * cursors.
  */
 export function filtersText(list: string, query: ListQuery): string {
@@ -42,8 +42,8 @@ export function writeCursor({ filters, after, name }: Cursor): string {
 }
 
 /**
- * Throws `invalid_cursor` if the cursor was not created by the service, belongs to another list or other filters, or
- * has an `after` below `minAfter`.
+ * Throws `invalid_cursor` if the cursor was not created by the service, was created for another list or with other
+ * filters, or has an `after` below `minAfter`.
  */
 export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);

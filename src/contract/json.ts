@@ -10,7 +10,7 @@ const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
 export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
 
-/** A number with a fraction or outside the range of an int64. Schemas reject such a value because of its type. */
+/** A number that has a fraction or is outside the int64 range. Schemas reject this type. */
 export class NotInt64 {
   readonly source: string;
   constructor(source: string) {
@@ -21,7 +21,7 @@ export class NotInt64 {
 /** Invalid or unsupported JSON. `message` is the reason that the client sees. */
 export class JsonError extends Error {}
 
-/** Thrown for duplicate members and members named `__proto__`. `value` is used only to validate the other members. */
+/** Thrown for duplicate members and members named `__proto__`. Use `value` only to validate the other members. */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
@@ -59,8 +59,8 @@ const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${
 function parseFlat(text: string): unknown {
   if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
-  // Every quotation mark begins or ends a string, because there are no escapes. Extra quotation marks mean that a
-  // member is duplicated.
+  // The text has no escapes, so every quotation mark begins or ends a string. If there are more of them than the parsed
+  // value needs, a member is duplicated.
   let quotes = 0;
   for (const name in value) {
     const member = value[name];
@@ -133,7 +133,7 @@ function checkStructure(text: string, value: unknown): void {
   if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-/** Adds a member to the set of members already seen in the object. Returns the mistake, if there is one. */
+/** Adds a member to the set of members already seen in the object. Returns the error, if any. */
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);

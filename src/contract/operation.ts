@@ -59,7 +59,7 @@ export interface Success<Outcome = never> {
   readonly stream?: true;
 }
 
-/** Destination of a stream. Corresponds to Bun's `ReadableStreamDirectController`, a type that browsers do not have. */
+/** Destination of a stream. Like Bun's `ReadableStreamDirectController`, but also defined in browsers. */
 export interface StreamSink {
   /** Returns a promise while the connection's buffer is full. */
   write(bytes: Uint8Array): unknown;
@@ -68,7 +68,7 @@ export interface StreamSink {
   close(reason: Error): unknown;
 }
 
-/** A response that is written while its reader is connected: a Bun stream source of type `direct`. */
+/** A streamed response, written until the reader disconnects: a Bun stream source of type `direct`. */
 export interface StreamSource {
   readonly type: 'direct';
   /** Starts the stream, which stays open after this call. Not called if there is no reader, for example for HEAD. */
@@ -93,9 +93,9 @@ export interface Upload {
 }
 
 /**
- * Additional input of an operation. `caller`: the calling account and the scopes of its key. `endpoint`: whether
- * events may be sent to the URL in the body. `events`: the ids of the oldest retained event and the last event.
- * `secret`: a new secret, which is the last member of the response and excluded from its entity tag.
+ * An input that an operation needs besides the request. `caller`: the calling account and the scopes of its key.
+ * `endpoint`: whether events may be sent to the URL in the body. `events`: the ids of the oldest retained event and the
+ * last event. `secret`: a new secret, which is the last member of the response and excluded from its entity tag.
  */
 export type Need = 'caller' | 'endpoint' | 'events' | 'secret';
 
@@ -156,7 +156,8 @@ type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
 /**
- * Returns the operations of a resource by operationId. Adds `common`, and the errors implied by path parameters.
+ * Returns the operations of a resource by operationId. Adds the `common` properties, and the errors implied by path
+ * parameters.
  */
 export function rowsOf<
   const Common extends Partial<Operation>,
@@ -193,7 +194,7 @@ export interface InputOfRow<Row> {
   readonly body: BodyOf<Row>;
 }
 
-/** Additional input for an operation with an upload: the bytes as they arrive, which can be read only once. */
+/** The bytes of an upload as they arrive. They can be read only once. */
 export type UploadOfRow<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;

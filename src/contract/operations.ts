@@ -1,4 +1,4 @@
-/** Operations of the public API as data. Routes, input parsing, OpenAPI, caching and tests are derived from them. */
+/** Operations of the public API, from which routes, input parsing, OpenAPI, caching and tests are derived. */
 import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventOperations } from './events.ts';

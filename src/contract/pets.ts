@@ -47,7 +47,7 @@ export const PetPatch = bodyShape(
   { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
 );
 
-// Responses may gain members within v1, so the document allows additional members.
+// The OpenAPI document allows additional members, because later v1 releases may add some.
 export const Pet = shape('Pet', 'An animal in the store.', {
   id: assignedId('Unique ID'),
   name,

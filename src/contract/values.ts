@@ -109,7 +109,7 @@ export function shape<Members extends z.ZodRawShape>(id: string, description: st
   return z.object(members).meta({ id, description });
 }
 
-/** Returns the schema of a request body. `what` names the body in errors about wrong types and unknown members. */
+/** Returns the schema of a request body. `what` is the noun for the body in errors. */
 export function bodyShape<Members extends z.ZodRawShape>(
   id: string,
   description: string,
@@ -130,12 +130,12 @@ export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
       : `must be a JSON object, not ${kindOf(issue.input)}`;
 }
 
-/** Adds an example that the reference page leaves out of sample requests, so that they contain no filters. */
+/** Returns an example that the reference page omits from sample requests. */
 export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
 
-/** Returns the schema of a list's `limit` in the query. `things` names the items in the description. */
+/** Returns the schema of a list's `limit` in the query. `things` is the plural noun for the items. */
 export function limitParameter(things: string) {
   return z
     .string()

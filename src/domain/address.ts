@@ -20,11 +20,14 @@ export function unmappedAddress(text: string): string | undefined {
   if (version === 0) return undefined;
   const end = text.startsWith(mappedPrefix) ? text.slice(mappedPrefix.length) : '';
   if (isIP(end) === 4) return end;
-  // Parsing takes microseconds, so it is limited to addresses that may be mapped, which begin with a zero or a colon.
+  // Only addresses that begin with a zero or a colon can be IPv4-mapped. Others are not parsed, because parsing is
+  // slow.
   return /^[:0]/.test(text) ? ipaddr.process(text).toString() : text;
 }
 
-/** The network whose requests are counted: an IPv4 address or an IPv6 /64, because a subscriber has at least a /64. */
+/**
+ * The network whose requests are counted: an IPv4 address or an IPv6 /64, the smallest block that a subscriber gets.
+ */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [a, b, c, d] = ipaddr.IPv6.parse(address).parts.map((part) => part.toString(16));
@@ -47,7 +50,7 @@ export function parseNetwork(text: string): Network | undefined {
   return isMapped ? [parsed.toIPv4Address(), mappedLength] : [parsed, length];
 }
 
-/** Whether one of the networks contains the address, which must already be unmapped. */
+/** Whether one of the networks contains the address, which must not be IPv4-mapped. */
 export function isWithin(address: string, networks: readonly Network[]): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);

@@ -20,8 +20,8 @@ export function countedStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: 
 }
 
 /**
- * The ban status at `nowMs`, which is on the same clock as the penalty's times. `aheadSeconds` is added to convert
- * these times to dates.
+ * The ban status at `nowMs`. Times in the penalty and `nowMs` are monotonic; adding `aheadSeconds` converts them to
+ * dates.
  */
 export function banStatus(
   { bannedUntil, banLevel }: Pick<KeyPenalty, 'bannedUntil' | 'banLevel'>,

@@ -6,13 +6,13 @@ export interface IdSpan {
   readonly to: bigint | undefined;
 }
 
-/** Determines which cached data a change affects, in stores that track more than the version of each resource. */
+/** Determines whether cached rows have changed. Implemented by stores that record which ids each change affects. */
 export interface ChangedIds {
   /**
-   * Returns a mark in the sequence of changes. Data of the resource that is read after this call includes all changes
-   * up to the mark.
+   * Returns a position in the sequence of changes. Data of the resource that is read afterwards includes all changes up
+   * to this position.
    */
   mark(resource: Resource): number;
-  /** Whether all rows with ids in the span are unchanged between the mark and the given versions. */
+  /** Whether no row in the span was changed between the position `mark` and the given versions. */
   isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean>;
 }

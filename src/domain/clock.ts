@@ -11,7 +11,7 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }
 
-/** Two kinds of time: the date according to the system clock, and the monotonic time used for rate limits. */
+/** The system clock, and a monotonic clock for rate limits. */
 export interface Clock {
   /** Unix ms according to the system clock, which may be stepped. For dates, such as expiry and sunset dates. */
   now(): number;
@@ -32,8 +32,8 @@ export interface Clock {
 }
 
 /**
- * Steps of the system clock. The processes of a service share them to agree on the monotonic time: the processes' own
- * monotonic clocks differ, but the date minus `aheadMs` is the same for all.
+ * Steps of the system clock. All processes of a service share them, so that they agree on the monotonic time: the
+ * system time minus `aheadMs`.
  */
 export interface DateSteps {
   readonly count: number;
@@ -65,8 +65,8 @@ const systemSources: TimeSources = {
 };
 
 /**
- * Maximum deviation of the date from the monotonic time plus `aheadMs`. A larger deviation means that the system clock
- * was stepped or the machine was suspended.
+ * Maximum difference between the system time and the monotonic time plus `aheadMs`. A larger difference means that the
+ * system clock was stepped or the machine was suspended.
  */
 const stepMs = 50;
 /**
@@ -98,7 +98,10 @@ class SystemClock implements Clock {
   #steps: DateSteps = new OwnSteps();
   #followed = 0;
   #baseMs = 0;
-  /** Suspended time, computed from `uptime` and the monotonic clock. Only increases are meaningful. */
+  /**
+   * Suspended time, computed from `uptime` and the monotonic clock. The initial value is arbitrary; only increases
+   * matter.
+   */
   #sleptMs = 0;
   #aheadMs = 0;
   aheadSeconds = 0;
@@ -125,9 +128,7 @@ class SystemClock implements Clock {
     this.#join(monotonic, date);
   }
 
-  /**
-   * Handles a step of the system clock, which is ignored, or a suspension of the machine, which counts as elapsed time.
-   */
+  /** Adds the time that the machine was suspended to the monotonic time, but not a step of the system clock. */
   #follow(): number {
     for (;;) {
       const { date, monotonic } = this.#readTogether();
@@ -145,7 +146,7 @@ class SystemClock implements Clock {
     }
   }
 
-  /** Derives the monotonic time from the date and the steps so far. */
+  /** Derives the monotonic time from the system time and the steps so far. */
   #join(monotonic: number, date: number): void {
     // The count is read first, so that the next call detects a step that occurs between these two statements.
     this.#followed = this.#steps.count;

@@ -1,4 +1,4 @@
-/** Types for deliveries passed between the store and the sending process. Times are Unix ms. */
+/** Delivery types that the store and the sending process share. Times are Unix ms. */
 import type { DeliveryStatus } from './delivery-status.ts';
 
 /** Maximum requests in flight: to one webhook from all processes, and to all webhooks from one process. */

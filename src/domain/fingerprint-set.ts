@@ -1,6 +1,6 @@
 /**
- * Number of bits in the set: 1 MiB. The false positive rate is about 5 in a million with 100,000 keys, and 2 % with a
- * million.
+ * Number of bits in the set, which takes 1 MiB. The false positive rate is about 5 in a million with 100,000 keys, and
+ * 2% with a million.
  */
 const bits = 2 ** 23;
 /** Character offsets of the bit positions in a fingerprint. Each position is a 32-bit number in hexadecimal. */
@@ -8,8 +8,8 @@ const places = [0, 8, 16, 24] as const;
 const placeLength = 8;
 
 /**
- * A set of fingerprints in constant memory (a Bloom filter). Added fingerprints are always found; others almost never
- * are. Fingerprints are random, so their digits serve as bit positions without further hashing.
+ * A set of fingerprints in constant memory (a Bloom filter). False positives are possible; false negatives are not.
+ * Fingerprints are random, so their digits serve as bit positions without further hashing.
  */
 export class FingerprintSet {
   readonly #words = new Uint32Array(bits / 32);

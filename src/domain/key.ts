@@ -1,7 +1,7 @@
 /**
  * API keys (`ask_`), operator tokens (`aso_`) and the two secrets of a session (`ass_` in the cookie, `asp_` in the
- * page). Each is a prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. The checksum
- * allows typos to be rejected without a lookup, and secret scanners to recognize keys.
+ * page). Each consists of a prefix, 32 random base62 characters (190 bits) and a CRC-32 in 6 base62 characters. The
+ * checksum allows typos to be rejected without a lookup, and secret scanners to recognize keys.
  */
 import { crc32 } from 'node:zlib';
 
@@ -31,7 +31,7 @@ export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): str
   return prefix + secret + checksum(prefix + secret);
 }
 
-/** Whether the text has the form and checksum of a key, or of the given kind of secret. */
+/** Whether the text has the format and a valid checksum for this kind of secret. */
 export function isWellFormedKey(text: string, kind: SecretKind = 'key'): boolean {
   const prefix = prefixes[kind];
   return (

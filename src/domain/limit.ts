@@ -1,7 +1,7 @@
 /**
  * Rate limiting: windows, strikes and bans, as pure functions of state and time. Stores keep the state and call these
- * functions. All times are monotonic (`Clock.steady`): milliseconds if named `…Ms`, `episode…` or `strikes`, otherwise
- * seconds. `asDates` converts a verdict to dates.
+ * functions. All times are monotonic (`Clock.steady`): in milliseconds if the name is `…Ms`, `episode…` or `strikes`,
+ * and in seconds otherwise. `asDates` converts a verdict to dates.
  */
 import type { Quota } from './plan.ts';
 
@@ -123,9 +123,7 @@ export function decide(
   return { verdict, usage: kept, penalty: penalized };
 }
 
-/**
- * Refunds an admitted request that turned out not to count. A window that has ended in the meantime is left unchanged.
- */
+/** Refunds an admitted request that got a 503. A window that has ended in the meantime is left unchanged. */
 export function refund(
   usage: Usage,
   taken: Verdict,
@@ -187,7 +185,7 @@ export function asDate(state: WindowState, aheadSeconds: number): WindowState {
   return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
 }
 
-/** Caps the end of a ban. If the date was set back, a ban would otherwise last longer than its level allows. */
+/** Caps the end of a ban, which would be too late if the clock was set back. */
 export function plausibleBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }
@@ -198,8 +196,8 @@ function secondsUntil(at: number, nowMs: number): number {
 }
 
 /**
- * The state of a window at this time. A window that has ended is empty. A window that starts in the future, because the
- * date was set back while the service was stopped, keeps its count.
+ * The state of a window at this time. A window that has ended is empty. If the clock was set back while the service was
+ * stopped, a window that now starts in the future keeps its count.
  */
 function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);

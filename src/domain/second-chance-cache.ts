@@ -35,7 +35,7 @@ export class SecondChanceCache<Key, Value extends CacheEntry> {
     this.#entries.delete(key);
   }
 
-  /** Ends within two revolutions of the hand, because the first clears all flags. */
+  /** The loop ends within two revolutions of the hand, because the first one clears all flags. */
   #makeRoom(): void {
     while (this.#entries.size >= this.#maxEntries) {
       const { done, value: entry } = this.#hand.next();

@@ -15,6 +15,6 @@ export const troubles = {
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];
 
-/** Public description of the failure of an embedded store to count requests. */
+/** Reported only by embedded stores. */
 export const limitsOverwritten =
   'Rate-limit state was overwritten. Requests are rejected until the service is restarted.';

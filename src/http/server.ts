@@ -37,7 +37,7 @@ export interface Exchange {
   readonly answer: () => Awaitable<Response>;
 }
 
-/** Wraps every exchange on the service's connections: see `src/sandbox/`. */
+/** Wraps the handling of every request. The sandbox uses it to inject faults. */
 export type Middleware = (exchange: Exchange) => Awaitable<Response>;
 
 type Server = Bun.Server<undefined>;

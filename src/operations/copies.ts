@@ -175,7 +175,7 @@ class Checksums {
   }
 }
 
-/** Yields pairs of batches, one from each side, until both sides have ended. */
+/** Yields pairs of batches, one from each side, until both sides are exhausted. */
 async function* pairs(
   one: AsyncGenerator<TableRow[]>,
   other: AsyncGenerator<TableRow[]>,

@@ -7,7 +7,7 @@ export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   return thing;
 }
 
-/** Nouns for objects in error messages, by the error code for a missing object. */
+/** Names of missing objects for error messages, by error code. */
 const nouns = {
   account_not_found: 'account',
   key_not_found: 'key',

@@ -8,7 +8,10 @@ import type { Store } from './units.ts';
 /** Number of webhooks per batch. */
 const atOnce = 100;
 
-/** Returns the secret encrypted with the first key: unchanged if it already was, undefined if no key can decrypt it. */
+/**
+ * Re-encrypts a secret with the first key. Returns it unchanged if that key was already used, and undefined if no key
+ * can decrypt it.
+ */
 export type RenewSecret = (stored: string) => string | undefined;
 
 /** Number of webhooks by result. */

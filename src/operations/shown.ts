@@ -1,4 +1,4 @@
-/** Conversions to the types of the admin API: times become text, and secrets are omitted. */
+/** Converts stored objects to the types of the admin API, with times as text and without secrets. */
 
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
 import type { RecordedEntry } from '../contract/admin/audit.ts';

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../domain/clock.ts';
 
-/** Exclusive upper bound of the clock, because later dates may have a five-digit year. */
+/** Exclusive upper bound of the clock. Expiry times computed from later times could have five-digit years. */
 const lastMs = Date.parse('9999-01-01T00:00:00Z');
 
 /** The system clock plus an offset that can only increase. Resetting the sandbox clears the offset. */

@@ -138,7 +138,7 @@ export class Control {
     return this.#faults();
   }
 
-  /** Throws `account_not_found` for an unknown account, because its faults would never occur. */
+  /** Throws `account_not_found` for an unknown account, because faults set for it would never be triggered. */
   async #known(whose: FaultScope): Promise<FaultScope> {
     if (whose !== undefined) await this.#options.findAccount(whose);
     return whose;

@@ -33,7 +33,7 @@ export class FaultError extends Error {}
 const maxDelayMs = 600_000;
 /** Shorter than the idle timeout of connections. */
 const maxPauseMs = 10_000;
-/** Half the time after which an unfinished delivery is sent again. */
+/** Half of the time for which a delivery is leased. After that time, the delivery would be sent again. */
 export const maxHoldMs = 30_000;
 const maxTimes = 1_000_000_000;
 
@@ -52,12 +52,12 @@ const operationIds = Object.keys(operations) as OperationId[];
 export const faultNames: Readonly<Record<string, FaultName>> = {
   status: {
     example: 'status=503',
-    about: 'error status of the API; 429 exhausts the real limit',
+    about: 'error status to return; 429 uses up the actual rate limit',
     read: (value, name) => ({ status: oneOf(statuses, value, name, 'an error status of the API:') }),
   },
   code: {
     example: 'code=daily_quota_exceeded',
-    about: 'error code of the API, with its status',
+    about: 'error code to return, with its status',
     read: (value, name) => ({ code: oneOf(codes, value, name, 'an error code of the API:') }),
   },
   'retry-after': {
@@ -77,12 +77,12 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   ban: {
     example: 'ban=60s',
-    about: 'bans the key (a real ban)',
+    about: 'actually bans the key',
     read: (value, name) => ({ banSeconds: Math.ceil(duration(value, name, daySeconds * 1_000) / 1_000) }),
   },
   remaining: {
     example: 'remaining=2',
-    about: 'sets the number of requests remaining in the current minute (a real limit)',
+    about: 'sets the actual number of requests remaining in the current minute',
     read: (value, name) => ({ remaining: whole(value, name, 0, maxTimes) }),
   },
   'slow-body': {
@@ -107,7 +107,7 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   operation: {
     example: 'operation=createPet',
-    about: 'only requests of this operation',
+    about: 'applies only to this operation',
     read: (value, name) => ({ operation: oneOf(operationIds, value, name) }),
   },
   rate: {
@@ -227,7 +227,7 @@ export function isOfWebhooks({ webhook, webhookDelayMs }: Fault): boolean {
 
 export type Code = keyof typeof errors;
 
-/** Default code for a status with several codes: the one that clients encounter most often. */
+/** Default codes for statuses with several codes: the codes that clients receive most often. */
 const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
 
 /**

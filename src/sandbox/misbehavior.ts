@@ -152,7 +152,7 @@ function isFor(
   if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
   if (impossibilityOf(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
-  // The fault changes an account's limits only once. Later requests then exhaust them.
+  // The fault sets an account's limits only once, so that later requests can exhaust them.
   return caller !== undefined && !done.has(caller.accountId);
 }
 

@@ -61,7 +61,7 @@ async function halved(response: Response): Promise<Response> {
         isSent = true;
         return controller.enqueue(half);
       }
-      // If a body fails before its first bytes are sent, the runtime sends no part of the body.
+      // Waits until the first half is sent. If the body failed earlier, the runtime would send none of it.
       await sleep(flushMs);
       controller.error();
     },

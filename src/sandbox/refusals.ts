@@ -6,7 +6,7 @@ import { refuse } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 
 interface RefusalOptions {
-  /** Seconds. Defaults to the value that the service sends. */
+  /** `Retry-After` in seconds. Defaults to the value from the service. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
   /** Discards log entries of simulated failures, so that the log contains only real failures. */

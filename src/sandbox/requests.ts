@@ -19,7 +19,7 @@ export interface RequestEntry {
   fault: string | null;
 }
 
-/** Matches API keys, because some clients put their key in the URL. */
+/** Matches API keys, which are masked in recorded URLs. */
 const keys = /ask_\w*/g;
 
 export class Requests {

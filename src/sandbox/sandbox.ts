@@ -110,7 +110,7 @@ function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string
     ADMIN_PORT: 'off',
     DRAIN_SECONDS: '0',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
-    // Tests request /readyz and the guides more often than people do.
+    // Effectively unlimited, because tests may request /readyz and the guides very often.
     PUBLIC_REQUESTS_PER_MINUTE: '1000000000',
   });
 }

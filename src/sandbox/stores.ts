@@ -5,9 +5,7 @@ import type { SandboxAccount } from './accounts.ts';
 
 /** Maximum number of stores. Each store has a writer thread and uses several MB of memory. */
 export const maxStores = 50;
-/**
- * Time without requests after which a store is removed, because its test presumably ended without removing the store.
- */
+/** A store without requests for this long is removed, because its test has probably ended. */
 export const idleMinutes = 10;
 const idleMs = idleMinutes * minuteMs;
 

@@ -36,7 +36,7 @@ export class WebhookFaults {
   readonly #webhooks: () => Webhooks | undefined;
   readonly #ending: AbortSignal;
   readonly #inFlight = new Map<string, Sent>();
-  /** Delayed messages by webhook id. Sending the next message aborts the controller, which ends the delay. */
+  /** Delayed messages by webhook id. Each delay is aborted when the webhook's next message has been sent. */
   readonly #delayed = new Map<bigint, AbortController>();
   #resetting = new AbortController();
 
@@ -76,7 +76,7 @@ export class WebhookFaults {
     return found?.secret === secret || found?.formerSecret === secret;
   }
 
-  /** Uses the machine's time, because receivers compare the timestamp with a clock that is not advanced. */
+  /** Uses the system clock, because receivers compare the timestamp with their own clock, which is not advanced. */
   #atMachineTime(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
     const advancedMs = this.#clock.advancedSeconds * 1_000;
     const { formerSecretUntil: until } = message;

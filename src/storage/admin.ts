@@ -158,7 +158,7 @@ export type SearchedTable = 'accounts' | 'keys' | 'pets';
 export interface SearchStore {
   /**
    * Up to `limit` ids of rows in the span whose name contains the text, in ascending order. For accounts, the text must
-   * be folded with `folded`; for other tables, its ASCII letters must be lowercase. Keys are also found by their last
+   * be folded with `folded`; for other tables, its ASCII letters must be lowercase. Key searches also match the last
    * four characters. Reads every row in the span.
    */
   containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;
@@ -185,7 +185,7 @@ export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
   readonly latencies: readonly LatencyUsage[];
   readonly keys: readonly KeyHour[];
-  /** Report number. A report that is sent again keeps its number. */
+  /** Report number. A retry of a report has the same number. */
   readonly number: ReportNumber;
   readonly instance: Instance;
 }
@@ -193,11 +193,11 @@ export interface UsageReport {
 /** Times (Unix ms) before which usage data is deleted. */
 export interface UsageBounds {
   readonly minutes: number;
-  /** Applies to hourly requests and latencies, and for each key's daily requests by operation. */
+  /** Applies to hourly requests and latencies, and to daily requests by key and operation. */
   readonly history: number;
   readonly hours: number;
   readonly days: number;
-  /** Applies to report numbers. A report that is sent again after its number was deleted is counted twice. */
+  /** Applies to report numbers. A report that is retried after its number was deleted is counted twice. */
   readonly reports: number;
   readonly instances: number;
 }

@@ -31,7 +31,7 @@ export class Breaker implements Disposable {
     void this.#recover();
   }
 
-  /** Stops probing and ends the outage, because the server is no longer needed. */
+  /** Ends the outage and stops probing a server that is no longer needed. */
   retire(reason: string): void {
     this[Symbol.dispose]();
     this.#outage.end(reason);

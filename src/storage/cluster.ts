@@ -3,19 +3,19 @@
  *
  * Consistency: every instance shows all changes that any instance has acknowledged. A statement that changes data also
  * raises a version in PostgreSQL. The change is announced by writing that version to Redis, and is acknowledged only
- * after that. Every request already makes a Redis call for rate counting. Redis' reply contains the versions, and a
- * cached page or caller with older versions is read again.
+ * after that. Every request already calls Redis for rate limiting. The reply contains the current versions, and cached
+ * pages and callers with older versions are read again.
  *
- * Events are visible in PostgreSQL before their changes are announced in Redis. An instance that reads new events
- * therefore reads the versions afterwards, and announces the versions that Redis lacks, before it returns the events.
- * While Redis is down, the instance waits for `maxStaleMs` instead. A client that receives an event and then requests
- * the list therefore sees the event's change, on every instance.
+ * Events are visible in PostgreSQL before their changes are announced in Redis. After reading new events, an instance
+ * therefore reads the versions and announces any that Redis lacks, before it returns the events. While Redis is down,
+ * the instance waits for `maxStaleMs` instead. A client that receives an event and then requests the list therefore
+ * sees the change, whichever instance responds.
  *
- * An announcement is lost if the instance that made the change cannot reach Redis, or did not receive the result of the
- * commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes the versions
- * that Redis lacks to Redis. An instance sees an acknowledged change within `maxStaleMs` if it can reach PostgreSQL, or
- * if it can reach Redis while any instance can reach both servers. If no instance can reach both servers, an instance
- * that can reach only Redis continues with its cached data.
+ * An announcement is lost if the instance that made the change cannot reach Redis or does not receive the result of the
+ * commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes any missing
+ * versions to Redis. An instance sees an acknowledged change within `maxStaleMs` if it can reach PostgreSQL, or if it
+ * can reach Redis while any instance can reach both servers. If no instance can reach both servers, an instance that
+ * can reach only Redis continues with its cached data.
  *
  * While Redis is down, each instance counts separately, starting from its last known state. Each instance reads every
  * page from the database, and uses cached callers as long as PostgreSQL confirms their version. Changes to keys,
@@ -26,8 +26,8 @@
  * counts are restored from the last snapshot (taken every 10 s), or from the state known to the first instance that
  * sees the account again, whichever is newer; requests admitted since then are not counted. Strikes are lost in that
  * case, but bans are not: an account that is unknown to Redis is checked only after PostgreSQL has returned its saved
- * state, and instances restore bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance decides
- * from its last known state, or responds with 503.
+ * state, and instances restore bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance uses
+ * the last state it knows, or responds with 503 if it knows none.
  *
  * Requests are numbered, so that a request is counted exactly once even if Redis' reply is lost. Requests beyond Redis'
  * capacity wait in a queue. If a request waits too long, its client is asked to retry after a second; the instance does
@@ -37,7 +37,7 @@
  * keys of its accounts in one slot, so that a request is still counted in one round trip to one node. A change is
  * announced to every shard before it is acknowledged. If a node is down, its shards are down: each instance counts
  * requests for their accounts separately, and uses the versions from another shard. Failed authentications are counted
- * only in Redis, and restart at zero if Redis loses its data.
+ * only in Redis; their counts restart at zero if Redis loses its data.
  */
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';

@@ -9,7 +9,7 @@ import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
 export const successEveryMs = 60_000;
 export const deliveryPruneBatch = 1_000;
 
-/** A webhook that has due deliveries, or events that have not been queued as deliveries yet. */
+/** A webhook with due deliveries, or with events that have not been queued as deliveries yet. */
 export interface ReadyWebhook {
   readonly id: bigint;
   readonly accountId: bigint;
@@ -54,8 +54,8 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
 }
 
 /**
- * Where the next round starts: after the last webhook of this round if the round found its maximum number of webhooks,
- * otherwise at the first webhook.
+ * The next round starts after the last webhook of this round if this round found its maximum number of webhooks;
+ * otherwise, it starts at the first webhook.
  */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],

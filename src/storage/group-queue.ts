@@ -14,7 +14,7 @@ const minShare = 0.05;
  * therefore causes no rejections.
  */
 const recentGroups = 3;
-/** Maximum pause after a group in which no write was settled. */
+/** Maximum pause after a group in which every write has to be retried. */
 const maxPauseMs = 50;
 
 interface Waiting<Item, Outcome> extends Pending {
@@ -60,7 +60,7 @@ export class GroupQueue<Item, Outcome> {
   #running: Promise<void> | undefined;
   /** Durations of the last committed groups, in milliseconds. */
   readonly #recentMs: number[] = Array<number>(recentGroups).fill(0);
-  /** Number of consecutive groups in which no write was settled because of conflicts. */
+  /** Number of consecutive groups in which every write has to be retried because of conflicts. */
   #conflictsInARow = 0;
   #groups = 0;
   #units = 0;

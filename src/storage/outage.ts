@@ -10,7 +10,7 @@ export type Notice = (text: string, outage?: OutageNotice) => void;
 const timesUntilReported = 4;
 const maxReasons = 10;
 
-/** A part of the store that may fail. Operators are notified when an outage begins and when it ends. */
+/** Tracks the outages of one component of the store. Operators are notified when an outage begins and when it ends. */
 export class Outage {
   readonly #part: string;
   readonly #notice: Notice;

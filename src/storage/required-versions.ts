@@ -1,8 +1,8 @@
 import { type Resource, versionsFrom } from '../domain/resources.ts';
 
 /**
- * For each resource, the minimum version (as numbered by PostgreSQL) of data that is read from a replica. Such data
- * includes every change that any instance had acknowledged before the reading request was counted. See
+ * For each resource, the minimum version (as numbered by PostgreSQL) of data that is read from a replica. This version
+ * includes every change that any instance had acknowledged before the current request was counted. See
  * docs/decisions/0044-read-replicas.md.
  */
 export class RequiredVersions {
@@ -25,9 +25,9 @@ export class RequiredVersions {
   }
 
   /**
-   * Replaces the minimum version with the version that the primary returned to a query sent at `askedAt`, unless the
-   * minimum has been raised since then: the query saw all earlier changes. A version that Redis has raised without a
-   * change in PostgreSQL is therefore required only temporarily.
+   * Sets the minimum version to the version that the primary returned to a query sent at `askedAt`, which saw all
+   * earlier changes. If the minimum was raised after `askedAt`, it is not lowered. A version that Redis has raised
+   * without a change in PostgreSQL is therefore required only temporarily.
    */
   settle(what: Resource, version: number, askedAt: number): void {
     const isSettled = this.#raisedAt[what] < askedAt;

@@ -15,10 +15,10 @@ interface ReportedVersions {
 /**
  * The versions of this process. A version is raised when a shard of Redis (with every counted request) or PostgreSQL
  * (when polled) reports a change. Both servers report the number that PostgreSQL assigned to the change, so that each
- * change counts exactly once: changes to a resource are committed in the order of their numbers, and a reported number
- * implies all lower numbers. A number that decreases also counts as a change, because it means that Redis lost its data
- * or a server was restored from a backup. If a change's number is not higher than the number in Redis, Redis increments
- * its number by one instead. PostgreSQL's numbers are times in microseconds, which leaves room for such increments.
+ * change counts exactly once. Changes to a resource are committed in the order of their numbers, so a reported number
+ * covers all lower numbers. A number that decreases also counts as a change, because it means that Redis lost its data
+ * or a server was restored from a backup. If the number in Redis is already as high as the number of a change, Redis
+ * increments it by one instead. PostgreSQL's numbers are times in microseconds, which leaves room for such increments.
  */
 export class SharedVersions {
   readonly required = new RequiredVersions();
@@ -79,8 +79,8 @@ export class SharedVersions {
 
   /**
    * The versions to use while Redis is down. The version of `callers` comes from PostgreSQL. While PostgreSQL does not
-   * confirm it, callers are valid for a limited time after they were read. All other versions are unique, so no cached
-   * data matches them, and everything else is read from the database.
+   * confirm it, callers are valid for a limited time after they were read. Every other version is new, so it matches no
+   * cached data, and these resources are read from the database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;

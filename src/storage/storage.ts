@@ -49,7 +49,7 @@ export class WriteUncertain extends StorageUnavailable {
 /** The store cannot be opened; `message` gives the reason and the remedy. */
 export class StorageUnusable extends Error {}
 
-/** `otherwise` describes the alternative to resuming the copy. */
+/** `otherwise` is the end of the message: an alternative to finishing the copy. */
 export function unfinishedCopy(store: string, otherwise: string): StorageUnusable {
   return new StorageUnusable(
     `${store} is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or ${otherwise}.`,
@@ -153,7 +153,7 @@ export interface Ban {
   readonly level: number;
 }
 
-/** The part of a caller that limits depend on. */
+/** The properties of a caller that are needed for limits. */
 export type CountedCaller = Pick<Caller, 'accountId' | 'keyId' | 'quota'>;
 
 export interface Standing {
@@ -174,7 +174,7 @@ export interface LimitStore {
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
   /**
-   * Like `fail`, but for a key that is unknown under `callersVersion`. If that version is no longer current, counts
+   * Like `fail`, but for a key that was not found at `callersVersion`. If that version is no longer current, counts
    * nothing and returns undefined.
    */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
@@ -258,11 +258,11 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * the store directly.
    */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
-  /** Known failures, found without any I/O. Throws `StorageUnavailable` if no request can be served. */
+  /** Failures that are already known; performs no I/O. Throws `StorageUnavailable` if no request can be served. */
   health(): Trouble[];
   /**
-   * Resolves with the reason when the process must exit because it can no longer write; undefined for engines without
-   * this failure.
+   * Resolves with the reason when the process must exit because it can no longer write; undefined if the engine cannot
+   * fail in this way.
    */
   readonly lost?: Promise<Error>;
   /** Maximum delay until a process sees a change that another process acknowledged, in ms. */
@@ -273,7 +273,7 @@ export type TableValue = string | bigint | null;
 
 export type TableRow = readonly TableValue[];
 
-/** A conflict between added rows and a store that has changed: a key is taken, or a referenced row is missing. */
+/** Reason why rows cannot be added: a key is taken, or a referenced row is missing. */
 export type RowConflict = 'taken' | 'missing';
 
 /** A store as plain rows, for copying it to another engine. */
@@ -285,6 +285,8 @@ export interface Tables extends AsyncDisposable {
    * Adds all rows, or adds none and returns the conflict. Ids assigned later are higher than those of the added rows.
    */
   add(table: Table, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
-  /** Marks the store as the target of an unfinished copy, so that nothing else opens it, or removes the mark. */
+  /**
+   * Sets or clears the flag for the target of an unfinished copy. Other processes do not open a store with this flag.
+   */
   setUnfinished(isUnfinished: boolean): Promise<void>;
 }

@@ -82,7 +82,7 @@ export interface AnswerKey {
   readonly key: string;
 }
 
-/** The response of a successful request, stored for its retries (`Idempotency-Key`). */
+/** The response of a successful request, stored so that retries return it again (`Idempotency-Key`). */
 export interface KeptAnswer extends AnswerKey {
   readonly request: string;
   readonly status: SuccessStatus;

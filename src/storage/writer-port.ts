@@ -34,11 +34,11 @@ interface PendingWrite extends Pending {
   readonly resolve: (outcome: never) => void;
 }
 
-/** Id of a message that belongs to no call and only reports whether writes succeed. */
+/** Id of a message that does not belong to a call, but only reports whether writes succeed. */
 const statusOnlyId = 0;
 /** Maximum number of writes in flight. Additional writes are rejected immediately. */
 const maxPending = 10_000;
-/** Timeout for a write whose commit is blocked by the disk. */
+/** Timeout for a write, in case the disk blocks its commit. */
 const answerWithinMs = 10_000;
 const checkIntervalMs = 500;
 

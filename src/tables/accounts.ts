@@ -20,7 +20,7 @@ export interface Account {
   readonly quota: Quota;
   /** Unix ms. */
   readonly createdAt: number;
-  /** Unix ms; `null` while the account is open. The keys of a closed account do not identify a caller. */
+  /** Unix ms; `null` while the account is open. The keys of a closed account are not accepted. */
   readonly closedAt: number | null;
   /** Operators' note, not visible to clients. */
   readonly note: string | null;

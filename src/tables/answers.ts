@@ -1,8 +1,8 @@
 import { integer, nullable, table, text } from './table.ts';
 
 /**
- * Stored responses for repeated requests (`Idempotency-Key`). `id` is the account's id, a colon and the value of the
- * header.
+ * Responses to requests with an `Idempotency-Key`, stored so that they can be replayed. `id` is the account's id, a
+ * colon and the value of the header.
  */
 export const answers = table('idempotent_answers', {
   id: text,

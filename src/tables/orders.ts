@@ -6,7 +6,7 @@ export const orders = table(
   'orders',
   {
     id: int64,
-    // Not a foreign key, because an order may outlive its animal.
+    // Not a foreign key, because the animal may be deleted while the order is kept.
     petId: int64,
     status: oneOf<OrderStatus>(orderStatuses),
     reference: optional(text),

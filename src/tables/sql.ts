@@ -86,7 +86,7 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
 /** How to read a filtered list: by selecting rows with these values in the leading columns of an index. */
 export interface ListPlan {
   readonly equal: readonly string[];
-  /** An unfiltered index column with few possible values: the list merges one range per value. */
+  /** An index column without a filter. The list merges one range for each of its possible values. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;
 }
 

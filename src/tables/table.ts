@@ -22,7 +22,7 @@ export interface Column<Value = unknown, Is extends Presence = Presence> {
 
 export const int64 = { type: 'integer', is: 'required' } as Column<bigint, 'required'>;
 
-/** An integer within ±2^53: a count, an id assigned for operators, or a time in Unix ms. */
+/** An integer within ±2^53. Used for counts, times in Unix ms, and ids of accounts, keys and operators. */
 export const integer: Column<number, 'required'> = { type: 'integer', is: 'required', read: Number };
 
 export const boolean: Column<boolean, 'required'> = {
@@ -85,9 +85,7 @@ export type NewRowOf<C extends Columns> = Flat<
   }
 >;
 
-/**
- * A lookup by columns that are unique in addition to the primary key, optionally only among rows that meet a condition.
- */
+/** A lookup by a unique index other than the primary key. With a condition, the index is partial. */
 export interface Lookup<Name = string> {
   readonly by: readonly Name[];
   /** Columns that must be NULL or have one of the given values, as in the WHERE clause of the partial unique index. */

@@ -24,8 +24,8 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * The reason why an address is not allowed, such as `loopback`; undefined for a public address, and for one in an
- * allowed network. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
+ * Returns the reason why an address is not allowed, such as `loopback`. Returns undefined for public addresses and for
+ * addresses in allowed networks. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
  */
 export function reasonAgainst(address: string, allowed: readonly Network[]): string | undefined {
   return isAllowed(address, allowed) ? undefined : rangeOf(address);

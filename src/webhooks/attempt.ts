@@ -68,7 +68,7 @@ interface Instants {
   /** Start of the attempt, in Unix ms. */
   readonly at: number;
   readonly now: number;
-  /** Time when a delivery is due again if its secret cannot be decrypted. */
+  /** Time of the next attempt if the secret cannot be decrypted, in Unix ms. */
   readonly secretRetryAt: number;
   /** A random number in [0, 1). */
   readonly random: number;

@@ -26,16 +26,15 @@ const fastMs = 1_000;
  * another process may have the key.
  */
 const secretRetryMs = 60_000;
-/** Interval of checks for due retries, and for new events that were not announced to this process. */
+/** Interval between checks for due retries, and for new events that were not announced to this process. */
 const pollIntervalMs = 1_000;
 /** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
 
-/** The store operations needed for sending. */
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
   /**
-   * Releases all leases. Present only if no other process sends deliveries. Called once, before the first lease,
+   * Releases all leases. Defined only if no other process sends deliveries. Called once, before the first lease,
    * because any remaining leases belong to a crashed process.
    */
   readonly release?: () => Promise<unknown>;
@@ -52,7 +51,7 @@ interface DispatcherOptions {
   readonly clock: Clock;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Starts calling `wake` when there are new events. This function is called again at every check. */
+  /** Starts calling `wake` when there are new events. The dispatcher calls `follow` again at every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
@@ -112,7 +111,7 @@ export class Dispatcher {
       await follow(this.wake);
       this.wake();
     } catch {
-      // The store has already logged its outage. The next check picks up due deliveries.
+      // The store has already logged the outage. The next check picks up due deliveries.
     }
   }
 
@@ -124,7 +123,7 @@ export class Dispatcher {
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#round();
     } catch {
-      // The store has already logged its outage. The outcomes are stored at the next check.
+      // The store has already logged the outage. The outcomes are stored at the next check.
     } finally {
       this.#running = undefined;
     }
@@ -189,14 +188,14 @@ export class Dispatcher {
       this.#settled.push(settled);
       if (counted !== undefined) this.#options.count(counted, 1);
     } catch {
-      // The store has already logged its outage. The delivery is sent again when its lease has expired.
+      // The store has already logged the outage. The delivery is sent again when its lease has expired.
     }
     return settled.status === 'succeeded' && outcome.milliseconds < fastMs;
   }
 
   /**
-   * Returns the time at which a delivery whose secret cannot be decrypted is due again. This is normally now, because
-   * the webhook is suspended in this process and another process may be able to send the delivery. If the webhook
+   * Returns the time when a delivery is due again if its secret cannot be decrypted. Normally, the webhook is suspended
+   * in this process and the delivery is due immediately, because another process may be able to send it. If the webhook
    * cannot be suspended, the delivery is due later.
    */
   #secretRetryAt({ webhookId }: TakenDelivery, outcome: Outcome | Impossible, now: number): number {

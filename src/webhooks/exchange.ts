@@ -30,7 +30,7 @@ const phaseNames: Readonly<Record<Phase, string>> = {
   response: 'response',
 };
 
-/** Error message for an aborted exchange. `awaited` names the phase that did not finish. */
+/** Error message for an aborted exchange. `awaited` is the phase that did not finish. */
 export function endedMessage(ending: Ending, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
@@ -102,7 +102,7 @@ export function exchange(
 
 function replyOf({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[]): Reply {
   const bytes = Buffer.concat(chunks).subarray(0, maxBodyBytes);
-  // `stream` omits an incomplete character at the end.
+  // With `stream: true`, an incomplete character at the end is omitted.
   const body = new TextDecoder().decode(bytes, { stream: true });
   return { status: statusCode, retryAfter: headers['retry-after'], body };
 }

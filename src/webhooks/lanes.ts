@@ -14,7 +14,7 @@ interface Lane {
 
 /** Maximum number of fast receivers that are remembered. */
 const maxFast = 100;
-/** Maximum number of suspended webhooks, limited because every request to the store lists all of them. */
+/** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
 const maxSuspended = 1_000;
 
 export class Lanes {
@@ -33,7 +33,7 @@ export class Lanes {
     return maxInFlight.perProcess - this.#taken;
   }
 
-  /** Free capacity of each webhook that has leased deliveries; 0 for suspended webhooks. */
+  /** How many more deliveries can be leased, for each webhook that has leased deliveries; 0 for suspended webhooks. */
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {

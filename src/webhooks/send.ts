@@ -41,8 +41,8 @@ export interface Answer {
 
 export interface Failure {
   /**
-   * `url` and `blocked` mean that the URL must not be called. `response` means that the response is missing, truncated
-   * or not HTTP.
+   * `url` and `blocked`: requests to the URL are not allowed. `response`: the response is missing, truncated or not
+   * HTTP.
    */
   readonly error: 'url' | 'dns' | 'blocked' | ExchangeError['error'];
   readonly message: string;
@@ -150,8 +150,8 @@ export class Sender {
   }
 
   /**
-   * The agent that reuses connections. While too many endpoints have idle connections, returns false, which opens a new
-   * connection.
+   * Returns the agent that reuses connections, or false if too many endpoints have idle connections. The request then
+   * opens a new connection.
    */
   #agentOf({ protocol }: URL): HttpAgent | false {
     const agent = protocol === 'https:' ? this.#secure : this.#plain;

@@ -10,7 +10,7 @@ const shared = await startTestApp();
 afterAll(() => shared[Symbol.asyncDispose]());
 const { token: sharedToken } = await addOperator(shared, 'admin');
 
-test('an admin can create, list and verify backups, and a viewer cannot create them', async () => {
+test('admins can create, list and verify backups, but viewers cannot create backups', async () => {
   await using folder = await temporaryFolder();
   await using app = await startTestApp({ BACKUP_FOLDER: folder.path, BACKUP_KEEP: '7' });
   const { token, name: operator } = await addOperator(app, 'admin');

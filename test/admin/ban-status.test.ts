@@ -24,7 +24,7 @@ async function tenant() {
   return { keyId, send, exhaust };
 }
 
-test("requests that ignore a 429's Retry-After are strikes, which count for ten minutes", async () => {
+test("each request that ignores a 429's Retry-After counts as a strike for ten minutes", async () => {
   const { keyId, send, exhaust } = await tenant();
   expect(await statusOf(keyId)).toEqual(none);
   await exhaust();
@@ -35,7 +35,7 @@ test("requests that ignore a 429's Retry-After are strikes, which count for ten 
   expect(await statusOf(keyId)).toEqual(none);
 });
 
-test('a ban clears the strikes, and lengthens the next ban unless it has been forgiven by then', async () => {
+test('a ban clears the strikes, and a second ban within 24 hours lasts twice as long', async () => {
   const { keyId, send, exhaust } = await tenant();
   await exhaust();
   await send(3);

@@ -1,6 +1,6 @@
 /**
- * Rejections by every operation in the contract. Each operation is tested with one kind of rejection, and one of
- * the operations is tested with every kind.
+ * Rejections by every operation in the contract. One operation is tested with every kind of rejection, and each other
+ * operation with one kind.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
@@ -24,7 +24,7 @@ const viewerSession = await signIn(app, viewer.token);
 let networks = 0;
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${networks & 255}` });
 
-/** The request target of an operation, with 1 for every path parameter. */
+/** The request target of an operation, with every path parameter set to 1. */
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
 const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
 
@@ -52,7 +52,7 @@ test('writes require the admin role, except for verifyBackup and session operati
 const withCookie = (change: (cookie: string) => string) =>
   headersOf({ ...adminSession, cookie: change(adminSession.cookie) });
 
-/** An invalid credential of each kind. */
+/** One invalid credential of each kind. */
 const invalid: Record<string, Record<string, string>> = {
   'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },

@@ -108,7 +108,7 @@ test('X-Forwarded-For grants no additional attempts without a trusted proxy', as
   expect(code).toBe('too_many_sign_ins');
 });
 
-test("the log contains the client's address for each failure, a bounded number of lines, and no credentials", async () => {
+test("failed sign-ins are logged with the client's address, at most ten per minute, and without credentials", async () => {
   const { log, lines } = keptLog();
   await using app = await startTestApp(behindProxy, log);
   const sent = Array.from({ length: 12 }, wrongToken);

@@ -35,7 +35,7 @@ interface Step {
 const history = (query: string) => done<Step[]>('GET', `/usage/history?${query}`);
 
 describe('the request history', () => {
-  test('contains requests by outcome, and their latency, for each interval', async () => {
+  test('contains request counts by outcome, and latencies, for each interval', async () => {
     const at = now() - 9 * dayMs;
     await record(at, 'ok', 90, 1);
     await record(at, 'pet_not_found', 5, 1);
@@ -75,7 +75,7 @@ describe('the request history', () => {
     );
   });
 
-  test('survives a restart, as do the request counts per operation', async () => {
+  test('survives a restart, and so do the request counts per operation', async () => {
     await using other = await openDesk();
     await other.app.call('GET', '/pets');
     await other.app.restart();
@@ -147,7 +147,7 @@ describe('failed requests', () => {
     ]);
   });
 
-  test('with one key do not displace those with other keys', async () => {
+  test('of one key do not displace the failed requests of other keys', async () => {
     const [quiet, loud] = [await app.tenant('pro'), await app.tenant('pro')];
     await app.call('GET', '/pets/99', { key: quiet.key });
     for (let times = 0; times < 30; times++) await app.call('GET', '/pets/99', { key: loud.key });

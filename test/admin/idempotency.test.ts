@@ -52,7 +52,7 @@ describe('an API key issued with an Idempotency-Key', () => {
     expect(asClient.status).toBe(200);
   });
 
-  test('is returned again in another session of the same operator, and after a restart', async () => {
+  test('is returned again to the same operator in a later session, even after a restart', async () => {
     const key = makeKey();
     const first = await issue({ key });
     await app.restart();
@@ -74,7 +74,7 @@ describe('an API key issued with an Idempotency-Key', () => {
     expect((others.body as { key: string }).key).not.toBe((first.body as { key: string }).key);
   });
 
-  test('is stored neither in plain text nor next to its Idempotency-Key', async () => {
+  test('is encrypted in the stored response, which does not contain the Idempotency-Key', async () => {
     const key = makeKey();
     const { key: secret } = (await issue({ key })).body as { key: string };
     expect(stored()).not.toContain(secret.slice(4, 36));

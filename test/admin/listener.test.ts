@@ -35,7 +35,7 @@ test("the admin API cannot use the service's port", () => {
   expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must differ from PORT');
 });
 
-/** A port in use by a listener that allows other listeners to share it. */
+/** An occupied port whose listener allows port sharing. */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {
     const port = likelyFreePort();

@@ -1,4 +1,4 @@
-/** Lists for operators: both directions, filters by time, sorting by usage, and totals. */
+/** Lists for operators: both sort orders, filters by time, sorting by usage, and totals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';

@@ -117,7 +117,7 @@ describe('/metrics', () => {
     expect(samples.get('animal_store_trouble{part="dataFile"}')).toBe(0);
   });
 
-  test('contains counters that never decrease, and samples that do not depend on keys, paths or addresses', async () => {
+  test('contains counters that never decrease, and no samples per key, path or address', async () => {
     await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
     await useInEveryWay(app);
     const before = samplesIn(await scraped(app));
@@ -214,7 +214,7 @@ describe.each(made)('$what', ({ what, expressions }) => {
     }
   });
 
-  test('closes all brackets and quotes', () => {
+  test('has balanced brackets and quotes', () => {
     for (const expression of expressions) {
       const bare = expression.replace(/"[^"]*"/g, '');
       expect(bare).not.toContain('"');

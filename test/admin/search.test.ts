@@ -42,13 +42,13 @@ test('a search for part of a name finds accounts, keys, animals, categories and 
   expect(await search(operator.name)).toEqual([`operator ${operator.id} name admin`]);
 });
 
-test('a search for an id finds one object of each kind, or only of the named kind', async () => {
+test('a search for an id finds one object of each kind, or only the object of the specified kind', async () => {
   expect(await search('77')).toEqual(['category 77 id null']);
   expect(await search(`key:${keyId}`)).toEqual([`key ${keyId} id live`]);
   expect(await search(`order #${order.id}`)).toEqual([`order ${order.id} id placed`]);
   expect(await search(`pet:${pet.id}`)).toEqual([`animal ${pet.id} id pending`]);
   expect(await search('9223372036854775808')).toEqual([]);
-  // This prefix does not name a kind of object, so names are searched for the whole text.
+  // `foo` is not a kind of object, so names are searched for the entire text.
   expect(await search(`foo:${keyId}`)).toEqual([]);
 });
 

@@ -98,7 +98,7 @@ describe('a session', () => {
     }
   });
 
-  test('is not created with a token that is being replaced', async () => {
+  test('is not created if its token is replaced during the sign-in', async () => {
     const { storage } = app.app.admin;
     const { id, name } = await addOperator(app, 'admin');
     const at = app.clock.now();

@@ -111,7 +111,7 @@ describe('the lines of an export', () => {
     expect(hasEnded).toBe(true);
   });
 
-  test('cause an error response if reading fails at the start, and are cut off if it fails later', async () => {
+  test('are replaced by an error response if the first line cannot be read, and end early if a later line cannot be read', async () => {
     async function* failing(after: number) {
       for (let line = 0; line < after; line++) yield '{}';
       throw new Error('gone');

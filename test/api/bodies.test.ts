@@ -1,4 +1,4 @@
-/** Request bodies: media types, codings, sizes, JSON and invalid members. */
+/** Request bodies: media types, content codings, sizes, JSON and invalid members. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
@@ -116,7 +116,7 @@ describe('400 invalid_body', () => {
     await messageFor(body, names);
   });
 
-  test('reports a duplicate member without validating its values, together with mistakes in the query', async () => {
+  test('reports a duplicate member without validating its values, and also reports mistakes in the query', async () => {
     const body = '{"name":"","name":"Ozzy","categoryId":1}';
     const { error } = await app.call('POST', '/pets?dry=1', { body });
     expect(error.details).toEqual([
@@ -153,7 +153,7 @@ describe('415 unsupported_media_type', () => {
 
   const compressed = { body: Bun.gzipSync(utf8(newPet())) };
   test.each(['gzip', 'GZIP', 'br', 'gzip, identity', 'x'])(
-    'is returned for a body with the content coding %s, and names the accepted coding (RFC 9110, sections 8.4 and 12.5.3)',
+    'is returned for a body with the content coding %s, with the accepted coding in Accept-Encoding (RFC 9110, sections 8.4 and 12.5.3)',
     async (coding) => {
       const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
       expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });
@@ -163,7 +163,7 @@ describe('415 unsupported_media_type', () => {
     },
   );
 
-  test('lists mistakes in the media type and the coding together', async () => {
+  test('reports Content-Type and Content-Encoding errors in one response', async () => {
     const headers = { 'Content-Encoding': 'gzip' };
     const answer = await send({ ...compressed, type: 'text/plain', headers });
     expect(faulty(answer)).toEqual(['header:Content-Type', 'header:Content-Encoding']);

@@ -12,7 +12,7 @@ test('an empty query string is valid for a deprecated operation', async () => {
 });
 
 describe('a deprecated operation', () => {
-  test('is also marked as deprecated in a 429', async () => {
+  test('is also marked as deprecated in a 429 response', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1 });
     await app.call('GET', '/pets', { key });
     const answer = await app.call('GET', '/pets/1', { key });

@@ -132,7 +132,7 @@ describe.each(Object.entries(places))('on %s', (_name, place) => {
     expect(await oldest()).toBe(1);
     expect([await prune(), await oldest()]).toEqual([true, 1_001]);
     expect([await prune(), await oldest()]).toEqual([false, 1_501]);
-    // The clock was set back. An old event after a recent one is retained.
+    // An old event can follow a recent one if the clock was set back. It is retained.
     expect([await prune(), await oldest()]).toEqual([false, 1_501]);
     expect((await store.events.list(1_500n, 10)).map(({ id }) => Number(id))).toEqual([1_501, 1_502, 1_503]);
   });

@@ -140,7 +140,7 @@ describe('the position in the event stream', () => {
 });
 
 describe('the event types of a stream', () => {
-  test('are the selected types that the key may read', async () => {
+  test('are the requested types, limited to those that the key may read', async () => {
     const { account } = await wealthy();
     const scopes = ['events:read', 'pets:read'] as const;
     const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);

@@ -40,7 +40,7 @@ describe('a request that waits for an event', () => {
     await own.call('POST', '/pets', { body: newPet() });
     const response = await answer;
     expect([response.status, response.json]).toMatchObject([200, [{ type: 'pet.created' }]]);
-    // One of two requests remains, because the waiting request is counted once.
+    // One more request is allowed, because the waiting request is counted only once.
     expect(response.number('X-RateLimit-Remaining')).toBe(1);
   });
 });

@@ -43,7 +43,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
   },
 );
 
-/** Returns the ETag of the changed resource, whose path is the request's path without the transition. */
+/** Returns the ETag of the resource that the request changes. */
 async function etagOf({ target }: Sample): Promise<string> {
   const answer = await app.call('GET', target.replace(/(\d)\/[\w-]+$/, '$1'));
   expect(answer.status).toBe(200);

@@ -33,7 +33,7 @@ describe.each(withBody)('$operationId', (operation) => {
   }
 });
 
-test('if the body is the only mistake, the error has a message but no details', async () => {
+test('if the only mistake is in the body, the error has a message but no details', async () => {
   const { error } = await app.call('POST', '/pets', { body: '{bad' });
   expect(error).toMatchObject({ code: 'invalid_json', status: 400 });
   expect(error.message).toStartWith('The request body is not valid JSON: ');

@@ -20,7 +20,7 @@ afterAll(async () => {
   for (const started of [app, withoutKeys, withCallersAlone]) await started[Symbol.asyncDispose]();
 });
 
-/** An invalid credential of every kind. */
+/** One invalid credential of each kind. */
 async function invalidCredentials(of: TestApp): Promise<Record<string, string>> {
   const revoked = await of.tenant('free');
   const expired = await of.app.admin.keys.create(revoked.account.id, 'expired', 1_000);
@@ -110,7 +110,7 @@ interface Broken extends AsyncDisposable {
   of(operation: Operation): Prepared;
 }
 
-/** A service whose tables were dropped, and a prepared request for every operation. */
+/** Starts a service, prepares a request for every operation, and then drops the matching tables. */
 async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> {
   const made = await startTestApp();
   const prepared = new Map<string, Prepared>();
@@ -151,7 +151,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
     expect((await send(app, sample, { key })).status).toBeLessThan(300);
   });
 
-  test('counts a request that fails with 500 internal_error, and reveals no details', async () => {
+  test('counts a request that fails with 500 internal_error, and does not reveal the cause', async () => {
     const { app: broken, of } = withCallersAlone;
     const { sample, key } = of(operation);
     const answer = await send(broken, sample, { key });
@@ -204,7 +204,7 @@ describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
   });
 });
 
-/** Headers that do not depend on the time or on earlier requests from the account or on the connection. */
+/** Headers that do not depend on the time, the connection or the account's earlier requests. */
 function stable(headers: Headers): Record<string, string> {
   return Object.fromEntries(
     [...headers].filter(([name]) => !/^(connection|date|ratelimit|x-ratelimit-remaining)$/.test(name)),
@@ -223,7 +223,7 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
     }
   });
 
-  test('returns 404 route_not_found for its path with a trailing slash, and for paths below it', async () => {
+  test('returns 404 route_not_found if its path has a trailing slash or additional segments', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
     for (const beyond of ['/', '/x/y/z']) {
       expect((await app.call('GET', target + beyond)).error.code).toBe('route_not_found');

@@ -42,7 +42,7 @@ describe("a key's rate limit", () => {
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
   });
 
-  test('can be read without starting a window, because only requests that count against the limit start one', async () => {
+  test('can be read without starting a rate limit window', async () => {
     const { key } = await app.tenant('free');
     expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
     app.clock.advance(30);

@@ -13,7 +13,7 @@ describe('a response is stored for 24 hours', () => {
   test.each([
     [86_400, [null, 'true']],
     [86_400.001, [null, null]],
-  ])('exactly to the millisecond: repeated after %d s', async (seconds, expected) => {
+  ])('and not a millisecond longer: repeated after %d s', async (seconds, expected) => {
     // Requests that create animals run in a batch; requests that create orders run separately.
     for (const path of ['/pets', '/orders']) {
       const own = await buyerOf(app);

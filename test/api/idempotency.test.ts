@@ -27,7 +27,7 @@ describe('a replayed response', () => {
     expect(await buyer.shown(id)).toMatchObject({ status: 'delivered' });
   });
 
-  test('to a transition is returned even if its If-Match is outdated', async () => {
+  test("to a transition is returned even if the request's If-Match is outdated", async () => {
     const { id } = await buyer.order();
     const etag = (await buyer.call('GET', `/orders/${id}`)).header('ETag');
     const options = under(freshKey(), { headers: { 'If-Match': etag } });

@@ -183,7 +183,7 @@ describe('400 for a list', () => {
     'with invalid_cursor is returned for a cursor that the service did not issue: "%s"',
     async (text) => {
       const answer = await app.call('GET', `/pets?status=sold&cursor=${text}`);
-      // The response equals the only example in the contract.
+      // The response must equal the only example in the contract.
       expect(answer.error).toEqual(errorExample('invalid_cursor') as ErrorAnswer);
     },
   );

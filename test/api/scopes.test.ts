@@ -108,13 +108,13 @@ describe('the scopes of a key', () => {
     expect(await may(app, successor.key)).toEqual(['pets:write', 'orders:read']);
   });
 
-  test('are the default scopes in a store created before scopes existed', async () => {
+  test('are the default scopes after an upgrade from a version without scopes', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await writeOldStore(path, join(folder.path, 'store.limits.db'));
     await using old = await startTestApp({ DATABASE_URL: `sqlite:${path}` });
     expect(await may(old, oldKey)).toEqual([...defaultScopes]);
-    // All keys except the key that was created for this test.
+    // Excludes the key created for this test.
     const former = (await old.operator.storage.keys.list(0, 100)).filter(
       ({ lastFour }) => !old.key.endsWith(lastFour),
     );

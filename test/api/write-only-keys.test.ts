@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 type Row = (typeof allOperations)[number];
-/** The webhooks of an account are read and changed with the same scope. */
+/** A single scope allows both reading and changing webhooks. */
 const changes = allOperations.filter((operation) => !isRead(operation) && operation.needs === undefined);
 
 const secret = 'Confidential';

@@ -92,7 +92,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['an extra argument', ['accounts', 'list', 'all'], /too many arguments/],
 ];
 test.concurrent.each(wrongUses)(
-  'a command with %s fails with a usage error that states the mistake',
+  'a command with %s fails with a usage error that states the reason',
   async (_mistake, args, message) => {
     const stderr = await place.failure(2, ...args);
     expect(stderr).toMatch(/^animal-store: /);

@@ -128,7 +128,7 @@ describe('the backup command', () => {
 
   testSmallDisk('prints the required disk space before it starts if there is not enough', async () => {
     await using place = await newShop();
-    // This rate-limit state makes the store larger than the disk.
+    // This rate-limit file makes the store larger than the disk.
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
     mkdirSync(place.path('small'));
     const command = onSmallDisk(place.path('small'), 'rw', [...commandLine, 'backup', 'small/made.backup']);
@@ -187,7 +187,9 @@ describe('backup verify', () => {
 describe('the restore command', () => {
   test('creates a store at another path, in a new folder', async () => {
     await using place = await backedUpShop();
-    expect(await place.output('restore', 'made.backup', '--to', 'drill/copy.db')).toContain('To serve it: ');
+    expect(await place.output('restore', 'made.backup', '--to', 'drill/copy.db')).toContain(
+      'To serve this store: ',
+    );
     expect(statSync(place.path('drill/copy.db')).mode & 0o777).toBe(0o600);
     const { exitCode } = await place.run(['accounts', 'list'], {
       environment: { DATABASE_URL: 'sqlite:drill/copy.db' },

@@ -23,7 +23,7 @@ test('a category can have any int64 id, which stays exact, and categories are li
   );
 });
 
-test('categories set renames a category, show prints it, and remove keeps its animals', async () => {
+test('categories set renames a category, categories show prints it, and categories remove keeps its animals', async () => {
   await place.write('pets.csv', 'name,categoryId\nOzzy,7\n');
   await place.json('import', 'pets.csv');
   await place.json('categories', 'set', '7', 'Dogs');

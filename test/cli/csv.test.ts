@@ -35,7 +35,7 @@ const anyPets = fc.array(anyPet, { maxLength: 20 });
 const anyChunk = fc.integer({ min: 1, max: 64 });
 
 describe('a file written by export', () => {
-  test('is read back unchanged by import, whatever the chunk size', () => {
+  test('is read back unchanged by import, regardless of chunk size', () => {
     always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
       const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
       const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
@@ -104,7 +104,7 @@ describe('with arbitrary bytes', () => {
     ['CSV', 'name,categoryId\n', () => new CsvReader()],
     ['NDJSON', '', () => new NdjsonReader()],
   ] as const) {
-    test(`every ${name} line that is not blank belongs to exactly one row, which is either an animal or rejected with a reason`, () => {
+    test(`every nonblank ${name} line belongs to exactly one row, which is either accepted as an animal or rejected with a reason`, () => {
       always(fc.tuple(anyBytes, anyChunk), ([bytes, chunk]) => {
         const content = Buffer.concat([Buffer.from(head), bytes]);
         const records = read(newReader(), content, chunk);

@@ -16,7 +16,7 @@ import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
-/** Operations without a derived command, each with its handwritten commands or the reason why it has none. */
+/** Operations without a derived command, each with its handwritten commands or the reason for having none. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
   createSession: 'Users who can open the store need no session.',
   getSession: 'Users who can open the store need no session.',
@@ -127,7 +127,7 @@ const place = await sharedWorkplace();
 
 const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
 
-/** The other commands that make changes, each run as in the first example of its help. */
+/** The other commands that make changes, each run like the first example in its help. */
 const otherChanges = await Promise.all(
   derived
     .filter(

@@ -73,7 +73,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
   });
 });
 
-test('events list shows the newest events first, or the oldest events after a given id', async () => {
+test('events list shows the newest events first; with --after, it shows the oldest events after that id', async () => {
   await using place = await newWorkplace();
   expect(await place.output('events', 'list')).toBe('No events.\n');
   expect(await place.json<unknown[]>('events', 'list')).toEqual([]);

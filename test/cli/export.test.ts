@@ -74,7 +74,7 @@ test('exporting, importing and exporting again produces identical bytes, even wi
   expect(await textAt(other, 'two.ndjson')).toBe(ndjson);
 });
 
-test('export prints the number of animals, and only a complete file gets its final name', async () => {
+test('export prints the number of animals, and gives the file its final name only when it is complete', async () => {
   await using place = await filledWorkplace();
   const { stdout, stderr, exitCode } = await place.run(['export', 'count.csv']);
   expect({ stdout, stderr, exitCode }).toEqual({
@@ -159,7 +159,7 @@ test('export exits without an error when the reader closes the pipe', async () =
   expect(await new Response(shell.stderr).text()).toBe('exit 0\n');
 });
 
-test('an interrupted export leaves no file', async () => {
+test('an interrupted export leaves no file behind', async () => {
   await using place = await filledWorkplace();
   let child: Child;
   {

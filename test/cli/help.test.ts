@@ -80,7 +80,7 @@ test('help accepts a command at any depth', async () => {
   );
 });
 
-test('with --json, a failure is one line of JSON on standard error, with the same exit code', async () => {
+test('with --json, an error is printed as one line of JSON to standard error, and the exit code stays the same', async () => {
   await using other = await newWorkplace();
   for (const [args, exitCode, message] of [
     [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
@@ -117,7 +117,7 @@ test('copy reads the database URLs from the environment, and its errors show no 
   }
 });
 
-test('a command with invalid settings lists all errors, exits with 2 and creates no store', async () => {
+test('a command with invalid settings lists all errors, exits with code 2 and creates no store', async () => {
   const environment = { PORT: 'many', DATABASE_URL: 'mysql://x' };
   for (const args of [['serve'], ['keys', 'list'], ['openapi']]) {
     const { exitCode, stdout, stderr } = await place.run(args, { environment });

@@ -41,7 +41,7 @@ test('a killed import resumes after the last committed line', async () => {
   const data = dataFileIn(place.folder);
   const args = ['import', 'pets.csv', '--rejects', 'rejects.csv', '--force'];
   for (const row of [3_750, 8_750]) {
-    // The trigger keeps the group that contains this row from ever finishing, because the sum runs over a huge join.
+    // The trigger computes a sum over a huge join, so the group that contains this row never finishes.
     const endless = 'SELECT sum(a.id * b.id * c.id * d.id) FROM pets a, pets b, pets c, pets d';
     change(data, `CREATE TRIGGER hold AFTER INSERT ON pets WHEN NEW.name = 'n${row}' BEGIN ${endless}; END`);
     const child = place.start(args);

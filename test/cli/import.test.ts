@@ -123,7 +123,7 @@ describe('CSV', () => {
     ['no header', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
     ['no content', '', ['is empty', 'name,categoryId,status']],
   ])(
-    'a file with %s is rejected with an error that names the mistake, and nothing is added',
+    'a file with %s is rejected with an error that states the reason, and nothing is added',
     async (what, content, messages) => {
       // Uses a new store, because another test may have imported the same bytes.
       await using place = await newWorkplace();

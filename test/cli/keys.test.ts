@@ -150,7 +150,7 @@ test.concurrent.each(impossible)('%s fails without a stack trace', async (_what,
   );
 });
 
-test('only LOG_LEVEL=debug shows the stack trace of an error', async () => {
+test('the stack trace of an error is shown only with LOG_LEVEL=debug', async () => {
   const wrong = ['accounts', 'create', '--name', 'A', '--plan', 'enterprise'];
   const { stderr } = await ended(place.start(wrong, { LOG_LEVEL: 'debug' }));
   expect(stderr).toContain('operations/admin/accounts.ts');

@@ -26,7 +26,7 @@ test('pets list shows a table in ascending order of id, and explains how to list
   expect(await place.run(['pets', 'list', '--limit', '2'])).toEqual({
     exitCode: 0,
     stdout: `ID  STATUS     CATEGORY             NAME\n1   sold       -2                   Ólafur\n2   available  ${int64Max}  Ozzy\n`,
-    stderr: 'There are more: add --after 2, or --limit all.\n',
+    stderr: 'More items follow: add --after 2, or --limit all.\n',
   });
   const rest = await place.run(['pets', 'list', '--after', '3']);
   expect(rest).toMatchObject({ exitCode: 0, stderr: '' });

@@ -9,7 +9,7 @@ import { newReport } from '../support/usage.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-test("copy names its options in errors, not the service's settings", async () => {
+test("errors from copy refer to its options, not to the service's settings", async () => {
   await using place = await newWorkplace();
   const from = await place.failure(1, 'copy', '--from', 'sqlite:./none.db', '--to', 'sqlite:./copy.db');
   expect(from).toContain(`No store found at ${place.path('none.db')}. Check --from (`);
@@ -26,7 +26,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
   });
   const makeSchema = () => servers?.makeSchema() ?? expect.unreachable();
 
-  test('copy prints a warning while instances serve the source', async () => {
+  test('copy prints a warning while instances use the source', async () => {
     await using place = await newWorkplace({ store: false });
     await using schema = await makeSchema();
     const environment = settingsOf(schema.url);

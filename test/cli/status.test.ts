@@ -9,7 +9,7 @@ import { addWebhook } from '../support/webhooks.ts';
 
 const keyOf = (byte: number) => Buffer.alloc(32, byte);
 
-test('status lists problems first, most severe at the top, and exits with 0', async () => {
+test('status lists problems first, most severe at the top, and exits with code 0', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const secret = sealSecret('whsec_AAAA', [keyOf(1)], (count) => new Uint8Array(count));

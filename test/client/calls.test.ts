@@ -92,7 +92,7 @@ describe('a call', () => {
     expect(stranger).toBeInstanceOf(AnimalStoreError);
   });
 
-  test('to a removed operation rejects with an error that names the replacement', async () => {
+  test('to a removed operation rejects with an error that includes the replacement', async () => {
     await using later = await startTestApp();
     later.clock.set('2030-12-05T00:00:00Z');
     const error = await rejectionOf(new AnimalStore({ key: later.key, url: later.url }).pets.get(1));
@@ -107,7 +107,7 @@ describe('a call', () => {
     expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
   });
 
-  test('rejects only once if its full response is awaited', async () => {
+  test('causes no unhandled rejection if its full response is awaited', async () => {
     const rejected: unknown[] = [];
     const count = (error: unknown) => rejected.push(error);
     process.on('unhandledRejection', count);
@@ -192,7 +192,7 @@ describe('a client option', () => {
     });
   });
 
-  test('or argument of a call is validated before a request is sent', async () => {
+  test('is validated before a request is sent, and so are the arguments of a call', async () => {
     const sent: unknown[] = [];
     const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
     const calls = [

@@ -46,7 +46,7 @@ test('every operation has a method that sends all of its parameters and headers'
   }
 });
 
-/** All options, filters and members. Each method uses only those that it accepts. */
+/** All options, filters and members. Each method ignores those that it does not accept. */
 const everything = Object.fromEntries([
   ...['ifMatch', 'ifNoneMatch'].map((name) => [name, '*']),
   ...operations().flatMap(({ queried }) => queried.map((name) => [name, '1'])),

@@ -21,7 +21,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const json = { 'content-type': 'application/json' };
 
-/** Failures that clients see during a restart. A request whose response is lost was applied. */
+/** Failures that clients see during a restart. Requests with a lost response are applied. */
 const failures = {
   'refused connections': () => failed('ECONNREFUSED'),
   'unknown hosts': () => failed('ENOTFOUND'),

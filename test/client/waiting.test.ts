@@ -55,7 +55,7 @@ describe('a 429', () => {
     expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
   });
 
-  test('rejects the call immediately if the wait is longer than maxWaitSeconds, and later calls send no request', async () => {
+  test('causes an immediate rejection if the wait is longer than maxWaitSeconds, and later calls send no request', async () => {
     const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
     await othersSend(60);
     const error = (await time.until(rejectionOf(store.inventory.get()))) as RateLimitError;
@@ -74,7 +74,7 @@ describe('a 429', () => {
     expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
   });
 
-  test('rejects the call immediately with the remaining time if the daily quota is exhausted', async () => {
+  test('causes an immediate rejection with the remaining time if the daily quota is exhausted', async () => {
     const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 60 });
     for (let minute = 0; minute < 17; minute++) {
       await othersSend(59);
@@ -85,7 +85,7 @@ describe('a 429', () => {
     expect(time.now()).toBe(17 * 60_000);
   });
 
-  test('becomes a BannedError if the key is banned, and no request is sent until the ban ends', async () => {
+  test('causes a BannedError if the key is banned, and no request is sent until the ban ends', async () => {
     const { time, answers, store, othersSend } = await freeClient();
     await othersSend(61);
     await time.until(time.sleep(1_000));
@@ -99,7 +99,7 @@ describe('a 429', () => {
     expect(answers).toEqual(['429 at 1', 'asked at 121', '200 at 121']);
   });
 
-  test('does not prevent rateLimit.get', async () => {
+  test('does not block rateLimit.get', async () => {
     const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 0 });
     await othersSend(60);
     await time.until(rejectionOf(store.inventory.get()));
@@ -198,7 +198,7 @@ describe('waiting', () => {
     expect(waits).toEqual([7_000]);
   });
 
-  test('doubles its upper bound, with full jitter, if there is no Retry-After, and is never shorter than Retry-After', async () => {
+  test('is never shorter than Retry-After; without Retry-After, its upper bound doubles, with full jitter', async () => {
     const without = { status: 503 };
     const { time, waits, store } = await proxied([without, without, without, without]);
     await time.until(store.inventory.get());
@@ -227,7 +227,7 @@ describe('waiting', () => {
     expect(sentAt).toEqual([0, 0, 0, 9_000, 9_000]);
   });
 
-  test('is limited in total over all retries', async () => {
+  test('is limited to a total across all retries', async () => {
     const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
     const error = await time.until(rejectionOf(store.inventory.get()));
     expect(error).toBeInstanceOf(UnavailableError);

@@ -28,7 +28,7 @@ interface Place {
   readonly apiUrl: string;
 }
 
-/** Typical tasks of an operator, any of which the store, the workers or the proxy could break. */
+/** Typical operator tasks that the store, the workers or the proxy could break. */
 async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByLabel('Token').press('Enter');

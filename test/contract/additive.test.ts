@@ -14,7 +14,7 @@ test.each(readdirSync(folder))('is compatible with %s', async (name) => {
   expect(breakingChanges(await documentAt(join(folder, name)), current)).toEqual([]);
 });
 
-/** Breaking changes: the expected message, the location, and the new value or undefined for a removal. */
+/** For each breaking change: the expected message, the JSON Pointer, and the new value (undefined for a removal). */
 const breaks: readonly (readonly [sentence: string, pointer: string, value?: unknown])[] = [
   ['DELETE /pets/{petId} was removed', '/paths/~1pets~1{petId}/delete'],
   ['GET /inventory was removed', '/paths/~1inventory'],

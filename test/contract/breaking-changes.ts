@@ -1,7 +1,4 @@
-/**
- * Finds changes between two OpenAPI documents that break clients of the earlier document, however the documents are
- * generated.
- */
+/** Finds breaking changes between two OpenAPI documents. */
 import {
   type Document,
   type Operation,
@@ -96,7 +93,7 @@ class Comparison {
     return [...succeedsAnew.map((status) => `has the new success status ${status}`), ...kept];
   }
 
-  /** The response of a stable operation to existing requests is fixed. Other responses may gain members. */
+  /** If `isFixed`, the response must not change at all. Otherwise, it may gain members. */
   #oneResponseBreaks(old: Response, now: Response, isFixed: boolean): string[] {
     const isDemoted = old['x-stability'] === undefined && now['x-stability'] !== undefined;
     const headers = Object.entries(old.headers ?? {}).flatMap(([name, declared]) => {

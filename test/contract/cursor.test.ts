@@ -80,7 +80,7 @@ describe('a cursor', () => {
   });
 });
 
-test('a cursor distinguishes a filter value that contains separators from several filters', () => {
+test('a cursor does not confuse separators in a filter value with separate filters', () => {
   const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
     filtersText('/accounts', query),
   );

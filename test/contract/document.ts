@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI document that the tests read. */
+/** Types for the parts of an OpenAPI document that the tests use. */
 
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation | undefined>>>>;
@@ -48,7 +48,7 @@ interface Header {
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
-/** The part, or the target of its `$ref`. */
+/** Resolves the `$ref` of a part, if it has one. */
 export function resolvedIn<Part extends object>(document: object, part: Part): Part {
   const { $ref } = part as Referable;
   if ($ref === undefined) return part;

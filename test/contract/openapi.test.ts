@@ -94,7 +94,7 @@ describe('the admin document', () => {
     }
   });
 
-  test('shares the client operations except for descriptions and filters, and keeps operations that are removed for clients', () => {
+  test('defines client operations as the client document does, except for descriptions, additional filters and deprecation', () => {
     const rows: Readonly<Record<string, Operation>> = operations;
     for (const [id, row] of Object.entries<Operation>(adminOperations)) {
       const { deprecation: _, ...kept } = rows[id] ?? row;
@@ -105,7 +105,7 @@ describe('the admin document', () => {
     }
   });
 
-  test('uses every admin error, and shares none of these codes with the client API', () => {
+  test('uses every admin error code, and the client API uses none of them', () => {
     const unused = Object.keys(adminErrors).filter((code) => !adminErrorCodes.includes(code as ErrorCode));
     expect(unused).toEqual([]);
     expect(Object.keys(adminErrors).filter((code) => code in clientErrors)).toEqual([]);

@@ -23,7 +23,7 @@ test("the service, the disruption budget and the topology spread select the depl
   }
 });
 
-test('every port belongs to the client API, and none to the admin listener', () => {
+test('the manifest exposes the client API port, but not the admin port', () => {
   const port = container.env.find(({ name }) => name === 'PORT')?.value;
   expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
   const { startupProbe, livenessProbe, readinessProbe } = container;

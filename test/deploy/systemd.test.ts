@@ -16,7 +16,7 @@ const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
  */
 const exposure = 15;
 
-/** Analyzes the unit. The service's executable is replaced by a program that exists on every machine. */
+/** Analyzes the unit, with `true` in place of the service's executable, which may not be installed. */
 async function analyze(...words: readonly string[]): Promise<{ exitCode: number; output: string }> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'animal-store.service');

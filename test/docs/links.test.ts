@@ -30,7 +30,7 @@ function linksIn(markdown: string): string[] {
   return [...found].map(([, target, attribute]) => target ?? attribute ?? '');
 }
 
-/** The fragments of a document's headings, in GitHub's form: the fragment of a repeated heading ends in `-1`. */
+/** Fragments of a document's headings, as on GitHub: the fragment of a repeated heading ends in `-1`. */
 function fragmentsOf(markdown: string): Set<string> {
   const seen = new Map<string, number>();
   const fragments = [...proseOf(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {

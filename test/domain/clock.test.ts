@@ -5,7 +5,7 @@ import { FakeMachine } from '../support/clock.ts';
 const start = new FakeMachine().clock.now();
 const hour = 3_600_000;
 
-test("the date and monotonic time start at the system's date, in whole milliseconds", () => {
+test('wall-clock time and monotonic time both start at the system time, in whole milliseconds', () => {
   const { clock } = new FakeMachine();
   expect([clock.now(), clock.steady(), clock.aheadSeconds]).toEqual([start, start, 0]);
   const real = systemClock();
@@ -16,7 +16,7 @@ test("the date and monotonic time start at the system's date, in whole milliseco
 });
 
 test.each([-hour, -1_000, -900, 60, 1_000, hour])(
-  'a clock change of %d ms affects the date immediately, but not monotonic time',
+  'a clock change of %d ms affects wall-clock time immediately, but not monotonic time',
   (stepMs) => {
     const machine = new FakeMachine();
     const { clock } = machine;
@@ -44,7 +44,7 @@ test('clock changes are cumulative, and changing the clock back leaves no offset
   }
 });
 
-test('monotonic time is never converted to a date that is too early', () => {
+test('monotonic time is never converted to a wall-clock time that is too early', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.step(400);
@@ -74,8 +74,8 @@ test('a suspension still counts as elapsed time if the clock is set back afterwa
   const { clock } = machine;
   machine.suspend(hour);
   machine.step(-10 * hour);
-  // The system reports suspensions to within about a second. The result may be too low, but never too high, so that no
-  // window ends early.
+  // The system measures suspensions to within about a second. Monotonic time may be too low, but never too high, so
+  // that no window ends early.
   expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);
   expect(clock.steady()).toBeLessThanOrEqual(start + hour);
 });

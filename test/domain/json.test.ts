@@ -129,7 +129,7 @@ describe('JSON text', () => {
     );
   });
 
-  test('may use the same member in different objects', () => {
+  test('may use the same member name in different objects', () => {
     expect(parseJson('[{"a":1},{"a":{"a":2}}]')).toEqual([{ a: 1n }, { a: { a: 2n } }]);
   });
 

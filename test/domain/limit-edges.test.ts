@@ -68,7 +68,7 @@ describe('edge cases of the rate limit rules', () => {
     });
   });
 
-  test('an exhausted daily quota applies even if the minute has requests left and its window ends later', () => {
+  test('an exhausted daily quota applies even if requests remain in the one-minute window, which ends later', () => {
     const usage = {
       minute: { openedAt: second - 5, count: 1 },
       day: { openedAt: second - 86_399, count: 3 },

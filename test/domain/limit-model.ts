@@ -1,6 +1,6 @@
 /**
- * A second, simple and slow implementation of the rules in contract section 6. It keeps no counts and derives
- * everything from the log of requests. It assumes that the clock is never set back.
+ * A simple, slow reference implementation of the rules in contract section 6. It keeps no counts and derives everything
+ * from the request log. It assumes that the clock is never set back.
  */
 import type { BanRules, LimitRefusal } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
@@ -52,7 +52,7 @@ export class LimitModel {
     return answer;
   }
 
-  /** The window, derived from the log. */
+  /** The window, derived from the request log. */
   window(seconds: number, limit: number, nowMs: number): ExpectedWindow {
     let opened = Number.NEGATIVE_INFINITY;
     let count = 0;

@@ -13,7 +13,7 @@ test('the cache never exceeds its maximum size', () => {
   for (const entries of [0, 1, 3, 4, 100]) expect(filled(3, entries).size).toBe(Math.min(3, entries));
 });
 
-test('an entry that is used between two rounds of the clock hand stays cached', () => {
+test('an entry that is used before every pass of the clock hand stays cached', () => {
   const cache = filled(10, 10);
   for (let key = 10; key < 1_000; key++) {
     expect(cache.get(7)).toBeDefined();

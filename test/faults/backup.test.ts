@@ -7,7 +7,7 @@ import { ample, dataFileIn, issueKey, settingsIn, start, startService } from '..
 import { Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
-/** Runs a command on the store in this folder. The command must succeed unless it is killed. */
+/** Starts a command on the store in this folder. */
 function command(folder: string, ...words: string[]) {
   return start([...commandLine, ...words], { environment: settingsIn(folder), cwd: folder });
 }

@@ -93,7 +93,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     },
   );
 
-  test('that is cut off from Redis applies a revocation and a lifted ban, and they stay in effect after it reconnects', async () => {
+  test('that is cut off from Redis applies key revocations and ban removals, which stay in effect after it reconnects', async () => {
     await using far = await distant();
     const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
     const [revokedThere, bannedThere] = [clientOf(far.url, revoked.key), clientOf(far.url, banned.key)];
@@ -113,7 +113,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await revokedThere.get(list)).status).toBe(401);
   });
 
-  test('that is cut off from Redis still applies a ban after an operator has revoked another key', async () => {
+  test('that is cut off from Redis keeps enforcing a ban after an operator revokes another key', async () => {
     await using far = await distant();
     const { key, keyId } = await issueKey({ perMinute: 1, perDay: 1_000 });
     const there = clientOf(far.url, key);
@@ -141,7 +141,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(there, 401);
   });
 
-  test('that is cut off from PostgreSQL applies changes that a third instance relays from an instance that is cut off from Redis', async () => {
+  test('that is cut off from PostgreSQL learns, through a third instance, of changes made on an instance that is cut off from Redis', async () => {
     await using deaf = await distant();
     await using mute = await distant();
     const { key } = await issueKey();
@@ -157,7 +157,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await shows(there, 'relayed');
   });
 
-  test('shows an animal whose creation was stored but got no response', async () => {
+  test('shows an animal that was stored, although its create request got no response', async () => {
     await using far = await distant({ POSTGRES_POOL_SIZE: '1' });
     const { key } = await issueKey();
     const clients = [nearTo(key), clientOf(far.url, key)];
@@ -188,7 +188,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(nearTo(key), 401);
   });
 
-  test('applies a ban lifted by a command that cannot reach Redis', async () => {
+  test('stops enforcing a ban that was lifted by a command that cannot reach Redis', async () => {
     const { key, keyId } = await issueKey({ perMinute: 1, perDay: 1_000 });
     await isBanned(nearTo(key), keyId);
     await using command = start([process.execPath, 'src/main.ts', 'bans', 'lift', String(keyId)], {

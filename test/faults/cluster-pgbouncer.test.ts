@@ -69,7 +69,7 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`while ${name}, creations get 503, and no acknowledged write is lost`, async () => {
+    test(`while ${name}, create requests get 503, and no acknowledged write is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);

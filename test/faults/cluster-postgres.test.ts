@@ -46,7 +46,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`when PostgreSQL is ${name}, creations get 503 until it is back, and no acknowledged write is lost`, async () => {
+    test(`when PostgreSQL is ${name}, create requests get 503 until it is back, and no acknowledged write is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);

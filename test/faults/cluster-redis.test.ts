@@ -51,8 +51,8 @@ describe.skipIf(cluster === undefined)('Redis outage', () => {
       for (const client of clients) expect(await take(client, 10)).toBe(10);
       await begin();
       await degraded();
-      // Twenty requests were counted. The second instance knows of all of them, because it counted its ten last.
-      // The first instance knows of its ten requests, and may have read the other ten from a snapshot in PostgreSQL.
+      // The second instance counted the last ten of the 20 requests, so it knows of all 20. The first instance may know
+      // of only its own ten, unless it has read the others from a snapshot in PostgreSQL.
       const first = await take(clients[0] as Client, 50);
       expect(first).toBeGreaterThanOrEqual(limit - 20);
       expect(first).toBeLessThanOrEqual(limit - 10);

@@ -170,7 +170,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.isUsed(name)).toBe(false);
   });
 
-  test('are reported in the log, with a remedy, if they turn out to be the primary, or contain another store or no store', async () => {
+  test('are reported in the log, with a remedy, if they are actually the primary, contain another store, or contain no store', async () => {
     await using other = await startCluster({ instances: 1 });
     if (other === undefined) return;
     await using standby = await replica(other.postgres);

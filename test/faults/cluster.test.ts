@@ -54,7 +54,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     }
   });
 
-  test('apply a revocation, a new plan and a lifted ban on the next request', async () => {
+  test('apply key revocations, plan changes and ban removals to the next request', async () => {
     const revoked = await issueKey();
     expect(await statuses(clientsOf(revoked.key))).toEqual([200, 200, 200]);
     await operator.keys.revoke(revoked.keyId);

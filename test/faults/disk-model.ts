@@ -4,7 +4,7 @@
 import { type Event, folderItself } from './recording.ts';
 import { sectorsOf } from './sectors.ts';
 
-/** What happens to unsynced data in a power loss. */
+/** How a power loss affects unsynced data. */
 export type Loss = 'all lost' | 'none lost' | 'some lost' | 'torn';
 export const losses: readonly Loss[] = ['all lost', 'none lost', 'some lost', 'torn'];
 
@@ -33,7 +33,7 @@ class Contents {
   }
 }
 
-/** Adds or removes a file name. If `from` is set, also removes that name. */
+/** An added file name, or a removed one if `contents` is undefined. After a rename, `from` is the old name. */
 type Naming = {
   readonly path: string;
   readonly contents: Contents | undefined;

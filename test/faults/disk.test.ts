@@ -38,7 +38,7 @@ function namesOf(round: number): string[] {
 }
 
 testLimited(
-  'while the disk rejects writes, reads succeed, and creations get 503 and do not count against the limit; the service recovers and logs two lines per outage',
+  'while the disk rejects writes, reads succeed, and create requests get 503 and do not count against the limit; the service recovers and logs two lines per outage',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -86,7 +86,7 @@ testLimited(
 );
 
 testSmallDisk(
-  'while the disk is full, creations get 503 and reads succeed, and the service recovers afterwards',
+  'while the disk is full, create requests get 503 and reads succeed, and the service recovers afterwards',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, {}, onSmallDisk(folder.path, 'rw', serveCommand));

@@ -53,7 +53,7 @@ export function expectUnavailable(reply: Reply, remainingBefore = reply.remainin
   expect(remaining).toBe(remainingBefore);
 }
 
-/** Adds animals concurrently. Returns the ids of the stored animals by name, and the replies to rejected creations. */
+/** Adds animals concurrently. Returns the ids of the stored animals, keyed by name, and the error responses. */
 export async function addAll(
   client: Client,
   names: readonly string[],

@@ -14,16 +14,16 @@ export interface EachCall {
   /** Folder with the files before the command. */
   readonly folder: string;
   readonly words: readonly string[];
-  /** Names of the files whose changes are traced, in addition to the folder itself. */
+  /** Names of the files to trace. The folder itself is always traced. */
   readonly files: readonly string[];
   /** Checks the folder after the command has exited or been killed. */
   readonly check: (folder: string, killedAt: string) => Promise<void>;
 }
 
 /**
- * Checks the state after a complete run, and then after a kill at each system call. The first kill precedes any change,
- * so that the states before and after the command are both covered. Of identical consecutive calls, only the first is
- * tested. A call after a sync is skipped, because a sync makes no difference to a killed process.
+ * Checks the state after a complete run, and then after a kill at each system call. The first kill comes before any
+ * change, so the state before the command is also checked. Of identical consecutive calls, only the first is tested. A
+ * call after a sync is skipped, because a sync makes no difference to a killed process.
  */
 export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<void> {
   const points = pointsOf(await traced(folder, words, files, undefined, (place) => check(place, 'no call')));

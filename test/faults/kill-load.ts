@@ -48,7 +48,7 @@ export class Writers {
       this.#sent.add(name);
       const reply = await client.add(name).catch(() => undefined);
       if (reply === undefined) return;
-      if (reply.status !== 201) throw new Error(`A creation returned ${reply.status}: ${reply.text}`);
+      if (reply.status !== 201) throw new Error(`A create request returned ${reply.status}: ${reply.text}`);
       const { id, name: echoed } = JSON.parse(reply.text) as Acknowledged;
       if (echoed !== name) throw new Error(`The response for "${name}" contains "${echoed}".`);
       this.acknowledged.push({ id, name });
@@ -56,7 +56,7 @@ export class Writers {
   }
 }
 
-/** An account whose clients exhaust the account's limit before and after a kill, and count the accepted requests. */
+/** An account whose limit is exhausted before and after a kill. Counts the accepted requests. */
 export class LimitedAccount {
   readonly name: string;
   /** The limit that is exhausted first. */
@@ -124,7 +124,9 @@ export class LimitedAccount {
     const [admitted = 0] = this.#admitted.values();
     const lost = this.limit - admitted;
     if (lost > this.#unanswered) {
-      throw new Error(`${this.name}: ${lost} charged unused, ${this.#unanswered} of them unanswered.`);
+      throw new Error(
+        `${this.name}: ${lost} counted requests were not accepted, but only ${this.#unanswered} got no response.`,
+      );
     }
     return lost;
   }

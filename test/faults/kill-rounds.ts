@@ -94,7 +94,7 @@ export async function killRounds({
     figures.storedUnanswered += stored.size - animals.acknowledged.length;
     figures.mostChargedUnused = Math.max(figures.mostChargedUnused, lost);
     progress?.(
-      `round ${round}: killed after ${killAt} animals, ${animals.acknowledged.length} kept, ${lost} charged unused`,
+      `round ${round}: killed after ${killAt} animals, ${animals.acknowledged.length} kept, ${lost} counted without a response`,
     );
   }
   return figures;

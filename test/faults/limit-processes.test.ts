@@ -18,7 +18,7 @@ const counter = (folder: string, worker: number, count: number, perDay: number) 
     `${perDay}`,
   ]);
 
-test('processes that count the same account concurrently accept exactly as many requests as the limit allows, and return each value of Remaining exactly once', async () => {
+test('processes that count requests from the same account concurrently accept exactly as many as the limit allows, and return each value of Remaining exactly once', async () => {
   await using folder = await temporaryFolder();
   await using _serving = openAlone(folder.path, systemClock());
   const limit = 30_000;
@@ -31,7 +31,7 @@ test('processes that count the same account concurrently accept exactly as many 
   );
 });
 
-test('a killed process leaves exact counts and no lock that blocks other processes', async () => {
+test('killing a process leaves counts exact and does not block other processes', async () => {
   await using folder = await temporaryFolder();
   const clock = systemClock();
   await using serving = openAlone(folder.path, clock);
@@ -56,7 +56,7 @@ test('a killed process leaves exact counts and no lock that blocks other process
     const { day } = countsIn(limitFile(folder.path), 1);
     expect(day).toBeGreaterThanOrEqual(own + least);
     expect(day).toBeLessThanOrEqual(own + most);
-    // From now on, the number of requests counted by the killed processes is known exactly.
+    // Number of requests that the killed processes counted, now known exactly.
     [least, most] = [day - own, day - own];
     expect(serving.limits.take(caller).day.remaining).toBe(1e9 - day - 1);
     own++;

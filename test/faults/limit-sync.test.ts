@@ -4,7 +4,7 @@ import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { limitFileIn } from '../support/process.ts';
 
-test('a limit file that cannot grow during a sync is reported as a problem until it can grow', async () => {
+test('a limit file that cannot grow during a sync is reported as a problem until growing it succeeds', async () => {
   await using folder = await temporaryFolder();
   const settings = { strikes: 100, strictSince: 0 };
   using file = makeLimits(limitFileIn(folder.path), settings, () => undefined);

@@ -5,7 +5,7 @@ import { lock } from '../support/lock.ts';
 import { ample, dataFileIn, issueKey, makeStore, startService } from '../support/process.ts';
 import { expectStored } from './disk.ts';
 
-test('a write lock held by another process delays creations, but not reads', async () => {
+test('a write lock held by another process delays create requests, but not reads', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { load } from '../support/load.ts';
 import { ample, dataFileIn, issueKey, startService } from '../support/process.ts';
 
-/** Each creation adds about 17 KB to the WAL, so 1,000 creations exceed `mostBytes` by nearly a factor of two. */
+/** Each create request adds about 17 KB to the WAL, so 1,000 requests add nearly twice `mostBytes`. */
 const creations = 1_000;
 const mostBytes = 10_000_000;
 

@@ -94,7 +94,7 @@ interface Expected {
   readonly acknowledged: readonly Acknowledged[];
   readonly sent: ReadonlySet<string>;
   readonly quota: Quota;
-  /** Number of counted requests when the limit file was last synced, and when it was last read. */
+  /** Number of requests counted in the limit file at its last sync and at its last read. */
   readonly counted: { readonly synced: number; readonly seen: number };
 }
 
@@ -124,7 +124,7 @@ export async function powerLosses(
     if (event.kind === 'mapped') counted.seen = event.answered;
     if (event.kind === 'sync' && event.path === limitFile) counted.synced = counted.seen;
     owed += states / events.length;
-    // If nothing is pending, only one state is possible. Any remaining samples are left for later calls.
+    // If nothing is pending, only one state is possible, so the other samples are kept for later calls.
     const turns = Math.min(Math.floor(owed), disk.hasPending ? states : 1);
     owed -= turns;
     if (turns > 0) figures.cuts++;
@@ -154,7 +154,7 @@ async function checked(
   }
   await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
-    // At the current time, the recorded limit windows have not ended yet.
+    // Starts at the current time, because the recorded limit windows have not ended yet.
     clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,
@@ -176,7 +176,7 @@ async function checked(
 }
 
 /**
- * Throws unless all requests counted before the last sync are still counted. Otherwise, a power loss would raise a
+ * Throws unless all requests counted before the last sync are still counted, because a power loss must not raise a
  * limit.
  */
 function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {

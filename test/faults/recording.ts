@@ -62,7 +62,10 @@ export class LimitLooks {
     this.#path = path;
   }
 
-  /** Records the current limit file. Call this when `answered` requests have got 201 and no request is in flight. */
+  /**
+   * Records the current limit file. Call this after `answered` requests have returned 201, while no request is in
+   * flight.
+   */
   look(answered: number): void {
     const bytes = readFileSync(this.#path);
     this.all.push({ answered, sectors: changedSectors(this.#last, bytes) });
@@ -103,7 +106,7 @@ function filesIn(folder: string): Map<string, Buffer> {
 }
 
 interface Timed<What> {
-  /** Line of the trace, or a position between two lines. */
+  /** Line number in the trace. A fraction is a position between two lines. */
   readonly at: number;
   readonly what: What;
 }

@@ -1,4 +1,4 @@
-/** No ban is lost while any instance or server knows of it, and a lifted ban ends on all instances. */
+/** A ban survives as long as any instance or server knows of it, and lifting a ban ends it on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { WriteUncertain } from '../../src/storage/storage.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isSaved(bench), soonMs);
   });
 
-  test('is not saved again after it was lifted, even by an instance that learns of this later', async () => {
+  test('is not saved again after it was lifted, even by an instance that did not know that it was lifted', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await take(one.store);
@@ -160,12 +160,12 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     return { bench, one, other };
   };
 
-  test('succeeds on an instance that cannot reach Redis, and every instance applies it', async () => {
+  test('succeeds on an instance that cannot reach Redis, and ends the ban on every instance', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     await cutOff(one);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
-    // `lift` has waited for the maximum time that other instances may need.
+    // `lift` waited for as long as other instances may need to learn of it.
     expect(await isAdmitted(other)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
     await reconnect(one);
@@ -189,13 +189,13 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(() => one.notices.length > 0 && other.notices.length > 0);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
-    // The instance that cannot reach PostgreSQL still applies the ban.
+    // The instance that cannot reach PostgreSQL still enforces the ban.
     expect(await isBanned(other)).toBe(true);
     await reconnect(one);
     await until(() => isAdmitted(other), soonMs);
   });
 
-  test('has an unknown outcome if PostgreSQL commits it but does not respond, and all instances then apply it', async () => {
+  test('has an unknown outcome if PostgreSQL commits but does not respond, and still ends the ban on all instances', async () => {
     const { bench, one, other } = await banned();
     await using _ = bench;
     const session = await bench.sql.reserve();

@@ -42,7 +42,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     const limiter = { limits: store.limits, clock, rules: strictRules };
     const tally = await compareWithLaw(limiter, { sequences: 20, length: 60, seed: 14, serverClocks: 24 });
     expect(tally.api_key_banned).toBeDefined();
-    // No request was decided locally.
+    // Redis decided on every request.
     for (const trouble of [troubles.redis, troubles.redisPart]) expect(store.health()).not.toContain(trouble);
   });
 
@@ -93,7 +93,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     expect(await versions()).toBe(before + 1);
   });
 
-  test('bans of accounts on every shard can be listed, lifted and restored', async () => {
+  test('bans can be listed, lifted and restored for accounts on every shard', async () => {
     await using bench = await open();
     const banned = accountIds.slice(0, 24);
     const states = async () => Promise.all(banned.map((id) => take(bench.other.store, callerOf(id))));

@@ -33,7 +33,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
   const open = () => clusterBench(there, own.url);
   const accountsOf = (node: RedisNode) => accountsOn(own, node);
 
-  /** Moves a slot to another node. `between` is called before and after the keys move. */
+  /** Moves a slot to another node. Calls `between` before and after moving the keys. */
   async function move(slot: number, next: RedisNode, between: () => Promise<unknown> = async () => {}) {
     const owner = await own.ownerOf(slot);
     if (owner === undefined) throw new Error('The nodes disagree about the owner of the slot.');

@@ -174,7 +174,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect(refused.notices[0]).toContain('WRONGPASS');
   });
 
-  test('a REDIS_URL with several hosts is reported if they are not cluster nodes', async () => {
+  test('a REDIS_URL that lists several hosts is reported if the hosts are not cluster nodes', async () => {
     await using bench = await open();
     await using instance = await bench.open(`${there.redisUrl},127.0.0.1:1`);
     expect(instance.notices[0]).toContain('REDIS_URL has several hosts');

@@ -54,7 +54,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
 
-  test("a caller's limit status is reported by an instance that is cut off from Redis, including the instance's local counts", async () => {
+  test("an instance that is cut off from Redis reports a caller's limit status, including its local counts", async () => {
     await using place = await bench();
     await using instance = await place.open();
     const { limits } = instance.store;
@@ -123,12 +123,12 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
     expect((await take(instance.store)).remaining).toBe(41);
-    // Another instance counts each of these requests only once as well.
+    // Another instance also sees that each request was counted only once.
     await using other = await place.open();
     expect((await take(other.store)).remaining).toBe(40);
   });
 
-  test('a slow process still counts requests in Redis, and does not mistake a responsive Redis for an unavailable one', async () => {
+  test('a slow process still counts requests in Redis, and does not report a responsive Redis as unavailable', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
@@ -157,7 +157,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
       ),
     );
     expect(await asked.at(-1)).toBe('unavailable');
-    // After a rejection, the state of the address is known without a query.
+    // After rejecting an address, the instance knows the address's state without a query.
     expect((await limits.peek('192.0.2.1')).limit).toBe(strictRules.failuresPerMinute);
     await instance.redis.heal();
     const answers = await Promise.all(asked);

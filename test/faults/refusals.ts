@@ -1,7 +1,7 @@
 import { SQL } from 'bun';
 import type { OwnServer } from '../support/servers.ts';
 
-/** A way in which a running PostgreSQL server can reject the service. */
+/** Makes a running PostgreSQL server reject the service. */
 export interface Refusal {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
@@ -47,7 +47,7 @@ export class ShopDatabase {
     return Number(row?.count);
   }
 
-  /** Runs statements in the database as the administrator. */
+  /** Runs statements in the database as an administrator. */
   inside(...statements: string[]): Promise<Record<string, unknown>[]> {
     return run(this.#server.replace(/\/\w+$/, `/${name}`), statements);
   }

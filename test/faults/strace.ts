@@ -23,7 +23,7 @@ export interface TraceOptions {
   readonly paths?: readonly string[];
   /** A fault in strace's syntax: `fsync:error=EIO:when=2`. */
   readonly inject?: string;
-  /** Restricts the trace to these calls, which makes it faster. Defaults to all calls. */
+  /** Traces only these calls, which is faster. Defaults to all calls. */
   readonly calls?: string;
 }
 
@@ -121,7 +121,7 @@ export function countsOf(lines: readonly string[]): Map<string, number> {
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
 }
 
-/** True if the fault was injected. strace marks changed calls, and reports killed processes. */
+/** True if the fault was injected. strace marks the calls it changes, and reports killed processes. */
 export function wasInjected(lines: readonly string[]): boolean {
   return lines.some((line) => line.includes('(INJECTED') || line.includes('+++ killed by'));
 }

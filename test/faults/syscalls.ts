@@ -1,5 +1,6 @@
 /**
- * Injects a fault into one system call of each creation. Every response must be correct, and the file must stay intact.
+ * Injects a fault into one system call of each create request. Every response must be correct, and the file must stay
+ * intact.
  */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ export const errnos = ['EIO', 'ENOSPC'] as const;
 
 const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };
 
-/** One system call of a creation: the n-th call with this name in its thread. */
+/** A system call of a create request: the n-th call with this name in its thread. */
 export interface Call {
   readonly thread: Thread;
   readonly name: string;
@@ -30,7 +31,7 @@ export interface SyscallFigures {
    * 500.
    */
   failed: number;
-  /** Number of restarts that were needed before animals could be stored again. */
+  /** Number of restarts needed before animals could be stored again. */
   restarts: number;
 }
 
@@ -106,7 +107,8 @@ export class Disturbed implements AsyncDisposable {
   }
 
   /**
-   * The system calls of a thread during creations without faults. If `paths` is empty, calls on all files are included.
+   * Returns the system calls of a thread during create requests without faults. If `paths` is empty, calls on all files
+   * are included.
    */
   async callsOf(thread: Thread, paths: readonly string[], adds = 1): Promise<Call[]> {
     await this.#newCaller(adds > 1);
@@ -174,7 +176,7 @@ export class Disturbed implements AsyncDisposable {
     if (text !== '') throw new Error(`${fault}: unhandled error:\n${text}`);
   }
 
-  /** Switches to a key of a new account, so that the next request also accesses limits. */
+  /** Switches to a new account's key, so that the next request also accesses limits. */
   async #newCaller(isAmple: boolean): Promise<void> {
     this.#key = await (isAmple
       ? issueKey(this.#folder, 'enterprise', ample)
@@ -202,13 +204,13 @@ export class Disturbed implements AsyncDisposable {
 const addsPerCheckpoint = 400;
 
 export interface SyscallOptions {
-  /** Tests every n-th call, and additionally every sync. */
+  /** Tests every n-th call and every sync. */
   readonly every: number;
   readonly checkpoints: boolean;
   readonly progress?: (line: string) => void;
 }
 
-/** Injects a fault into each system call of a creation. Throws at the first broken guarantee. */
+/** Injects a fault into each system call of a create request. Throws at the first broken guarantee. */
 export async function syscallFaults({
   every,
   checkpoints,
@@ -223,11 +225,11 @@ export async function syscallFaults({
   for (const thread of threads) {
     const onFiles = await disturbed.callsOf(thread, files);
     if (thread === 'writing' && !onFiles.some(({ name }) => name.endsWith('sync'))) {
-      throw new Error('A creation was acknowledged without a sync.');
+      throw new Error('A create request was acknowledged without a sync.');
     }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
-      // Excludes locks, because SQLite retries them for ten seconds. The loop above tests locks that fail only once.
+      // Excludes locks, because SQLite retries them for ten seconds. The loop above tests single lock failures.
       for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
         await disturbed.fail(call, errno, true);
       }

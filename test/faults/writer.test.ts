@@ -12,7 +12,7 @@ import { holdSyncs, tracing } from './strace.ts';
 
 const testTraced = testWith(...tracing);
 
-/** Creations in flight, each of which waits for its commit to be synced. */
+/** Create requests that are waiting for their commit to be synced. */
 interface Pending {
   readonly answered: string[];
   readonly replies: Promise<Reply[]>;
@@ -33,7 +33,7 @@ async function addPending(client: Client, folder: string, names: readonly string
 }
 
 testTraced(
-  'no request waits for the sync of another request, and a creation is acknowledged only after its sync',
+  'no request waits for the sync of another request, and a create request is acknowledged only after its sync',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -67,7 +67,7 @@ testTraced(
 );
 
 testTraced(
-  'while the disk hangs in a commit, creations in that commit get 503 with an unknown outcome, and later creations get 503 and are not stored; ' +
+  'while the disk hangs in a commit, the create requests in the commit get 503 with an unknown outcome, and later create requests get 503 and are not stored; ' +
     'reads succeed, and the service recovers afterwards',
   async () => {
     await using folder = await temporaryFolder();
@@ -90,7 +90,7 @@ testTraced(
       expect([reply.status, reply.text]).toEqual([200, expect.stringContaining('there before')]);
 
     await held.end();
-    // No other write is needed, because the pending writes reveal that the disk has recovered.
+    // The pending writes show that the disk has recovered, so no other write is needed.
     await untilReady(service.url);
     await until(async () => (await allNames(client)).length === 3);
     expect((await client.add('healed')).status).toBe(201);
@@ -121,7 +121,7 @@ testTraced('a service exits on SIGTERM while its disk hangs in a commit', async 
   const held = await holdSyncs(service.pid);
   await using _held = held;
   const { replies } = await addPending(client, folder.path, ['one']);
-  // A creation gets 503 with an unknown outcome, or is disconnected at the shutdown deadline.
+  // The create request gets 503 with an unknown outcome, or its connection is closed at the shutdown deadline.
   const statuses = replies.then(
     (all) => all.map(({ status }) => status),
     () => [503],
@@ -170,7 +170,8 @@ for (const [end, reason] of [
     expect(service.stderr()).toMatch(reason);
 
     await using again = await startService(folder.path);
-    // An animal whose creation got no response may also have been stored, but only completely and with a unique id.
+    // An animal whose create request got no response may also have been stored, but only completely and with a unique
+    // id.
     const found = await allNames(clientOf(again.url, await issueKey(folder.path, 'enterprise', ample)));
     for (const name of found)
       if (sent.has(name) && !stored.has(name)) stored.set(name, found.indexOf(name) + 1);

@@ -43,7 +43,7 @@ describe.skipIf(!(await packagesInstalled(folder, 'The client generators')))('a 
     expect(outcomes.get(name)).toMatchObject({ exitCode: 0 });
   });
 
-  test('types the errors of getPet as a narrowable union, and the status of new animals as optional', async () => {
+  test('has a discriminated union type for getPet errors, and an optional status for new animals', async () => {
     expect(await run([join(root, 'node_modules/.bin/tsc'), '-p', folder])).toEqual(silent);
   });
 

@@ -97,7 +97,7 @@ describe('a trailer', () => {
     expect((await inSteps(sent, `2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
   });
 
-  test('prevents the creation of an animal', async () => {
+  test('in a create request causes a 400, and no animal is added', async () => {
     const { body } = newPetRequest('Trailer');
     expect((await inSteps(`${body}0\r\n${trailer}`)).map(({ status }) => status)).toEqual([400]);
     expect((await app.call('GET', '/pets?limit=100')).json).not.toContainEqual(

@@ -70,7 +70,7 @@ describe('If-None-Match on a change', () => {
     expect(read(value)).toMatchObject({ mistakes: [{ in: 'header', name: 'If-None-Match' }] });
   });
 
-  test('is reported together with mistakes in If-Match', () => {
+  test('is reported together with If-Match errors', () => {
     const headers = headersOf({ 'If-None-Match': 'a', 'If-Match': 'b' });
     const { mistakes } = preconditionsOf(operations.putCategory, headers) as { mistakes: { name: string }[] };
     expect(mistakes.map(({ name }) => name)).toEqual(['If-Match', 'If-None-Match']);

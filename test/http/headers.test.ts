@@ -16,12 +16,12 @@ const ofAll = [
 const ofCallers = [...ofAll, ...limits, 'ratelimit', 'ratelimit-policy'];
 const deprecated = ['deprecation', 'sunset', 'link'];
 
-/** Every kind of response, with the names of its headers. */
+/** Each kind of response, with its expected header names. */
 const kinds = [
   { kind: 'a page', send: () => app.call('GET', '/pets'), names: [...ofCallers, 'link', 'etag'] },
   { kind: 'an animal', send: () => app.call('GET', '/pets/1'), names: [...ofCallers, ...deprecated, 'etag'] },
   {
-    kind: 'a creation',
+    kind: 'a created animal',
     send: () => app.call('POST', '/pets', { body: newPet('Ozzy', '1') }),
     names: [...ofCallers, 'etag', 'location'],
   },

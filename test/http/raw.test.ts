@@ -200,7 +200,7 @@ describe('an unread body', () => {
     },
   );
 
-  test('is also skipped if it arrives in parts after the response', async () => {
+  test('is also skipped if it arrives in pieces after the response', async () => {
     const sent = keyless(json + length, '');
     const responses = await attack(sent, hidden.slice(0, 10), hidden.slice(10));
     expect(idsOf(responses)).not.toContain('hidden');

@@ -22,7 +22,7 @@ describe.each(paths)('%s', (path) => {
       headers: id === undefined ? {} : { 'X-Request-Id': id },
     });
 
-  test("returns the client's request id, or a generated one", async () => {
+  test("returns the client's request id if it is valid, and otherwise a generated id", async () => {
     for (const method of ['GET', 'HEAD', 'POST']) {
       expect((await send(method, 'My-Request.7')).headers.get('x-request-id')).toBe('My-Request.7');
     }

@@ -15,7 +15,7 @@ const routes: readonly (HeaderFields | undefined)[] = [
   { Deprecation: '@1', Sunset: 'then', Link: '</successor>' },
 ];
 /**
- * Response headers. Some override the route's headers, and some objects are used for several responses, like those of
+ * Response headers. Some override the route's headers. Some header objects are shared by several responses, as for
  * cached pages.
  */
 const owns: readonly (() => HeaderFields)[] = [

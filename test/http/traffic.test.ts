@@ -48,7 +48,7 @@ describe('every response under /v1', () => {
       'listOrders rate_limit_exceeded': 1,
       'none route_not_found': 1,
       'none method_not_allowed': 1,
-      // This is the preflight. Pages outside /v1 are not counted.
+      // The CORS preflight. Pages outside /v1 are not counted.
       'none ok': 1,
     });
     const [traffic] = await app.app.watch.traffic.traffic();

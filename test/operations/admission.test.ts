@@ -26,7 +26,7 @@ async function admittedAfter(changes: number) {
   const { id } = await enterprise(storage, quota);
   const { key } = await new KeyOperations({ store: storage, clock, actor }, randomBytes).create(id, 'till');
   let left = changes;
-  /** The real limits, except that the caller changes between calls. */
+  /** Behaves like the real limit store, but changes the caller between calls. */
   const restless: LimitStore = {
     banRules: limits.banRules,
     versions: () => limits.versions(),

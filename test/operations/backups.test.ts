@@ -124,7 +124,7 @@ describe('backups', () => {
     expect((await operations.state()).backups).toHaveLength(1);
   });
 
-  test('are retried five minutes after a failure, and the reason is reported until one succeeds', async () => {
+  test('are retried five minutes after a failure, and its reason is reported until a backup succeeds', async () => {
     writeFileSync(backups, 'in the way');
     const operations = started();
     expect(await operations.makeDue()).toMatchObject({
@@ -146,7 +146,7 @@ describe('backups', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
-  test('have metrics for the latest backup, even after a restart, and for the numbers of successes and failures', async () => {
+  test('are counted by outcome, and the metrics describe the latest backup even after a restart', async () => {
     const first = started();
     expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.figures())?.latest).toBeUndefined();

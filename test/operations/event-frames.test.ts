@@ -23,7 +23,7 @@ const idsIn = (chunks: readonly Uint8Array[]) =>
     ].map(([, id]) => id),
   );
 
-test("streams of different accounts with the same filter share the encoded batch, but never receive another account's events", () => {
+test('streams of different accounts share an encoded batch only if all accounts may read its events', () => {
   const frames = new SharedFrames();
   const open = [event(1, null), event(2, null)];
   expect(idsIn(frames.of(open, filterOf(1)))).toEqual(['1', '2']);

@@ -1,4 +1,4 @@
-/** The shared reader of new events for the waiting requests and streams of a process, on a real store. */
+/** The event reader shared by all waiting requests and streams of a process, tested on a real store. */
 import { afterAll, expect, test } from 'bun:test';
 import type { StoreEvent } from '../../src/contract/events.ts';
 import { operations } from '../../src/contract/operations.ts';

@@ -23,7 +23,7 @@ async function open() {
   return { path, store, print, make, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test('the known keys are read in several pages, and include new keys after the next read', async () => {
+test('all pages of known keys are read, and new keys are known after the next read', async () => {
   await using bench = await open();
   await Promise.all(Array.from({ length: 1_001 }, (_, index) => bench.make(index)));
   const known = new KnownKeys(bench.store.keys);

@@ -18,7 +18,7 @@ function counterAt(instant: string) {
   return { clock, counter: new TrafficCounter(clock) };
 }
 
-/** All per-minute rows, taken a few at a time. */
+/** Removes and returns all per-minute rows, a few at a time. */
 function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
   const taken: MinuteUsage[] = [];
   for (let rows = counter.peekMinutes(most); rows.minutes.length > 0; rows = counter.peekMinutes(most)) {

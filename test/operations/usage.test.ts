@@ -40,7 +40,7 @@ function recording({ store, clock }: Bench) {
     useAll: () => {
       for (let keyId = 1; keyId <= keys; keyId++) use(keyId);
     },
-    /** Stored numbers of requests by key, by minute and by latency. */
+    /** Sums of the stored request counts by key, by minute and by latency. */
     stored: async () => {
       const range = { since: 0, until: clock.now() + 86_400_000 };
       const periods = await store.usage.periods({ accountId: 1 }, 'hour', range);
@@ -56,11 +56,11 @@ function recording({ store, clock }: Bench) {
   };
 }
 
-/** The expected stored sums for a number of requests. */
+/** Expected sums after this number of requests. */
 const all = (requests: number) => ({ ofKeys: requests, ofMinutes: requests, ofLatencies: requests });
 
 describe('recorded usage', () => {
-  test('is written exactly once, in small groups', async (bench) => {
+  test('is written exactly once, in small batches', async (bench) => {
     await using under = recording(bench);
     under.useAll();
     await under.recorder.record();

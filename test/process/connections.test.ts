@@ -108,8 +108,8 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 /**
- * The status of an upload during many incomplete requests. Undefined if this machine was too slow to send the upload
- * before the service's timeout.
+ * Returns the status of an upload that is sent while many other requests are incomplete. Undefined if this machine was
+ * too slow to send the upload before the service's timeout.
  */
 async function statusBesideCrowd(url: string, begin: string, rest: string, crowd: number) {
   using upload = await Connection.open(url);
@@ -144,7 +144,7 @@ function beginImport(token: string, file: string, sentLength: number): string {
   ].join('\r\n');
 }
 
-/** The response to a client that retries if the connection is refused or reset. */
+/** Sends a request, and retries it if the connection is refused or reset. */
 async function answered(url: string): Promise<Response> {
   let response: Response | undefined;
   await until(async () => {

@@ -1,6 +1,6 @@
 /**
- * One connection to each worker. The operating system distributes connections, so connections are opened until every
- * worker has one.
+ * Connections to all workers, one per worker. The operating system chooses the worker, so connections are opened until
+ * every worker has one.
  */
 import { serveWorker } from '../../src/cli/processes.ts';
 import type { Service } from '../support/process.ts';
@@ -8,7 +8,7 @@ import { childrenOf, commandOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 
-/** The prefix that the request ids of one process share. */
+/** Prefix of the request id, which identifies the process. */
 export function processOf({ head }: RawReply): string {
   return /^x-request-id: *(\S+)-\d+$/im.exec(head)?.[1] ?? '';
 }
@@ -39,7 +39,7 @@ export class EachWorker implements Disposable {
     return new EachWorker([...met.values()]);
   }
 
-  /** Sends a request to each worker, one after the other. */
+  /** Sends a request to each worker in turn. */
   async ask(path: string, key: string): Promise<RawReply[]> {
     const replies: RawReply[] = [];
     for (const connection of this.connections) replies.push(await connection.get(path, key));

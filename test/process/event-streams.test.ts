@@ -64,7 +64,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 describe.skipIf(cluster === undefined)('two instances', () => {
   const { instances, operator } = cluster ?? ({} as NonNullable<typeof cluster>);
 
-  test("stream each other's commits, resume each other's streams, and end them when a key is revoked", async () => {
+  test("stream each other's changes, resume each other's streams, and end them when a key is revoked", async () => {
     const [one, other] = instances as [Service, Service];
     const { id } = await operator.accounts.create('reader', 'enterprise', ample);
     const { key, id: keyId } = await operator.keys.create(id, 'reader', undefined, scopes);

@@ -48,7 +48,7 @@ async function statusAndType(url: string): Promise<string> {
   return bytes.length === 0 ? 'empty' : `${response.status} ${response.headers.get('content-type')}`;
 }
 
-test('the build prints the path, size and duration, and leaves no other files', () => {
+test('the build prints the path and size of the executable and the build time, and leaves no other files', () => {
   expect(executable.said).toMatch(/^\/.*\/animal-store {3}\d+\.\d MB {3}built in \d+\.\d s\n$/);
   expect(readdirSync(join(executable.path, '..'))).toEqual(['animal-store']);
 });
@@ -119,7 +119,7 @@ test("the executable's workers run the same file, serve writes, and exit with th
   await until(() => !workers.some(isRunning));
 });
 
-test('the executable starts a sandbox that leaves no files', async () => {
+test('the executable can run a sandbox, which leaves no files behind', async () => {
   await using place = await EmptyPlace.make(executable);
   const environment = { TMPDIR: place.folder };
   await using sandbox = place.run(['sandbox', '--port', '0', '--json'], { environment });

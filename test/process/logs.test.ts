@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, startService } from '../support/process.ts';
 import { breakOff, exchange } from '../support/raw.ts';
 
-test('a failure is logged with its route instead of its URL, which may contain a key', async () => {
+test('a failed request is logged with its route instead of its URL, which may contain a key', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   {

@@ -1,4 +1,4 @@
-/** The copy that examples/mirror.ts keeps while clients write and the program is killed repeatedly. */
+/** The copy of a store that examples/mirror.ts maintains while clients write and the program is killed repeatedly. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -93,8 +93,8 @@ async function importAnimals({ settings }: Place, name: string): Promise<void> {
 }
 
 /**
- * The request at which each run of the program is killed: while the program reads all lists, between events, and while
- * it reads imported animals.
+ * The request during which each run of the program is killed: while the program reads all lists, between events, and
+ * while it reads imported animals.
  */
 const runs = [
   { kind: 'list', killedAt: 1 },

@@ -53,7 +53,7 @@ test('the service does not start, and no store is created, if .env cannot be rea
   expect(existsSync(dataFileIn(folder.path))).toBe(false);
 });
 
-test('a second start prints no key, and keeps the data and the key of the first start', async () => {
+test('a second start prints no key, and the existing data and key remain valid', async () => {
   await using folder = await temporaryFolder();
   let key: string;
   {

@@ -73,7 +73,7 @@ test('a newer command upgrades a store that no service is using, even if several
   await using _two = openLater(path, false);
   expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterMigrations.length }]);
   expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
-  // For the upgraded store, this version is the older one.
+  // The upgraded store is newer than this version of the service.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 
@@ -97,7 +97,7 @@ test('a running command of an older version does not write into an upgraded stor
 
 const known = dataMigrations.length;
 
-test('a service whose data file is upgraded by another process returns 503, reports this once in the log and in /readyz, and stops gracefully', async () => {
+test('a service whose data file is upgraded by another process returns 503, reports the upgrade once in the log and in /readyz, and stops gracefully', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   const client = clientOf(service.url, service.firstKey ?? '');

@@ -24,12 +24,12 @@ export interface WorkerKillFigures {
   readonly cutOff: number;
   /** Number of requests without a response that counted against the limit. */
   readonly chargedUnanswered: number;
-  /** Failures other than requests that were cut off. */
+  /** Failures other than interrupted requests. */
   readonly failures: readonly string[];
 }
 
 const clients = 8;
-/** Requests that a connection sends in turn. */
+/** Requests that each connection sends in rotation. */
 const kinds = ['creation', 'list', 'animal'] as const;
 type Kind = (typeof kinds)[number];
 

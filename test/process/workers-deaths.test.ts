@@ -51,7 +51,7 @@ embeddedTest(
   'shutdown leaves consistent files, and the next start continues from the saved counts',
   async (stores) => {
     const { key } = await stores.issueKey(quota);
-    // The last connection to close removes the WAL, so it must be the service's connection.
+    // The WAL is removed when the last connection closes, and that must be the service's connection.
     await stores.operator[Symbol.asyncDispose]();
     const remainingOf = (reply: RawReply) => Number(headerOf(reply, 'x-ratelimit-remaining'));
     let remaining: number;

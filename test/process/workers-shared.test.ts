@@ -68,8 +68,8 @@ embeddedTest('a ban imposed by one worker applies to all workers until it is lif
   const ask = async () => (await one?.get('/v1/pets', key))?.body;
   await ask();
   expect(await ask()).toContain('daily_quota_exceeded');
-  // Rejected requests are strikes only from one second after the first rejection. Without the pause, the service would
-  // close the connection.
+  // Rejected requests count as strikes only from one second after the first rejection. If they were sent without a
+  // pause, the service would close the connection.
   const refusedAt = performance.now();
   await until(() => performance.now() - refusedAt > 1_000);
   for (let strike = 1; strike <= 3; strike++) await ask();

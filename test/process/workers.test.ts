@@ -71,8 +71,8 @@ embeddedTest(
   'when two services start concurrently on one port, one of them serves and the other reports that the port is in use',
   async (stores) => {
     let refused: string[] = [];
-    // Neither service starts if another process is using the port. If 100 of the 20,000 ports are in use, five attempts
-    // in a row fail with a probability of 3e-12.
+    // Retries, because neither service starts if another process is using the port. If 100 of the 20,000 ports are in
+    // use, five attempts in a row fail with a probability of 3e-12.
     for (let attempt = 0; attempt < 5 && refused.length !== 1; attempt++) {
       const PORT = String(likelyFreePort());
       const both = await Promise.allSettled([1, 2].map(() => stores.startInstance({ PORT })));
@@ -99,8 +99,8 @@ workersTest(
 embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
   await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
   using open = new DisposableStack();
-  // One worker gets at least 30 of the 60 connections, which exceeds its half of MAX_CONNECTIONS (20). If each worker
-  // allowed 40 connections, the limit would usually not be exceeded.
+  // One of the two workers gets at least 30 of the 60 connections, but may have only 20 (half of MAX_CONNECTIONS). If
+  // each worker allowed 40 connections, the limit would usually not be reached.
   for (let count = 0; count < 60; count++) {
     const connection = open.use(await Connection.open(service.url));
     connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');

@@ -8,7 +8,7 @@ const seed = 20_301_205;
 const progress = () => undefined;
 /**
  * False for the receiver that always fails. Its webhook is disabled only after ten attempts, each of which needs a
- * restart with the date advanced.
+ * restart with the clock advanced.
  */
 const isQuick = ({ name }: { name: string }) => name !== 'always failing';
 

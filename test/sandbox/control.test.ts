@@ -37,7 +37,7 @@ describe('advancing the clock', () => {
     expect((await user.call('GET', '/pets')).error.code).toBe('invalid_api_key');
   });
 
-  test('can pass the sunset date of getPet, and changes the Date of responses', async () => {
+  test('can move past the sunset date of getPet, and changes the Date header of responses', async () => {
     const user = await sandbox.account();
     await user.call('POST', '/pets', ozzy);
     expect((await user.call('GET', '/pets/1')).status).toBe(200);
@@ -157,7 +157,7 @@ describe('sandbox accounts', () => {
     },
   );
 
-  test('have keys with the requested scopes, or all by default', async () => {
+  test('have keys with the requested scopes, or with all scopes by default', async () => {
     const reader = await sandbox.account({ scopes: ['pets:read'] });
     expect((await reader.call('GET', '/pets')).status).toBe(200);
     expect((await reader.call('POST', '/pets', ozzy)).error.code).toBe('insufficient_scope');

@@ -39,7 +39,7 @@ test.each(Object.entries(faultNames))(
   },
 );
 
-describe('an invalid fault is rejected with an error that explains the mistake', () => {
+describe('an invalid fault is rejected with an error that states the reason', () => {
   test.each<[string, RegExp]>([
     ['', /has no effect\. Add one of status/],
     ['rate=0.5', /has no effect/],
@@ -96,7 +96,7 @@ describe("a fault's rate", () => {
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('selects a fraction of the requests, and the same ones after every restart', () => {
+  test('selects a fraction of the requests, and the same requests after every restart', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);

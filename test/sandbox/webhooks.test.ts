@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => sandbox.steered('POST', '/reset'));
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** An account with ample limits, because tests poll with requests. */
+/** An account with ample limits, because tests poll the API. */
 const newAccount = () => sandbox.account({ plan: 'enterprise' });
 
 type Caller = Pick<SandboxUser, 'call'>;
@@ -28,7 +28,7 @@ interface Received {
   readonly id: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Time of receipt by the machine's clock, in Unix ms. */
+  /** Time of arrival according to the system clock, in Unix ms. */
   readonly at: number;
   /** Why the request was rejected. */
   readonly mistake: string | undefined;
@@ -158,7 +158,7 @@ describe('a webhook fault can cause', () => {
     expect((late?.at ?? 0) - start).toBeGreaterThanOrEqual(990);
   });
 
-  test('invalid signatures and old timestamps, and advancing the clock causes the retries', async () => {
+  test('invalid signatures and old timestamps, until a retry succeeds', async () => {
     const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave(['webhook=wrong-signature; times=1', 'webhook=old-timestamp; times=1']);
@@ -202,7 +202,7 @@ describe('webhook faults', () => {
     expect(hook.received).toHaveLength(8 + duplicates);
   });
 
-  test('are rejected in X-Sandbox', async () => {
+  test('are rejected in the X-Sandbox header', async () => {
     const user = await newAccount();
     const answer = await user.call('GET', '/pets', { fault: 'webhook=duplicate' });
     expect(answer.error.message).toContain('Webhook faults can be set only with POST /sandbox/faults.');

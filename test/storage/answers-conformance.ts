@@ -69,7 +69,7 @@ export function answersConform(check: StoreTest): void {
         old.slice(old.length - (left[index] ?? 0)),
       );
     }
-    // More responses are removed than stored, so the table shrinks.
+    // Each write removes more responses than it stores, so the table shrinks.
     expect(left[0]).toBeLessThan(old.length - 1);
     expect(left[3]).toBe(0);
     for (let index = 0; index < 4; index++) expect(await found(shop, 1, `new ${index}`)).toBeDefined();

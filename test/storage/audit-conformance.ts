@@ -57,7 +57,7 @@ export function auditConforms(check: StoreTest): void {
       const { store } = bench;
       const actors = ['operator:anna', 'operator:bob', 'cli:root'];
       const objects = ['account:1', 'account:11', 'key:1'];
-      // Several entries have the same time, and the clock is set back in between.
+      // Some entries have the same time, and the clock is set back twice.
       const times = [0, 5, 5, 5, 9, 3, 3, 20, 20, 8, 30, 31];
       for (const [index, at] of times.entries()) {
         const [actor = '', object = ''] = [actors[index % 3], objects[Math.floor(index / 2) % 3]];

@@ -144,7 +144,7 @@ describe('verification', () => {
     });
   });
 
-  test('reports the format of a backup from a newer version, and does not call the backup damaged', async () => {
+  test('reports the format of a backup from a newer version instead of calling it damaged', async () => {
     await using own = await temporaryFolder();
     copyFileSync(dataFileIn(folder.path), dataFileIn(own.path));
     change(dataFileIn(own.path), 'PRAGMA user_version = 9999');

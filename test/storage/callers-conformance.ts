@@ -138,7 +138,7 @@ export function firstStartConforms(check: StoreTest): void {
   });
 
   check(
-    'the initial key is created for an account that an interrupted start left without a key',
+    'the initial key is created if an interrupted start left an account without a key',
     async ({ store }) => {
       const { id } = await store.write('createAccount', { ...account, quota: plans.free });
       expect((await store.write('createFirstKey', { account, key }))?.accountId).toBe(id);

@@ -79,7 +79,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     await store.addAt(0, 'one', 'two');
     await store.addAt(5_000, 'far');
     const span = { from: 1n, to: 2n };
-    // Pages that were read before the first check are considered changed.
+    // Pages read before the first check are considered changed.
     expect(await store.isUnchanged(span, store.mark())).toBe(false);
     const mark = store.mark();
     expect(await store.isUnchanged(span, mark)).toBe(true);
@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     expect(await store.isUnchanged(span, store.mark())).toBe(true);
   });
 
-  test('a page is considered changed if its resource has no ranges, Redis reports no version, or its range of ids is very long', async () => {
+  test('a page is considered changed if changes to its resource are not tracked by id, Redis reports no version, or the page spans very many ids', async () => {
     await using store = await opened();
     await store.addAt(0, 'one');
     const span = { from: 1n, to: 1n };

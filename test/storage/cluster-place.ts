@@ -13,7 +13,7 @@ export const patient: Omit<ClusterSettings, 'redisUrl' | 'redisPrefix'> = {
   statementTimeoutMs: 10_000,
 };
 
-/** Locations on PostgreSQL and Redis, each with a separate schema and key prefix. */
+/** Creates store locations in PostgreSQL and Redis, each with a separate schema and key prefix. */
 export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSchema): MakePlace {
   return async (clock, rules) => {
     const schema = await makeSchema();
@@ -73,7 +73,7 @@ async function makeEmpty(url: string): Promise<void> {
     WHERE schemaname = current_schema()
       AND tablename NOT IN ('animal_store_format', 'counters', 'inventory', 'store')`;
   if (tables.length === 0) return;
-  // A single statement, because references are checked at its end.
+  // A single statement, because foreign keys are checked at the end of each statement.
   const deletions = tables.map(({ name }, index) => `deletion${index} AS (DELETE FROM ${name})`);
   await sql.unsafe(`
     WITH ${deletions} SELECT;

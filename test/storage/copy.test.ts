@@ -108,7 +108,7 @@ async function copy(
 }
 
 describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
-  test('and back has every row, and does not reuse deleted ids', async () => {
+  test('and back contains every row and does not reuse deleted ids', async () => {
     const [target, back] = [await makeTarget(), await sqliteUrl()];
     const first = await copy(from, target);
     expect(copiedTables.filter(({ name }) => (first[name]?.count ?? 0) === 0)).toEqual([]);

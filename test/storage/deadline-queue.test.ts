@@ -26,7 +26,7 @@ describe('a queue with deadlines', () => {
     expect([queue.oldest, queue.size]).toEqual([undefined, 0]);
   });
 
-  test('rejects entries beyond its limit, and accepts an entry once another has been removed', () => {
+  test('rejects entries beyond its limit until another entry is removed', () => {
     const { queue, entry, numbers } = queueOf(2, 1, 2);
     expect(() => queue.add(entry(3))).toThrow('2 wait');
     queue.remove(numbers[1] ?? 0);
@@ -42,7 +42,7 @@ describe('a queue with deadlines', () => {
     expect(queue.remove(numbers[3] ?? 0)).toBeUndefined();
   });
 
-  test('puts requeued entries at the front', () => {
+  test('adds requeued entries at the front', () => {
     const { queue } = queueOf(9, 1, 2, 3, 4);
     const [, second, third] = queue.take(3);
     queue.requeue([second as Entry, third as Entry]);

@@ -15,7 +15,7 @@ type Rows = EntityReads<Table<Row, Row, Row>>;
 type EntityName = keyof typeof entities;
 
 const count = 40;
-/** Number of rows that other rows can refer to. */
+/** Number of rows that other rows may reference. */
 const referred = 3;
 
 const onTable = { writes: resources };
@@ -46,8 +46,8 @@ const entityUnits = {
 } as const satisfies Units;
 
 /**
- * A value for a column. Numbers have few distinct values, so that rows share them. Text is always distinct, because
- * it may have to be unique.
+ * A value for a column. Numbers have few distinct values, so that several rows have the same number. Text is always
+ * distinct, because it may have to be unique.
  */
 function columnValue(
   { type, values, read, is }: Column,
@@ -72,7 +72,7 @@ function columnValue(
 function rowOf({ columns, key, isCounted, references }: Table, at: number, random: () => number): Row {
   const names = Object.keys(columns).filter((name) => !(isCounted && key.includes(name)));
   const made = names.map((name) => {
-    // Keys chosen by clients are not in the order of insertion.
+    // Keys chosen by clients are not inserted in ascending order.
     if (key.includes(name) && columns[name]?.type === 'integer')
       return [name, BigInt((at * 7) % count) - 20n];
     return [name, columnValue(columns[name] as Column, name in references, at, random)];

@@ -83,7 +83,7 @@ test('a group whose outcome is unknown is not retried', async () => {
 });
 
 /**
- * A queue whose commits take the given times, the last of which applies to all later commits. Records when each commit
+ * A queue whose commits take the given times. All later commits take the last of these times. Records when each commit
  * starts.
  */
 function timedQueue(timeoutMs: number, tookMs: readonly number[]) {
@@ -122,7 +122,7 @@ test('writes are accepted after commits that almost timed out', async () => {
   for (const one of [1, 2, 3, 4, 5]) expect(await queue.add(one)).toBe(one);
 });
 
-test('the error for a rejected write states how much of its timeout was left', async () => {
+test('the error for a rejected write states the remaining time of the write', async () => {
   const { queue } = timedQueue(2_000, [900]);
   for (const one of [1, 2, 3]) await queue.add(one);
   const [, , last] = Array.from({ length: 3 }, (_, group) =>
@@ -149,7 +149,7 @@ test('writes beyond the maximum queue length are rejected immediately', async ()
   await Promise.all([first, ...waiting]);
 });
 
-test('writes that a commit leaves out join the next group in order, before later writes', async () => {
+test('writes left out of a commit come first in the next group, in their original order', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(60_000, (items) => {
     groups.push(items);

@@ -32,7 +32,7 @@ const latency = (minute: number, bucket: number, requests: number) => ({
 const inOrder = <Row extends object>(rows: readonly Row[]) =>
   rows.map((row) => JSON.stringify(row)).toSorted();
 
-/** Reports rows for three hours from two processes. */
+/** Reports usage of three hours from two processes. */
 async function fill(store: Store, other: Store): Promise<void> {
   await report(store, {
     minutes: [

@@ -42,7 +42,7 @@ export function importsConform(check: StoreTest): void {
     expect(total(await pets.inventory())).toBe(3);
   });
   check(
-    'of two imports of the same input, the one that has fallen behind changes nothing',
+    'an import that has fallen behind another import of the same input changes nothing',
     async ({ store, beside }) => {
       const other = await beside();
       await commit(store, [newPet('one')], begun, 0);

@@ -61,7 +61,7 @@ test('a torn count is replaced by the previous copy; if both copies are torn, th
   const { limits, notices } = serving;
   for (let request = 0; request < 4; request++) limits.take(callerOf(plans.free));
   const record = accountRecordOf(limitFile(folder.path), 1);
-  // The fourth count is in the first copy, because its sequence number is even.
+  // The fourth count has an even sequence number, so it is in the first copy.
   flip(limitFile(folder.path), record + 8);
   expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(56);
   expect(notices).toEqual([]);
@@ -117,7 +117,7 @@ test('a damaged header loses no counts or bans: the file is rebuilt, and each wi
   expect([minute.remaining, minute.secondsLeft]).toEqual([58, 60]);
 });
 
-test('accounts whose counts were lost are rejected for a day', async () => {
+test('requests from accounts whose counts were lost are rejected for a day', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {

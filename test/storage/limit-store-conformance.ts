@@ -81,7 +81,7 @@ export function limitStoreConforms(check: StoreTest): void {
       expect(await operator.limits.lift((two as Caller).keyId)).toBe(false);
       expect(await operator.limits.lift(keyId)).toBe(true);
       expect(await operator.limits.lift(keyId)).toBe(false);
-      // An instance also lists a ban that it has not saved yet.
+      // Waits, because an instance also lists bans that it has not saved yet.
       await until(async () => (await store.limits.bans()).length === 0);
       await nextTurn();
       expect((await take(store.limits, one)).refusal).toBe('rate_limit_exceeded');
@@ -124,7 +124,7 @@ export function limitStoreConforms(check: StoreTest): void {
     clock.advance(1);
     for (let strike = 1; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
     const struck = await restart();
-    // The episode of rejections may be lost, because it is not durable. The first rejection then reopens it.
+    // The episode of rejections is not durable and may be lost. In that case, the first rejection starts a new episode.
     await take(struck.limits, caller);
     clock.advance(1);
     await take(struck.limits, caller);
@@ -137,7 +137,7 @@ export function limitStoreConforms(check: StoreTest): void {
 
   for (const stepSeconds of [-3_600, 1]) {
     check(
-      `a clock change of ${stepSeconds} s shifts every Reset accordingly, but does not change how long a window or a ban lasts`,
+      `a clock change of ${stepSeconds} s shifts every Reset by the same amount, but does not change the length of a window or a ban`,
       async ({ store, clock, restart }) => {
         const [one, two] = await callersOf(store, 2);
         for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
@@ -152,7 +152,7 @@ export function limitStoreConforms(check: StoreTest): void {
         }
         clock.step(stepSeconds);
         clock.advance(0.001);
-        // The minute has ended. The day and the ban continue, in other processes as well.
+        // The one-minute window has ended. The daily window and the ban have not, even in other processes.
         const { minute, day } = await take(store.limits, two);
         expect([minute.remaining, day.remaining]).toEqual([
           quota.perMinute - 1,

@@ -138,7 +138,7 @@ class PlainLimits {
   }
 }
 
-/** A limiter for an empty store, together with its clock and rules. */
+/** An initially empty limit store, its clock and its rules. */
 export interface Limiter {
   readonly limits: LimitStore;
   readonly clock: FakeClock;
@@ -148,7 +148,7 @@ export interface Limiter {
 /** Number of comparisons by kind of result, so that a test can check that every kind occurred. */
 export type Tally = Record<string, number>;
 
-/** One sequence, with separate callers and addresses. */
+/** A sequence of commands, with callers and addresses that no other sequence uses. */
 class Sequence {
   readonly #limiter: Limiter;
   readonly #expected: PlainLimits;

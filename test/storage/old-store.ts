@@ -23,7 +23,7 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
   }
 }
 
-/** The migrations of a later version, which has one additional migration. */
+/** The current migrations and an additional one, as in a later version. */
 export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
 /** Opens a store as the service or the command line of a later version does. */

@@ -7,7 +7,7 @@ import { newPet } from './samples.ts';
 
 const at = 1_800_000_000_000;
 
-/** Adds an animal. Its name is the body of the request. */
+/** Adds an animal with this name, which is the request body. */
 function added(store: Store, key: string, { name = 'Ozzy', now = at, accountId = 1 } = {}) {
   const input = { params: {}, preconditions: {}, body: newPet(name), now };
   return store.write('createPetOnce', { input, once: { accountId, key, request: name } });

@@ -3,7 +3,7 @@ import type { StoreTest } from './place.ts';
 
 const at = 1_700_000_000_000;
 
-/** An operator's request with an `Idempotency-Key`. Its change issues a secret. */
+/** An operator's request with an `Idempotency-Key` that issues a secret. */
 const request = (name: string, sealed: string) => ({
   unit: 'createPet' as const,
   input: {

@@ -38,7 +38,7 @@ export function petsConform(check: StoreTest): void {
   });
 
   check(
-    'an animal is visible to other connections as soon as its creation is acknowledged',
+    'a new animal is visible to other connections as soon as the write is acknowledged',
     async ({ store, beside }) => {
       const other = await beside();
       const seen = await Promise.all(

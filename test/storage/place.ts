@@ -11,7 +11,7 @@ import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 /**
- * A location for a store, initially empty. The service opens the store, and the command line may open it at the same
+ * An initially empty location for a store. The service opens the store, and the command line may open it at the same
  * time.
  */
 export interface Place extends AsyncDisposable {

@@ -1,6 +1,6 @@
 /**
- * Concurrent catalog changes by several instances on PostgreSQL. A change runs in memory, and is stored only if its
- * reads are still current.
+ * Concurrent catalog changes by several instances on PostgreSQL. Changes are computed in memory, and stored only if the
+ * rows they are based on have not changed.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/pets.ts';
@@ -155,7 +155,7 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
     expect(await store.reads.orders.list()).toHaveLength(1);
   });
 
-  test('results, events, stored responses and audit entries contain the stored ids', async () => {
+  test('results, events, stored responses and audit entries contain the final ids', async () => {
     await using store = await opened({}, 1);
     const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
     const audited = { unit: 'createPet', input: { body: newPet('Ida'), now }, actor: 'operator:1', at: now };

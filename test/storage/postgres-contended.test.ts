@@ -39,7 +39,7 @@ describe.skipIf(servers === undefined)('contended changes to an animal on Postgr
     return { unit, beside };
   };
 
-  test('a change that always loses to concurrent changes eventually succeeds, based on their result', async () => {
+  test('a change that keeps losing to concurrent changes eventually succeeds, and preserves their effects', async () => {
     const { unit, beside } = overtaken();
     await using store = await openCatalogue(makeSchema, { overtaken: unit }, 1);
     beside.session = store.session;

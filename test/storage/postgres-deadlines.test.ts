@@ -91,7 +91,7 @@ describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
       });
       const passed = await store.clock.until(() => outcome !== undefined);
       expect(outcome).toBe(expected);
-      // Allows an additional 10% for the server's confirmation, and 5% for two check intervals.
+      // Tolerates 10% more for the server's confirmation, and 5% more for two check intervals.
       expect(passed).toBeLessThanOrEqual(timeoutMs * 1.15);
       expect(store.notices).toEqual([]);
       await store.proxy.heal();

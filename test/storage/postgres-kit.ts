@@ -12,7 +12,7 @@ export function openDatabase(url: string, statementTimeoutMs = 20_000): Postgres
   return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice: () => {} });
 }
 
-/** A session independent of the store. */
+/** Opens a session that does not use the store's connections. */
 export function openSession(url: string): SQL {
   return new SQL(url, { max: 1, bigint: true });
 }
@@ -33,7 +33,7 @@ export async function lockAwaited(session: SQL): Promise<void> {
   await until(async () => (await lockers(session, 'waiting')).length > 0);
 }
 
-/** Selects the server processes that still serve a connection. */
+/** Returns the given server processes that are still running. */
 export async function alive(session: SQL, pids: readonly number[]): Promise<number[]> {
   const rows: { pid: number }[] = await session`
     SELECT pid FROM pg_stat_activity WHERE pid IN (SELECT value::int FROM json_array_elements_text(${JSON.stringify(pids)}::text::json))`;
@@ -56,8 +56,8 @@ export async function untilDone(run: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Separate writers of one store. The result records their announcements. `announced` can delay the announcements of the
- * writer with the given index.
+ * Separate writers of one store. The result also records their announcements. `announced` can delay the announcements
+ * of the writer with the given index.
  */
 export async function openWriters<All extends Units>(
   url: string,

@@ -20,8 +20,8 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /**
- * Maximum number of rows that a page reads: `limit` rows and one more for each of the five order statuses. A page of
- * given ids reads no more. For a custom plan, the server also reads the first and last rows of indexes.
+ * Maximum number of rows read for a page: `limit` + 1 for each of the five order statuses. For a custom plan, the
+ * server also reads the first and last rows of indexes.
  */
 const mostRows = 5 * (limit + 1) + 2 * 10;
 /** Reads for metrics, which count rows only up to a maximum. */
@@ -35,7 +35,7 @@ const either = (one: string, other: string) => `CASE WHEN id <= ${common} THEN $
 const outcomes = 'ok, refused, limited, failed, last_used_at, deprecated';
 const counts = `1, 1, 1, 1, 0, CASE WHEN id > ${rows - 10} THEN 1 ELSE 0 END`;
 
-/** Contents of each table. A filter by a frequent value must not scan the rest of the table. */
+/** Contents of each table, with frequent values, because a filter by a frequent value must not scan the whole table. */
 const contents: Readonly<Record<string, readonly [columns: string, values: string]>> = {
   pets: [
     'id, name, category_id, status',
@@ -116,7 +116,7 @@ async function usesIn(sql: SQL): Promise<Use[]> {
     FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname <> 'store'`;
 }
 
-/** The number of tables scanned, the number of rows read, and the tables. */
+/** Numbers of scans and rows read, except in small tables, and the names of all tables used. */
 async function costOf(session: SQL, read: (runner: Runner) => unknown) {
   return session.begin(async (sql) => {
     const before = new Map((await usesIn(sql)).map((use) => [use.table, use]));

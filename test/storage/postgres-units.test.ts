@@ -32,7 +32,7 @@ const common = {
   refuse: { writes: [], run: () => Promise.reject(new Refusal('pet_not_found')) },
 } as const satisfies Units;
 
-/** A unit of work that does not declare its writes. It locks rows as it changes them. */
+/** Creates a unit of work that declares no writes, so it locks rows only when it changes them. */
 const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) => Awaitable<Outcome>) =>
   ({ writes: [], run }) as const;
 

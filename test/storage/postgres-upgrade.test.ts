@@ -19,7 +19,7 @@ import {
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Adds an animal as a version without the inventory does. */
+/** Adds an animal the way a version without the inventory does. */
 async function addAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1, version = version + 1 WHERE name = 'pets' RETURNING last)
@@ -29,7 +29,7 @@ async function addAsBefore(session: SQL, name: string): Promise<void> {
 /** The last format without operators. */
 const before = 5;
 
-/** Creates an account as a version without case-folded names does. */
+/** Creates an account the way a version without case-folded names does. */
 async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
   await session`
     WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)

@@ -125,7 +125,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     );
     const ids = added.map((pet) => Number(pet.id)).sort((one, other) => one - other);
     expect(ids).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
-    // Writes that reach a writer at the same time become one statement.
+    // Concurrent writes to a writer are combined into one statement.
     expect(announced).toBe(3);
   });
 

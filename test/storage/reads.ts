@@ -16,7 +16,7 @@ import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
 import { type Entities, entities } from '../../src/tables/tables.ts';
 import { deliveries } from '../../src/tables/webhooks.ts';
 
-/** Number of rows per table that share common values. The remaining rows are all different. */
+/** Number of rows in each table that have the same values. All other rows differ. */
 export const common = 8_000;
 export const rows = 12_000;
 /** Number of rows per page. */
@@ -41,7 +41,7 @@ type Calls<Part> = {
     : never;
 };
 
-/** Reads available to units within their transaction. */
+/** Read methods available to units of work within their transaction. */
 export type Finders = {
   readonly [Name in keyof Transaction as keyof FindersOf<Transaction[Name]> extends never
     ? never
@@ -65,7 +65,7 @@ function filters<Filter extends object>(
   );
 }
 
-/** Calls to a list with each of these positions and filters. */
+/** List calls with every combination of these positions and filters. */
 function pages<Position, Filter>(positions: readonly Position[], all: readonly Filter[]) {
   return positions.flatMap((after) =>
     all.map((filter) => [after, limit, filter] as [Position, number, Filter]),
@@ -221,7 +221,7 @@ export const finds: { readonly [Name in keyof Finders]: Calls<Finders[Name]> } =
   sessions: findsOf(sessions, [`${last}`]),
 };
 
-/** Returns a name and a function for each call. The function makes the call on the given parts. */
+/** Returns the name of each call, and a function that makes it. */
 export function callsOf<Parts extends object>(
   all: object,
 ): { readonly name: string; readonly call: (parts: Parts) => unknown }[] {

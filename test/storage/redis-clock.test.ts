@@ -18,7 +18,7 @@ const quota = { perMinute: 2, perDay: 100 };
 const caller = callerWith({ quota });
 
 interface Instance {
-  /** The clock's date is the date of Redis. Its monotonic time is that of the instance. */
+  /** Wall-clock time comes from Redis, and monotonic time from the instance. */
   readonly clock: FakeClock;
   take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
 }
@@ -60,7 +60,7 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
   test('a clock change that a suspended instance detects by mistake is corrected by the next instance', async () => {
     await using bench = await open(2);
     const [still, going] = bench.instances as [Instance, Instance];
-    // Each instance has admitted one request, so the quota of the minute is exhausted.
+    // Each instance has admitted one request, so the per-minute quota is exhausted.
     for (const seconds of [20, 20, 19]) {
       still.clock.step(seconds);
       going.clock.advance(seconds);

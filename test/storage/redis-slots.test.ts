@@ -13,7 +13,7 @@ describe('the slot of a key', () => {
     expect(slotOf('foo')).toBe(12_182);
   });
 
-  test('is computed from the text in the first braces', () => {
+  test('is computed from the text in the first pair of braces, or from the whole key if there is none', () => {
     expect(slotOf('as:{foo}:{bar}')).toBe(slotOf('foo'));
     for (const key of ['as:{}:foo', 'as:{foo', 'as:}foo{']) expect(slotOf(key)).toBe(hashOf(key) % 16_384);
   });

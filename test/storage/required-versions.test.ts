@@ -46,7 +46,7 @@ test("the minimum replica version is not lowered by PostgreSQL's response to an 
   expect(required()).toBe(200);
 });
 
-test("the minimum replica version is corrected by PostgreSQL's next response if PostgreSQL has no such change", () => {
+test("the minimum replica version is corrected by PostgreSQL's next response if Redis has announced a change that PostgreSQL does not have", () => {
   const { required, redis, postgres, step } = settledAt(100);
   redis(101);
   step(() => undefined);

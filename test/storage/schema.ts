@@ -102,7 +102,7 @@ export function referencesIn(schema: Schema): Reference[] {
   );
 }
 
-/** Throws an error that contains `what` and the places, if there are any places. */
+/** Throws an error with `what` and the places, unless `places` is empty. */
 export function demand(what: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${what}\n${[...new Set(places)].join('\n')}`);
 }

@@ -9,7 +9,7 @@ import { many, newKey, newPet } from './samples.ts';
 const createdAt = 1_700_000_000_000;
 const everything = { after: 0n, until: 1_000n };
 
-/** Names with pattern characters, with letters beyond ASCII and with both cases. */
+/** Names with pattern characters, non-ASCII letters, and both upper and lower case. */
 const names = ['Seattle Shop', 'a%b_c', 'KÄTHE', 'käthe', 'back\\slash', "it's", '猫の店', 'shop'];
 
 async function fill(store: Store): Promise<void> {
@@ -39,7 +39,7 @@ export function searchConforms(check: StoreTest): void {
       expect(await store.search.containing(of, 'shop', everything, 1)).toEqual([1n]);
     }
     expect(await found('accounts', folded('Käthe'))).toEqual([3, 4]);
-    // Letters beyond ASCII are case-sensitive.
+    // Non-ASCII letters are case-sensitive.
     expect(await found('keys', 'käthe')).toEqual([4]);
     expect(await found('keys', 'qwer')).toEqual([1]);
     expect(await found('keys', 'qwe')).toEqual([]);

@@ -100,7 +100,7 @@ describe('with several shards', () => {
     expect(versions.now.pets).toBe(pets + 1);
   });
 
-  test('a shard that reports changes later than the others reports nothing new', () => {
+  test('a change that one shard reports later than another is not counted again', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     versions.applyRedis(one, at(10, 22));

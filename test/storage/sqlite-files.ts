@@ -10,7 +10,7 @@ export function rowsOf<Row>(path: string, sql: string, ...values: (string | numb
 }
 
 /**
- * Number of commits in a write-ahead log, that is, of frames with the size of the database after a commit
+ * Number of commits in a write-ahead log: the frames that contain the database size after a commit
  * (https://sqlite.org/fileformat2.html#the_write_ahead_log). Frames from before the last reset have different salts.
  */
 export function commitsInWal(path: string): number {

@@ -82,7 +82,7 @@ test('failed authentications are counted across a restart, separately for many a
   expect(lost).toEqual([]);
 });
 
-test('excess addresses are evicted, expired and oldest first', async () => {
+test('excess addresses are evicted, starting with expired addresses and then the oldest', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   await using serving = openAlone(folder.path, clock);
@@ -108,7 +108,7 @@ test('ids beyond the capacity of the file are rejected, and the error states the
   expect(serving.limits.trouble).toBeUndefined();
 });
 
-test('if the clock is set back while the service is stopped, counts are kept and no ban lasts longer than its level allows', async () => {
+test('if the clock is set back while the service is stopped, counts are kept, and no remaining ban is longer than its original duration', async () => {
   await using folder = await temporaryFolder();
   const caller = callerOf({ perMinute: 2, perDay: 100 });
   {
@@ -148,7 +148,7 @@ function openWorker(folder: string, worker: number): Limits {
   });
 }
 
-test('records and locks of one process are visible to others, even after it has exited', async () => {
+test('records and locks of a process are visible to other processes, even after the process has exited', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const worker = openWorker(folder.path, 1);

@@ -29,7 +29,7 @@ function makeFormer(path: string, version: number): Database {
   return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
 }
 
-/** Creates a store in the previous format with this many animals, the first 1,000 categories and a key. */
+/** Creates a store in an earlier format, with this number of animals, categories 1 to 1,000 and a key. */
 function writeFormer(path: string, animals: number): void {
   using database = makeFormer(path, former);
   database.run(`
@@ -88,7 +88,7 @@ test('an upgrade of an empty store counts no animals', async () => {
   expect(await store.pets.inventory()).toEqual({ available: 0, pending: 0, sold: 0 });
 });
 
-test('an upgrade keeps accounts open, and makes them searchable by name, ignoring case', async () => {
+test('after an upgrade, accounts are open and can be found by name, ignoring case', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   {

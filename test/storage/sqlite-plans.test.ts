@@ -42,7 +42,7 @@ const small = new Set([
   ...['sqlite_schema', 'sqlite_sequence'],
 ]);
 
-/** Requests and latencies by minute or hour. Each has a row per operation and code, or per bucket. */
+/** Request counts and latencies. Each minute or hour has one row per operation and code, or per latency bucket. */
 const ofHistory =
   /sum\(requests\) AS requests FROM (?:usage_minutes|usage_operation_hours|latency_\w+)\s+WHERE/;
 
@@ -115,7 +115,7 @@ test('no statement sorts or scans a table that grows', () => {
   demandNone('Add an index whose order is that of the statement:', costly, mayScan);
 });
 
-/** The conditions on a column, in the form in which a plan shows indexed conditions. */
+/** The conditions of a statement, written as a query plan shows indexed conditions. */
 function conditionsOf(sql: string): string[] {
   const where = /\bWHERE\b.*/s.exec(sql)?.[0] ?? '';
   const conditions = where.matchAll(
@@ -151,7 +151,7 @@ test('every condition of a statement uses an index', () => {
 /** Requests by one key or account. There is one row per period, and the number of periods is bounded. */
 const ofOwner = /FROM usage_(?:hours|days)\s+WHERE account_id = /;
 
-test('no statement counts rows', () => {
+test('no statement counts an unbounded number of rows', () => {
   demand(
     'Keep the count beside the rows, as src/storage/sqlite/entities/inventory.ts does:',
     statements.filter(

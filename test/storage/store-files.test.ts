@@ -63,7 +63,7 @@ describe('a missing store', () => {
     expect(store.created).toBe(false);
   });
 
-  test('is named in the error if it is the target of a link', async () => {
+  test('is identified in the error if it is the target of a symbolic link', async () => {
     symlinkSync(pathOf('gone.db'), pathOf('store.db'));
     await expect(open('store.db')).rejects.toThrow(
       `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which does not exist.`,
@@ -112,7 +112,7 @@ describe('the lock file', () => {
       /the file is not empty\. Move it away/,
     ],
   ])(
-    'that is %s causes an error that names the file and does not blame another process',
+    'that is %s causes an error that names the file, instead of an error about another process',
     async (_, spoil, reason) => {
       await (await open('store.db'))[Symbol.asyncDispose]();
       await Bun.file(pathOf('store.db.serving')).delete();

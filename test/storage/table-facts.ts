@@ -7,7 +7,10 @@ interface TableFacts {
    * The resource whose version increases with each change to the table. Units that read or change the table lock it.
    */
   readonly resource?: Resource | undefined;
-  /** The resource that units lock. Its version does not increase, because no response shows the table. */
+  /**
+   * The resource that units lock for this table. Changes to the table do not increase the resource's version, because
+   * no response shows the table.
+   */
   readonly lock?: Resource;
   /** Reason why no unit locks a resource for this table. */
   readonly unlocked?: string;
@@ -53,7 +56,7 @@ export const tableFacts: Readonly<Record<string, TableFacts>> = {
   ...locks,
 };
 
-/** Undescribed columns of only one engine, each with the reason. */
+/** Columns of one engine that `src/tables/` does not describe, each with the reason. */
 export const columnsOfOneEngine: Readonly<Record<string, string>> = {
   'counters.version': 'SQLite has versions in a table; each store counts its own',
   'inventory.id': 'SQLite keeps the table to one row by its key',
@@ -68,7 +71,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
-/** Units whose change to a resource raises no version, each with the reason. */
+/** Units that change a resource without increasing its version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is not a caller',
   'dispatchDeliveries webhooks': 'no response shows the position and the last success',

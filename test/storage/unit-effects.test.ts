@@ -35,7 +35,7 @@ function changedTables({ before, after }: Effect): string[] {
   return Object.keys(after).filter((table) => !isSame(before[table], after[table]));
 }
 
-/** Rows that are in one table but not in the other, compared by value. */
+/** Rows of the table that `one` contains and `other` does not, compared by value. */
 function difference(one: Contents, other: Contents, table: string): Row[] {
   return (one[table] ?? []).filter((row) => !(other[table] ?? []).some((same) => isSame(row, same)));
 }

@@ -157,7 +157,7 @@ function wholeConforms(check: StoreTest): void {
       ]);
       expect((await store.accounts.list(undefined, many)).length).toBe(1);
       expect((await store.keys.list(0, many)).length).toBe(2);
-      // Two concurrent requests, either of which may be first.
+      // The order of concurrent requests is not defined.
       expect((await namesIn(store)).sort()).toEqual(['mascot', 'one']);
     },
   );
@@ -190,7 +190,7 @@ function batchesConform(check: StoreTest): void {
   );
 
   check(
-    'a batch runs for each sequence of adjacent units, in the order of arrival',
+    'adjacent units of the same kind run as one batch, in the order of arrival',
     async ({ besideWith }) => {
       const { units, batches } = testUnits();
       const { write, pets } = await besideWith(units);

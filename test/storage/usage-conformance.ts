@@ -212,7 +212,7 @@ export function usageConforms(check: StoreTest): void {
     await makeKeys(store);
     const days = [day, day + dayMs, day + 2 * dayMs];
     for (const at of days) {
-      // At 2,000 rows per read, one read ends among the first keys of the last day.
+      // If 2,000 rows are read at a time, one read ends within the first keys of the last day.
       const keys = Array.from({ length: 999 }, (_, index) =>
         keyUsage(index + 1, at, { ok: 1, deprecated: 1 }),
       );

@@ -118,7 +118,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'more than four deliveries are leased for a fast receiver, unless another process has leased some',
+    'a fast receiver can have more than four leased deliveries, unless another process has leased some of them',
     async (bench) => {
       const [{ id }, { id: held }] = [await create(bench.store), await create(bench.store)];
       await addPets(bench.store, 9);
@@ -139,7 +139,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'a gap in the event ids is skipped at once, and none of its ids count as expired',
+    'a gap in the event ids is skipped immediately, and its ids do not count as expired events',
     async ({ store }) => {
       await create(store);
       await addPets(store, 1);
@@ -171,7 +171,7 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
-    `if ${maxPending} deliveries of a webhook are pending, more are created as these finish`,
+    `if a webhook has ${maxPending} pending deliveries, more are created only as pending deliveries finish`,
     async ({ store }) => {
       const { id } = await create(store);
       const count = maxPending + 250;
@@ -197,7 +197,7 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('events that expired before they became deliveries are skipped and counted', async ({ store }) => {
+  check('events that expired before a delivery was created are skipped and counted', async ({ store }) => {
     await create(store);
     await addPets(store, 3);
     await store.events.bounds();
@@ -222,7 +222,7 @@ export function webhooksConform(check: StoreTest): void {
     expect([await left(now), await left(now + 1)]).toEqual([2, 1]);
   });
 
-  check('the backlog is as old as the oldest pending delivery to an enabled webhook', async ({ store }) => {
+  check('the age of the backlog is that of the oldest delivery to an enabled webhook', async ({ store }) => {
     const first = await create(store);
     expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
     await addPets(store, 1);

@@ -9,13 +9,13 @@ import type { Figures, StressTest } from './stress-test.ts';
 
 const leastCovered = 0.98;
 /**
- * Code that must be covered. The command line and the networked stores are excluded, because their tests run mostly in
- * child processes.
+ * Folders whose coverage is checked. The command line and the networked stores are excluded, because their tests run
+ * mostly in child processes.
  */
 const core = ['contract', 'domain', 'http', 'operations', 'storage/sqlite'];
 const tests = ['test/domain', 'test/api', 'test/operations', 'test/storage', 'test/contract', 'test/http'];
 
-/** A line or branch, with the number of times it was executed. */
+/** A line or branch, and the number of times it was executed. */
 interface Taken {
   readonly path: string;
   readonly line: number;

@@ -1,11 +1,8 @@
-/**
- * A proxy in front of the service that disturbs random requests: it closes connections, delays responses or replaces
- * responses.
- */
+/** A proxy that disturbs random requests to the service: it closes connections, or delays or replaces responses. */
 import { createConnection, createServer, type Socket } from 'node:net';
 import type { Chance } from './generate/chance.ts';
 
-/** Points at which the proxy closes the connection of a request. */
+/** Points during a request at which the proxy closes the connection. */
 export const cuts = ['before', 'in the request', 'once sent', 'before the answer', 'in the answer'] as const;
 
 /**
@@ -21,7 +18,7 @@ export interface Spoiling {
   /** Fraction of requests that are disturbed. All `fates` are equally likely. */
   readonly part: number;
   readonly fates: readonly Fate[];
-  /** Delay of late responses, in milliseconds. */
+  /** Delay of a late response. */
   readonly lateMs: number;
 }
 

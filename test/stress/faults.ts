@@ -51,7 +51,7 @@ const workerKills = [
 const syscalls: StressTest = {
   name: 'syscalls',
   promise:
-    'EIO or ENOSPC at any system call of a creation or a checkpoint causes no wrong response, corrupts no ' +
+    'EIO or ENOSPC at any system call of a create request or a checkpoint causes no wrong response, corrupts no ' +
     'file and loses nothing acknowledged; needs strace',
   rounds: 1,
   run: async ({ progress }) => ({ ...(await syscallFaults({ every: 1, checkpoints: true, progress })) }),

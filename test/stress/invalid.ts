@@ -18,7 +18,7 @@ import { World } from './walk/world.ts';
 
 const connections = 64;
 
-/** Every possible error in a request for every operation. All errors occur equally often. */
+/** Every possible error in a request, for each operation. All are tested equally often. */
 export const cases = allOperations.flatMap((operation) =>
   [...headMistakes(operation), ...mistakesOf(operation)].map((mistake) => ({
     mistake,

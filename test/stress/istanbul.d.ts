@@ -1,4 +1,4 @@
-/** Declares only the functions that are used here. The published types would add three packages. */
+/** Declares only the functions used here, because the published types would add three packages. */
 declare module 'istanbul-lib-instrument' {
   interface Instrumenter {
     instrumentSync(code: string, path: string): string;

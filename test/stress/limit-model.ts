@@ -1,6 +1,6 @@
 /**
- * Checks rate limiting against an independent model, with a simulated clock. The date may jump at any point during a
- * window, a strike episode or a ban. These jumps do not affect the model, which uses monotonic time.
+ * Checks rate limiting against an independent model, with a simulated clock. The clock may jump at any point during a
+ * window, a strike episode or a ban. The model is not affected, because it uses monotonic time.
  */
 import {
   asDates,
@@ -27,7 +27,7 @@ interface Case {
   readonly steps: number;
 }
 
-// Quotas and bans are small, so that a few requests trigger every rule.
+// Quotas are low and bans are short, so that a few requests trigger every rule.
 function anyCase(chance: Chance): Case {
   return {
     quota: { perMinute: chance.int(1, 6), perDay: chance.int(1, 40) },
@@ -52,7 +52,7 @@ function pauseMs(chance: Chance, retryAfterSeconds: number): number {
   return chance.pick([59_999, 60_000, 86_399_999, 86_400_000]);
 }
 
-/** Jump of the date in whole seconds, so that reset times are exact. */
+/** A clock jump in whole seconds, so that reset times are exact. */
 function stepMs(chance: Chance): number {
   if (!chance.often(0.2)) return 0;
   return chance.pick([-3_600_000, -1_000, 1_000, 3_600_000, 1_000 * chance.int(-100_000, 100_000)]);
@@ -100,7 +100,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
       }
       checkReset(`${seconds} s, ${step}`, window, state.resetAt, aheadSeconds);
     }
-    if (stepped !== 0) seen['date changes'] = (seen['date changes'] ?? 0) + 1;
+    if (stepped !== 0) seen['clock changes'] = (seen['clock changes'] ?? 0) + 1;
     retryAfterSeconds = verdict.retryAfterSeconds;
     const outcome = verdict.refusal ?? 'admitted';
     seen[outcome] = (seen[outcome] ?? 0) + 1;
@@ -144,7 +144,7 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
 export const limitLaw: StressTest = {
   name: 'limit-model',
   promise:
-    'rate limiting decides every request like a model that evaluates a log of requests instead of counters, while the date is ' +
+    'rate limiting decides every request like a model that evaluates the request log instead of counters, even when the clock is ' +
     'changed by seconds, hours and days',
   rounds: 10_000_000,
   run: limitModel,

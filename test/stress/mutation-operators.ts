@@ -10,7 +10,7 @@ export interface Mutant {
   readonly text: string;
 }
 
-/** Patterns with their replacements. Comments and strings are removed before matching. */
+/** Patterns and their replacements. Comments and strings are removed before matching. */
 const operators: readonly (readonly [RegExp, (found: string) => readonly string[]])[] = [
   [/ (?:<=|>=|<|>|===|!==|&&|\|\||\?\?|\+|-|\*\*|\*|\/|%) /g, (found) => exchanged[found.trim()] ?? []],
   [/!(?=[\w(])/g, () => ['']],
@@ -104,7 +104,7 @@ function* changesIn(text: string): Generator<Change> {
     for (const after of ['true', 'false']) yield { from, to, after };
   }
   for (const { 0: found, index } of text.matchAll(/(?<! from )'[^'\n]+'|`[^`\n]+`/g)) {
-    // Detects string literals, and ignores apostrophes in comments.
+    // Skips apostrophes in comments.
     const isString = code.slice(index, index + found.length).trim() === '' && !isComment(text, index);
     if (isString) yield { from: index, to: index + found.length, after: "''" };
   }

@@ -10,8 +10,8 @@ import type { StressTest } from './stress-test.ts';
 
 const leastKilled = 0.9;
 /**
- * A mutant counts as detected if the tests take this many times their normal duration, because it probably makes them
- * hang.
+ * A mutant counts as detected if the tests take this many times their normal duration, because the mutant probably
+ * makes them hang.
  */
 const timeoutFactor = 5;
 const leastTimeoutMs = 20_000;

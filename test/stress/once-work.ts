@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { OrderStatus } from '../../src/contract/orders.ts';
 import type { Chance } from './generate/chance.ts';
 
-/** Order lifecycles: transitions with the resulting status. */
+/** Order lifecycles: transitions and the resulting statuses. */
 const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   [],
   [['cancel', 'cancelled']],
@@ -28,7 +28,7 @@ const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
 /** Number of concurrent orders for the same animal. Only one of them succeeds. */
 const buyers = 3;
 
-/** A write that is repeated until it gets a response. */
+/** A write that is retried until it gets a response. */
 export interface Write {
   readonly target: string;
   readonly body: string | undefined;

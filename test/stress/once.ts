@@ -28,7 +28,7 @@ const writesPerKill = 100;
 const spoiled = 0.3;
 /** The client's timeout, and the delay of late responses. */
 const patience = { timeoutMs: 1_000, lateMs: 1_500 } as const;
-/** Cuts are more frequent than other disturbances, because the others delay one or all workers by a second. */
+/** Cuts are twice as frequent as other disturbances, which delay one or all workers by a second. */
 const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;
@@ -100,7 +100,7 @@ class Workers {
     });
   }
 
-  /** Retries until the outcome is known, as a program that stores its idempotency keys does. */
+  /** Retries until the outcome is known, as a program that stores its idempotency keys would. */
   async #done<Data>(call: () => Promise<Data>): Promise<Data> {
     for (;;) {
       try {
@@ -172,7 +172,7 @@ export async function eachOnce(
   };
 }
 
-/** Checks that the store has exactly the acknowledged resources. */
+/** Checks that the store contains the acknowledged resources and nothing else. */
 async function checkStored(store: AnimalStore, { expected, categories }: Workers): Promise<void> {
   const counts = { available: 0, pending: 0, sold: 0 };
   const pets = await store.pets.list().toArray();

@@ -15,7 +15,7 @@ import { Wire, type WireResponse, Wires } from './wire.ts';
 /** Numbers of concurrent clients that are tried to find the peak throughput. */
 const crowds = [32, 64, 128];
 const overloadFactor = 10;
-/** More concurrent creations than the service can hold: a queue of 10,000 plus the current group of up to 1,000. */
+/** More concurrent create requests than fit in the queue of 10,000 and the current group of up to 1,000. */
 const stampede = 13_000;
 /** How long the data file is locked. This exceeds the service's timeout, so that writes are rejected. */
 const lockedMs = 4_000;
@@ -75,8 +75,8 @@ class Load {
   }
 
   /**
-   * Sends creations while another process locks the data file. After the lock is released, queued creations succeed.
-   * All other creations must get Retry-After and must not be stored.
+   * Sends create requests while another process locks the data file. After the lock is released, queued requests
+   * succeed. All others must get Retry-After, and their animals must not be stored.
    */
   async stampede(): Promise<{ served: number; refused: number }> {
     const path = dataFileIn(this.#service.folder);
@@ -86,15 +86,15 @@ class Load {
     const released = sleep(lockedMs).then(held.release);
     let [served, refused] = [0, 0];
     await wires.each(stampede, (wire, client) =>
-      this.failures.guard(`creation ${client}`, async () => {
+      this.failures.guard(`create request ${client}`, async () => {
         if (isServed(await wire.send(this.#requests[0] as Uint8Array))) served++;
         else refused++;
       }),
     );
     await released;
     const stored = animalsIn(path) - before;
-    if (stored !== served) throw new Error(`${served} creations were acknowledged, ${stored} are stored`);
-    if (refused === 0) throw new Error('no creation was rejected, so rejections were not tested');
+    if (stored !== served) throw new Error(`${served} animals were acknowledged, ${stored} are stored`);
+    if (refused === 0) throw new Error('no create request was rejected, so rejections were not tested');
     return { served, refused };
   }
 
@@ -139,7 +139,7 @@ async function overload({ rounds, seed, progress }: StressOptions) {
   const over = await load.measure(best * overloadFactor, 2 * rounds * 1_000);
   await sleep(100);
   const calmMs = await load.calmAfterMs(best, peak);
-  progress(`${stampede} concurrent creations while another process locks the data file`);
+  progress(`${stampede} concurrent create requests while another process locks the data file`);
   const crowd = await load.stampede();
   const calmAgainMs = await load.calmAfterMs(best, peak);
   service.checkRunning();
@@ -153,9 +153,9 @@ async function overload({ rounds, seed, progress }: StressOptions) {
     'throughput with ten times as many clients, in %': Math.round(100 * share),
     'rejected with 503': over.refused,
     'recovered after ms': Math.round(calmMs),
-    'concurrent creations that succeeded': crowd.served,
-    'concurrent creations rejected with 503': crowd.refused,
-    'recovered after these creations, in ms': Math.round(calmAgainMs),
+    'concurrent create requests that succeeded': crowd.served,
+    'concurrent create requests rejected with 503': crowd.refused,
+    'recovered after these requests, in ms': Math.round(calmAgainMs),
   };
 }
 

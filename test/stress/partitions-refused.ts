@@ -22,7 +22,7 @@ interface RefusedKey {
 
 export class Refused {
   readonly #keys: readonly RefusedKey[];
-  /** Banned keys that `toLift` returns one by one. */
+  /** Banned keys, which `toLift` returns one at a time. */
   readonly #toLift: RefusedKey[];
   #checked = 0;
   #unavailable = 0;

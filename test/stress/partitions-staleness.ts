@@ -6,13 +6,10 @@ import { maxStaleMs } from '../../src/storage/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 
-/**
- * A list requested more than this time after an animal's creation was acknowledged must include the animal or return
- * 503.
- */
+/** A list requested more than this time after an animal was acknowledged must include it or return 503. */
 const boundMs = maxStaleMs;
 const everyMs = 50;
-/** Interval between additions. Long enough to detect a missing animal before the next one is added. */
+/** Interval at which animals are added. Long enough to detect a missing animal before the next one is added. */
 const addedEveryMs = 1_500;
 /** Items per page. */
 const pageSize = 100;
@@ -23,7 +20,7 @@ const firstPage = `/pets?limit=${pageSize}&status=${status}`;
 export class Staleness {
   readonly #urls: readonly string[];
   readonly #key: string;
-  /** Animals acknowledged since the last pause, with the time of acknowledgment. */
+  /** Animals added since the last pause, and when each was acknowledged. */
   #acknowledged: { readonly id: number; readonly at: number }[] = [];
   #target = firstPage;
   #watching: Promise<unknown> = Promise.resolve();
@@ -91,7 +88,7 @@ export class Staleness {
       'lists read': this.#reads,
       'stale lists': this.#stale,
       'longest staleness in ms': Math.round(this.#longestMs),
-      'longest delay of a revocation or lifted ban, in ms': Math.round(this.#longestAfterChangeMs),
+      'longest delay of a revocation or ban removal, in ms': Math.round(this.#longestAfterChangeMs),
     };
   }
 

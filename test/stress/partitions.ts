@@ -19,8 +19,8 @@ import { type Figures, openOrThrow, type StressOptions, type StressTest } from '
 const instances = 3;
 const recoveryMs = 20_000;
 /**
- * Durations of the two phases of a fault. In the first phase, one instance adds animals, and all instances are checked
- * for stale data. The second phase runs under load.
+ * Each fault has two phases. In the first, one instance adds animals, and all instances are checked for stale data. The
+ * second runs under load.
  */
 const watchedMs = 3_000;
 const loadedMs = { from: 200, to: 2_000 } as const;
@@ -35,7 +35,10 @@ interface Proxied {
 
 interface Fault {
   readonly name: string;
-  /** Whether /readyz must report this problem at the end of the fault. Not checked if undefined. */
+  /**
+   * A problem that /readyz must report, or must not report, at the end of the fault. If undefined, /readyz is not
+   * checked.
+   */
   readonly says?: { readonly trouble: string; readonly is: boolean };
   /** Injects the fault into one or all instances. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
@@ -96,13 +99,13 @@ class Tally {
   unavailable = 0;
   slowestMs = 0;
 
-  /** Throws for a response that no fault explains. */
+  /** Throws if the fault does not explain a response. */
   add(fault: string, replies: readonly Reply[]): void {
     for (const { status, text, tookMs } of replies) {
       this.slowestMs = Math.max(this.slowestMs, Math.round(tookMs));
       if (status === 201) this.acknowledged.push((JSON.parse(text) as { name: string }).name);
       else if (status === 503) this.unavailable++;
-      else throw new Error(`${fault}: a creation returned ${status} ${text}`);
+      else throw new Error(`${fault}: a create request returned ${status} ${text}`);
     }
   }
 }
@@ -160,8 +163,8 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> 
     faults: rounds,
     acknowledged: tally.acknowledged.length,
     lost,
-    'creations rejected with 503': tally.unavailable,
-    'slowest creation in ms': tally.slowestMs,
+    'create requests rejected with 503': tally.unavailable,
+    'slowest create request in ms': tally.slowestMs,
     ...refused.figures(),
     ...staleness.figures(),
   };
@@ -171,8 +174,8 @@ export const partitions: StressTest = {
   name: 'partitions',
   promise:
     'while instances are cut off from Redis or PostgreSQL, or 60, 200 and 2,000 ms away, or Redis is emptied while ' +
-    'PostgreSQL is slow, nothing acknowledged is lost, creations, revocations and lifted bans apply everywhere within a ' +
-    'second, no ban and no exhausted quota is lost, no response is a 500, and /readyz reports the trouble',
+    'PostgreSQL is slow, no acknowledged write is lost, every new animal, revocation and ban removal reaches all instances within a ' +
+    'second, no ban and no exhausted quota is lost, no response is a 500, and /readyz reports the problem',
   rounds: 48,
   run,
 };

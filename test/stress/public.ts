@@ -86,7 +86,7 @@ class Gathered implements Disposable {
   }
 }
 
-/** Sends the next request as soon as a response head arrives. Each head arrives in one piece. */
+/** Sends the next request as soon as a response head arrives. Each head arrives in a single chunk. */
 function loop(socket: Socket, request: string): void {
   socket.on('data', () => socket.write(request));
   socket.write(request);
@@ -143,8 +143,8 @@ async function rate(wires: Wires, { key, pid }: ProvingService): Promise<number>
 }
 
 /**
- * The rate while a crowd of clients is connected, as a fraction of the normal rate. Measurements with and without the
- * crowd alternate, and their medians are compared.
+ * The request rate while a crowd of clients is connected, as a fraction of the rate without the crowd. Measurements
+ * with and without the crowd alternate, and their medians are compared.
  */
 async function shareBeside(
   service: ProvingService,
@@ -175,8 +175,8 @@ export async function publicCrowds(
   let peakMb = 0;
   for (const crowd of crowds) {
     progress(`a crowd that ${crowd}`);
-    // A high limit simulates clients with many addresses. Only the clients that send HEAD in a loop share one address
-    // and reach the limit.
+    // A high limit simulates clients at many addresses. Clients that send HEAD in a loop get the normal limit, and
+    // reach it.
     const unbounded = { PUBLIC_REQUESTS_PER_MINUTE: '1000000000' };
     await using service = await provingService(crowd === 'asks for heads in a loop' ? {} : unbounded);
     shares.set(crowd, await shareBeside(service, crowd, { rounds, perPath }));

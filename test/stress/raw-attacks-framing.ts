@@ -1,9 +1,9 @@
-/** Attacks that make parsers disagree about where a body ends: transfer codings, lengths and chunks. */
+/** Attacks that make parsers disagree about where a body ends: Transfer-Encoding, Content-Length and chunks. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 
 const n = animal.length;
-/** Chunk sizes are hexadecimal. */
+/** In hexadecimal, as chunk sizes are. */
 const size = n.toString(16);
 
 const codingValues = [

@@ -63,10 +63,10 @@ function pipelines({ request, post, withKey, secret, hidden }: Kit): Attack[] {
       bytes: withKey('nobody', 'POST /v1/pets', `${json}Transfer-Encoding: chunked\r\n`, coded),
     },
     {
-      what: 'a creation, then a read',
+      what: 'a create request, then a read',
       bytes: post(`Content-Length: ${animal.length}\r\n`, animal) + request('GET /v1/pets/0'),
     },
-    { what: 'three creations', bytes: post(`Content-Length: ${animal.length}\r\n`, animal).repeat(3) },
+    { what: 'three create requests', bytes: post(`Content-Length: ${animal.length}\r\n`, animal).repeat(3) },
     { what: 'a request cut in two', bytes: request('GET /v1/pets/0').slice(0, -10) },
   ];
 }

@@ -23,7 +23,7 @@ class Battlefield implements Disposable {
   readonly #keys: Readonly<Record<Who, string>>;
   readonly #direct: Wire;
   readonly attacks: readonly Attack[];
-  /** Number of creations whose response was lost because another request followed on the same connection. */
+  /** Number of create requests whose response was lost because another request followed on the same connection. */
   dropped = 0;
 
   private constructor(service: ProvingService, keys: Readonly<Record<Who, string>>) {
@@ -44,8 +44,8 @@ class Battlefield implements Disposable {
   }
 
   /**
-   * Remaining requests for both keys of an attack, and for clients without a key. Reading each of these counts costs
-   * one request.
+   * Remaining requests for both keys of an attack, and for clients without a key. Each of the three reads counts as a
+   * request.
    */
   async #charged(): Promise<number[]> {
     const counts: number[] = [];
@@ -79,7 +79,7 @@ class Battlefield implements Disposable {
     const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
     if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests got responses, but ${told}`);
     if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests got responses, but ${told}`);
-    // The runtime closes the connection if another request arrives while a creation waits for the disk. The creation's
+    // If another request arrives while a create request waits for the disk, the runtime closes the connection, and the
     // response is lost.
     if (counted > answers) this.dropped++;
     if (counted > answers + 1) throw new Error(`only ${answers} requests got responses, but ${told}`);
@@ -88,9 +88,9 @@ class Battlefield implements Disposable {
   }
 
   /**
-   * Resolves when all earlier requests have received responses. The service responds in order of arrival, except for
-   * creations, to which it responds in commit order. The second creation therefore gets its response after all
-   * earlier creations.
+   * Resolves when all earlier requests have received responses. The service responds in order of arrival, except to
+   * create requests, to which it responds in commit order. The second create request therefore gets its response after
+   * all earlier ones.
    */
   async #settled(): Promise<void> {
     const headers = [...getOf(this.#keys.bystander).headers, ['Content-Type', 'application/json'] as const];
@@ -140,7 +140,7 @@ async function everything(url: string, bytes: string, settled: () => Promise<voi
     const received = chunks.length;
     settled().then(() => chunks.length === received && resolve(), reject);
   };
-  // Data that arrives later restarts the timeout.
+  // Each received chunk restarts the timeout.
   socket.write(Buffer.from(bytes, 'latin1'), () => socket.setTimeout(quietMs, onSilence));
   try {
     await promise;
@@ -188,7 +188,7 @@ export async function rawAttacks(
   return {
     attacks: field.attacks.length,
     places: places.join(', '),
-    'creations without a response': field.dropped,
+    'create requests without a response': field.dropped,
   };
 }
 

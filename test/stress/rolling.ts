@@ -11,7 +11,7 @@ const clientsPerDoor = 12;
 /** Shorter than the drain period, so that each client receives `Connection: close` during the drain. */
 const longestPauseMs = 300;
 const creationPart = 0.2;
-/** Time in which a load balancer detects a restarted instance. The other instance must stay up for this time. */
+/** A load balancer detects a restarted instance within this time. Until then, the other instance must stay up. */
 const noticedMs = 1_000;
 
 /** Clients with keep-alive connections. They never retry, so that failed requests are visible. */
@@ -61,11 +61,15 @@ class Clients {
           : await connection.get('/v1/pets', this.#key);
         this.answered++;
         if (reply.status !== (isCreation ? 201 : 200)) {
-          this.failures.push(`${animal}: ${isCreation ? 'a creation' : 'a list'} returned ${reply.status}`);
+          this.failures.push(
+            `${animal}: ${isCreation ? 'a create request' : 'a list'} returned ${reply.status}`,
+          );
         } else if (isCreation) this.acknowledged.push(animal);
         if (reply.closes) return;
       } catch (error) {
-        this.failures.push(`${animal}: ${isCreation ? 'a creation' : 'a list'}: ${(error as Error).message}`);
+        this.failures.push(
+          `${animal}: ${isCreation ? 'a create request' : 'a list'}: ${(error as Error).message}`,
+        );
         return;
       }
       await Bun.sleep(this.#random() * longestPauseMs);
@@ -126,8 +130,8 @@ export const rolling: StressTest = {
     const { key } = await cluster.issueKey();
     const clients = new Clients(key, seed);
     const running = Array.from({ length: clientsPerDoor }, (_, index) => [
-      // Sends no creations through nginx, because nginx detects a shutdown only from a failed request and must not
-      // repeat a creation.
+      // Sends no create requests through nginx, because nginx detects a shutdown only when a request fails, and must
+      // not retry a create request.
       clients.run([nginx.url], `behind nginx ${index}`, 0),
       clients.run([haproxy.url], `behind haproxy ${index}`),
       clients.run(index % 2 === 0 ? urls : urls.toReversed(), `directly ${index}`),

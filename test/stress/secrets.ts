@@ -60,7 +60,7 @@ async function issue(operator: AdminServices, count: number, seed: number): Prom
   return keys;
 }
 
-/** Requests with the key in every place where clients put it, correctly or by mistake. */
+/** Requests that contain the key wherever clients may put it, correctly or by mistake. */
 function requestsWith(key: string, chance: Chance): HttpRequest[] {
   const bearer: HttpRequest['headers'] = [['Authorization', `Bearer ${key}`]];
   const json: HttpRequest['headers'] = [...bearer, ['Content-Type', 'application/json']];

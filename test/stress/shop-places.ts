@@ -21,9 +21,9 @@ export interface ShopPlace extends AsyncDisposable {
    * Kills random processes with `kill -9`. Resolves with a description of the killed processes when all have restarted.
    */
   kill(chance: Chance): Promise<string>;
-  /** Kills all processes with `kill -9`, and restarts them with their date advanced by `ms`. */
+  /** Kills all processes with `kill -9`, and restarts them with their clocks advanced by `ms`. */
   skip(ms: number): Promise<void>;
-  /** Difference between the date of the services and the date of this process. */
+  /** How far the services' clocks are ahead of this process's clock. */
   readonly aheadMs: number;
   /**
    * Makes a database server unavailable for up to 1.5 s and returns a description of the fault. Undefined for embedded
@@ -54,7 +54,7 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
 
 const quiet = { LOG_LEVEL: 'info', LOG_REQUESTS: 'off' };
 
-/** Arguments that start a service with its date advanced. */
+/** Arguments that start a service with its clock advanced. */
 const laterDate = serveWith('test/support/later-date.ts');
 const dateAhead = (ms: number) => ({ DATE_AHEAD_MS: String(ms) });
 

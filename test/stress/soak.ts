@@ -143,7 +143,7 @@ class Soak {
   }
 }
 
-/** Fraction of samples that belong to the warm-up, while caches fill and code is compiled. */
+/** Fraction of samples taken during the warm-up, while caches fill and code is compiled. */
 const warmUpPart = 0.2;
 /** Maximum growth of median memory from the first samples to the last, as a fraction. */
 const mostGrowth = 0.1;
@@ -199,7 +199,7 @@ async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Prom
   await Promise.all(running);
   soak.failures.end();
   const { status } = await client.add('the last one');
-  if (status !== 201) throw new Error(`At the end, a creation returned ${status}.`);
+  if (status !== 201) throw new Error(`At the end, a create request returned ${status}.`);
   const walMiB = Math.ceil(statSync(`${dataFileIn(service.folder)}-wal`).size / 1_048_576);
   await sleep(calmMs);
   const grown = flat(mib, descriptors, descriptorsOf(service.pid));

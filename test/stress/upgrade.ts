@@ -79,7 +79,7 @@ async function checkCounts(url: string, folder: string, { animals, key }: OldSto
   const expected = `{"available":${count('available')},"pending":${count('pending')},"sold":${count('sold')}}`;
   same('the inventory', (await client.get('/inventory')).text, expected);
   const { status, text } = await client.add('next');
-  same('a creation', `${status} ${/^\{"id":\d+/.exec(text)?.[0]}`, `201 {"id":${animals + 1}`);
+  same('a create request', `${status} ${/^\{"id":\d+/.exec(text)?.[0]}`, `201 {"id":${animals + 1}`);
 }
 
 export const upgrade: StressTest = {

@@ -10,7 +10,7 @@ import type { Proof } from './webhooks.ts';
 /** The outcome of an attempt is stored within this time. An attempt ends within 15 s. */
 const settledWithinMs = 20_000;
 const calmChanges = 60;
-/** Fraction by which jitter may shorten a delay. */
+/** Maximum fraction by which jitter shortens a delay. */
 const jitter = 0.1;
 const patienceMs = 120_000;
 
@@ -85,8 +85,8 @@ function checkTypes({ feed }: Proof, receiver: Receiver, deliveries: readonly De
 }
 
 /**
- * Checks that the receiver sent the listed responses and that the service respected them. A response may be unlisted
- * only if the process that received it was killed.
+ * Checks that the receiver sent the listed responses and that the service respected them. A response may be missing
+ * from the list only if the process that received it was killed.
  */
 function compareAttempts(
   { failures, faults }: Proof,

@@ -25,7 +25,7 @@ export interface Seen {
 
 export interface World {
   readonly failures: Failures;
-  /** Current and previous difference between the services' date and this process's date. */
+  /** How far the services' clocks are ahead of this process's clock, now and before the last change. */
   aheadMs(): readonly number[];
 }
 
@@ -157,7 +157,7 @@ function headersOf(head: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Temporarily replaces Date.now, because the Standard Webhooks library uses it and the services' date is ahead. */
+/** Temporarily replaces Date.now, because the Standard Webhooks library uses it and the services' clocks are ahead. */
 function isVerified(secret: string, headers: Record<string, string>, body: Buffer, aheadMs: number): boolean {
   const { now } = Date;
   Date.now = () => now() + aheadMs;

@@ -8,7 +8,7 @@ import type { ShopPlace } from './shop-places.ts';
 import type { ReceiverKind } from './webhook-kinds.ts';
 import { Bodies, Receiver, type World } from './webhook-receivers.ts';
 
-/** Records kills and outages, and how far the services' date is ahead. */
+/** Records kills and outages, and how far the services' clocks are ahead. */
 export class Faults {
   readonly tally: Record<string, number> = {};
   readonly #place: ShopPlace;
@@ -24,12 +24,12 @@ export class Faults {
     return this.#aheadMs;
   }
 
-  /** The services' current date, in Unix ms. */
+  /** The services' current time, in Unix ms. */
   now(): number {
     return Date.now() + this.#place.aheadMs;
   }
 
-  /** Runs `what`, which injects a fault and resolves with the fault's name. Counts faults by name. */
+  /** Calls `what` to inject a fault. `what` resolves with the fault's name, under which the fault is counted. */
   async disturb(what: () => Promise<string>): Promise<void> {
     const span = { begin: performance.now(), end: Number.POSITIVE_INFINITY };
     this.#spans.push(span);
@@ -141,7 +141,7 @@ export class Receivers implements AsyncDisposable {
 }
 
 const writers = 8;
-/** Most names are not ASCII, so that the numbers of bytes and characters differ. */
+/** Most names are not ASCII, so that byte and character counts differ. */
 const names = ['Rex', 'Größe', '犬', '🐕 "quoted" \\', 'a\u2028b', 'e\u0301'];
 
 /** Makes random changes, up to the number currently allowed. */

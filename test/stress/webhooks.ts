@@ -146,7 +146,7 @@ interface Missing {
   /** Times of the next attempts of pending deliveries, in Unix ms. */
   readonly dueAts: readonly number[];
   readonly events: number;
-  /** The receivers, each with the numbers of missing events and pending deliveries. */
+  /** For each receiver, the numbers of missing events and pending deliveries. */
   readonly webhooks: string;
 }
 

@@ -87,7 +87,7 @@ describe("the supervisor's store", () => {
     }
   });
 
-  test('is disconnected from an exited worker before it is connected to the next worker, and can still post to the old connection', async () => {
+  test('is disconnected from an exited worker before its replacement connects, and posting to the old connection is harmless', async () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const [first] = all.stores;
@@ -114,7 +114,7 @@ describe('a worker', () => {
     await until(() => failures().length >= 3);
     rmSync(obstacle);
     await until(() => all.servesAgain());
-    // Checks only three attempts, because on a slow machine there may be a fourth before the obstacle is removed.
+    // Checks only three attempts, because a slow machine may make a fourth attempt before the obstacle is removed.
     const seen = failures().slice(0, 3);
     expect(seen.map(({ worker, code, reason, retryMs }) => [worker, code, reason, retryMs])).toEqual([
       [2, 1, '2 of 2 cannot', 100],

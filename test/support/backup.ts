@@ -38,7 +38,7 @@ export function backUp(folder: string, target: string, now = Date.now()) {
   return makeBackup({ data, limits, target, now, madeBy: '1.2.3' });
 }
 
-/** The names of a store's animals, and the ids of the banned keys. */
+/** The names of a store's animals, and the ids of its banned keys. */
 export async function contentsOf(folder: string): Promise<{ animals: string[]; bans: number[] }> {
   await using operator = await operatorOf(folder);
   const pets = await operator.storage.pets.list(0n, 1_000);

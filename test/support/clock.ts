@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Changes the date without advancing monotonic time, as NTP or an operator may do. Negative seconds set the date
+   * Sets the clock forward without advancing monotonic time, as NTP or an operator may do. Negative seconds set it
    * back.
    */
   step(seconds: number): void {
@@ -49,7 +49,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** A simulated machine whose date can be set, and which can be suspended. */
+/** A simulated machine whose clock can be set, and which can be suspended. */
 export class FakeMachine {
   #dateMs = Date.parse('2027-01-15T10:00:00Z');
   #monotonicMs = 77_000.25;

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { run } from '../../src/cli/cli.ts';
 import { type Ended, root } from './process.ts';
 
-/** Program and arguments that run the command line. */
+/** The program, to which a command's arguments are appended. */
 export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
 
 export interface Surroundings {

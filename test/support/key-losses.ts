@@ -17,7 +17,7 @@ export const keyLosses = {
     operator.keys.setScopes(keyId, ['pets:read', 'events:read']),
   'its key expires': ({ clock }: TestApp) => clock.advance((2 * validity.shortMs) / 1_000),
   'its key is banned': async ({ clock, call }: TestApp, { key }: Tenant) => {
-    // Needs many requests, because requests rejected in the first second of an episode do not count as strikes.
+    // Many requests are needed, because those rejected in the first second of an episode do not count as strikes.
     for (let sent = 0; sent < 1_200; sent++) {
       clock.advance(0.02);
       if ((await call('GET', '/pets', { key })).error.code === 'api_key_banned') return;
@@ -29,7 +29,7 @@ export type KeyLoss = keyof typeof keyLosses;
 
 export const keyLossNames = Object.keys(keyLosses) as KeyLoss[];
 
-/** Creates a key on which one of `keyLosses` can be tried. */
+/** Creates a key that one of `keyLosses` can end. */
 export async function losingKey({ app, tenant }: TestApp, what: KeyLoss): Promise<Tenant> {
   const { account } = await tenant('enterprise', { perMinute: 2, perDay: 1_000 });
   const validMs = what === 'its key expires' ? validity.shortMs : validity.longMs;

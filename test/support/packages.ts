@@ -6,8 +6,7 @@ import { testTimeoutMs } from './wait.ts';
 
 /**
  * Installs the packages of a folder with a separate package-lock.json, unless they are installed. Returns false if this
- * fails. Tests must run code of these packages in a new process, because this process may have cached that they are
- * missing.
+ * fails. Use the packages in a new process, because this process may have cached that they are missing.
  */
 export async function packagesInstalled(folder: string, what: string): Promise<boolean> {
   const areHere = () => existsSync(join(folder, 'node_modules/.package-lock.json'));

@@ -48,7 +48,7 @@ export async function walk(
   return seen;
 }
 
-/** The names in an error's details. */
+/** The locations and names in an error's details, such as `query:limit`. */
 export function faulty(answer: Answer): string[] {
   return (answer.error.details ?? []).map(({ in: place, name }) => `${place}:${name}`);
 }

@@ -7,7 +7,7 @@ export function childrenOf(parent: number): number[] {
     .map(([pid]) => pid);
 }
 
-/** All processes with their parents. Read from /proc if available, because slim images lack `ps`. */
+/** All processes and their parents. Read from /proc if available, because slim images lack `ps`. */
 function parents(): [pid: number, ppid: number][] {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -31,7 +31,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The process with its parent. Undefined if the process has exited. */
+/** The process and its parent. Undefined if the process has exited. */
 function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
   try {
     // The process name is in parentheses, and may itself contain spaces and parentheses. The state and the parent

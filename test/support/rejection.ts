@@ -1,6 +1,6 @@
 /**
- * Returns the reason for a rejection. `expect(…).rejects` cannot be used, because it would block the event loop and the
- * awaited work.
+ * Returns the error with which a promise rejects. Used instead of `expect(…).rejects`, which blocks the event loop and
+ * thus the awaited work.
  */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   const rejection = await promise.then(

@@ -21,7 +21,7 @@ interface Making {
   readonly operation: Operation;
   /** The account that sends the request. */
   readonly accountId: number;
-  /** Values of the parameters that were created earlier, keyed by name. */
+  /** Ids of objects created earlier, keyed by parameter name. */
   readonly named: ReadonlyMap<string, bigint>;
 }
 

@@ -4,7 +4,7 @@ import { test } from 'bun:test';
 export interface Requirement {
   readonly name: string;
   readonly package: string;
-  /** True if CI may skip these tests, because some systems do not have or allow the program. */
+  /** True if even CI may skip these tests, because not every system has or allows the program. */
   readonly optional?: true;
 }
 

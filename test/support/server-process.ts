@@ -22,9 +22,7 @@ export interface ServerKind {
   /** Creates the data in the folder, which is owned by the user that runs the server. */
   prepare(folder: string): Promise<void>;
   command(folder: string, port: number): string[];
-  /**
-   * True if a server responds at the URL and is the one whose data is in this folder.
-   */
+  /** True if the server whose data is in this folder responds at the URL. */
   answers(url: string, folder: string): Promise<boolean>;
   /** The part of the URL after the port. */
   readonly path: string;

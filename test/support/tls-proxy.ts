@@ -6,7 +6,7 @@ import type { Certificate } from './certificates.ts';
 
 export interface TlsProxy extends AsyncDisposable {
   readonly port: number;
-  /** Sets the target port. Until this is called, connections are closed. */
+  /** Sets the target port. Until then, connections are closed. */
   leadTo(port: number): void;
 }
 

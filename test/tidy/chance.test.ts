@@ -69,7 +69,7 @@ test('every test file has the long timeout, even if it runs alone', async () => 
   expect(settings.preload).toContain('./test/support/timeout.ts');
 });
 
-test('the patterns match exactly the forbidden code', () => {
+test('the patterns match forbidden code and nothing else', () => {
   const matches = (pattern: RegExp, text: string) => [...text.matchAll(pattern)].length;
   expect(matches(random, 'const id = crypto.randomUUID(); makeKey(randomBytes)')).toBe(1);
   expect(matches(sleepThenKill, bare("await Bun.sleep(50);\nservice.signal('SIGKILL');"))).toBe(1);

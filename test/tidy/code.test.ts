@@ -49,7 +49,7 @@ describe('code size', () => {
     refuse('Extract a step into a named function:', long);
   });
 
-  test('is measured in lines per function', () => {
+  test('is measured correctly for each function', () => {
     const measured = code.flatMap(functionsIn);
     expect(measured.length).toBeGreaterThan(code.length);
     const sample = [
@@ -69,7 +69,7 @@ describe('code size', () => {
 });
 
 describe('leftovers', () => {
-  test('no markers of unfinished work remain', () => {
+  test('no comments mark unfinished work', () => {
     const marks = new RegExp(
       `\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`,
     );
@@ -110,14 +110,14 @@ describe('tests', () => {
   });
 });
 
-describe('addresses and paths', () => {
-  test('name no package registry', () => {
+describe('URLs and paths', () => {
+  test('do not refer to a package registry', () => {
     const pattern = /\bhttps?:\/\/[\w.-]*(?:registry|npmjs|jsr)\b[\w.-]*\.\w+|"resolved"\s*:/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
     refuse('Remove the registry. Each machine configures its own registry, see .npmrc:', found);
   });
 
-  test('contain no machine-specific paths', () => {
+  test('are not specific to one machine', () => {
     const pattern = /(?:^|[\s"'`(=:])\/(?:home|Users|root|work|tmp|private|mnt)\/\w/;
     const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
     refuse('Use a path relative to the project, or os.tmpdir():', found);

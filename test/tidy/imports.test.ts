@@ -1,17 +1,17 @@
-/** The layers in ARCHITECTURE.md: which part may import which other part. */
+/** The layers in ARCHITECTURE.md: which module may import which other module. */
 import { describe, expect, test } from 'bun:test';
 import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
 
 const files = projectFiles();
 const sources = codeIn(files, 'src');
-/** Code for browsers, which may import only a few parts of the service. */
+/** Code for browsers, which may import only a few modules of the service. */
 const pages = codeIn(files, 'console');
 /** Code of the client package. */
 const client = codeIn(files, 'client');
 
 /**
- * The parts that each part of the service may import: folders or files in src, or files in the root. With `type:`, only
- * types may be imported.
+ * The modules that each module of the service may import: folders or files in src, or files in the root. With `type:`,
+ * only types may be imported.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
@@ -69,7 +69,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The part to which a file belongs: a folder in src, or a single file. */
+/** The module to which a file belongs: a folder in src, or a single file. */
 function partOf(path: string): string {
   return /^(?:src\/([\w-]+)|(console|client)\/)/.exec(path)?.slice(1).find(Boolean) ?? path;
 }
@@ -99,13 +99,13 @@ describe('imports', () => {
         .map(({ target }) => `${source.path} imports ${target}`),
     );
     refuse(
-      'Move the needed code into the layer below, or pass it as an argument from app/, the only part that ' +
-        'knows all other parts. ARCHITECTURE.md and this test define what a layer may import:',
+      'Move the needed code into the layer below, or pass it as an argument from app/, the only module that ' +
+        'knows all other modules. ARCHITECTURE.md and this test define what a layer may import:',
       wrong,
     );
   });
 
-  test('are found in every part: each one imports another part or is imported by another part', () => {
+  test('refer to every module at least once', () => {
     const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
     for (const part of [
       'app',
@@ -159,7 +159,7 @@ describe('imports', () => {
     refuse(advice, cycles);
   });
 
-  test('have no cycles between parts, including imports of types', () => {
+  test('have no cycles between modules, including imports of types', () => {
     const cycles = cyclesIn(graphOf([...sources, ...pages, ...client], partOf));
     refuse(
       'Remove one of these dependencies:',
@@ -168,7 +168,7 @@ describe('imports', () => {
   });
 });
 
-/** Imports of each node. A node is a file or a part. */
+/** Imports of each node. A node is a file or a module. */
 function graphOf(code: readonly Source[], nodeOf: (path: string) => string): Map<string, Set<string>> {
   const nodes = new Set(code.map(({ path }) => nodeOf(path)));
   const graph = new Map([...nodes].map((node) => [node, new Set<string>()]));
@@ -180,7 +180,7 @@ function graphOf(code: readonly Source[], nodeOf: (path: string) => string): Map
   return graph;
 }
 
-/** The groups of nodes that can all reach each other. */
+/** The cycles: groups of nodes that can all reach each other. */
 function cyclesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const reachedFrom = (start: string) => {
     const reached = new Set<string>();

@@ -64,7 +64,7 @@ export function importsOf({ path, text }: Source): Import[] {
         ? relative(root, resolve(root, dirname(path), target))
             .split(sep)
             .join('/')
-            // A package's own imports name its compiled files.
+            // Within the client package, imports refer to the compiled files.
             .replace(/^(client\/.*)\.js$/, '$1.ts')
         : target,
       isType: from !== undefined && isTypeClause(clause),
@@ -78,7 +78,7 @@ function isTypeClause(clause: string): boolean {
   return names.length > 0 && names.every((name) => name.trim() === '' || name.trim().startsWith('type '));
 }
 
-/** Throws an error with the advice and the places that violate the rule, if there are any. */
+/** Throws an error with the advice and the places that violate the rule, unless `places` is empty. */
 export function refuse(advice: string, places: readonly string[]): void {
   if (places.length > 0) throw new Error(`${advice}\n  ${places.join('\n  ')}`);
 }

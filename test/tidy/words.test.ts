@@ -35,7 +35,7 @@ const telltales = new RegExp(
 );
 
 const written = /\.(?:tsx?|md|sh|ya?ml|html|css|sql|lua|toml|service)$|\/run$/;
-/** Generated files whose sources are counted, third-party files, and this list. */
+/** Excluded: generated files (their sources are counted), third-party files, and this list. */
 const uncounted =
   /^(?:contract\/|client\/src\/contract\.ts|assets\/vendor|package-lock|test\/tidy\/words\.test\.ts$)/;
 

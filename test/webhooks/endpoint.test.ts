@@ -1,4 +1,6 @@
-/** Validation of webhook URLs. A private address is rejected in any notation, and if a host name resolves to it. */
+/**
+ * Validation of webhook URLs. A private address is rejected in any notation, and also if a host name resolves to it.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
 import { Sender } from '../../src/webhooks/send.ts';
@@ -133,7 +135,7 @@ describe('a URL that resolves to a private address', () => {
     },
   );
 
-  test('is tested in more than 60 forms', () => {
+  test('is tested with more than 60 URLs', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 
@@ -167,7 +169,7 @@ describe('a webhook URL', () => {
     ['https://missing.example/', 'must have a host that can be resolved (missing.example: ENOTFOUND)'],
     ['https://empty.example/', 'must have a host that can be resolved (empty.example: no address)'],
     ['http://public.example/', 'must be an https URL'],
-  ])('is rejected with an error that explains the mistake: %s', async (url, mistake) => {
+  ])('is rejected with an error that states the reason: %s', async (url, mistake) => {
     expect(await mistakeInEndpoint(url, nowhere)).toBe(mistake);
   });
 

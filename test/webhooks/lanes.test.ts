@@ -39,7 +39,7 @@ test('a receiver counts as fast, even while idle, until an attempt is slow', () 
   expect(lanes.fast).toEqual([]);
 });
 
-test('up to 64 deliveries to a fast receiver are leased, including deliveries in flight and waiting', () => {
+test('at most 64 deliveries to a fast receiver are leased, including those in flight', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   lanes.add(loaded(1n));

@@ -24,7 +24,7 @@ describe('with SECRETS_KEY, a webhook secret', () => {
     expect(openSecret(stored, [before])).toBe(secret);
   });
 
-  test('is encrypted with the first key, and can be decrypted if either key encrypted it', () => {
+  test('is encrypted with the first key, and can be decrypted regardless of which key encrypted it', () => {
     const [old, current] = [seal(before), seal(after, before)];
     for (const stored of [old, current]) expect(openSecret(stored, [after, before])).toBe(secret);
     expect(openSecret(current, [after])).toBe(secret);

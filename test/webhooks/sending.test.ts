@@ -99,7 +99,7 @@ function verifies(secret: string, request: string, { clock }: TestApp): boolean 
 }
 
 describe.each(places)('on %s', (_name, start) => {
-  test('all events of the selected types, and no others, are sent once, with bodies identical to the feed', async () => {
+  test('all events of the selected types, and no others, are sent once, with the same bodies as in the feed', async () => {
     await using place = await start();
     const [app, beside = app] = place.apps as [TestApp];
     const [owner, other] = [await buyerOf(app), await buyerOf(beside)];

@@ -125,11 +125,11 @@ function printVerified(name: string, verified: Verified): void {
 function formatLine(format: number, newest: number): string {
   if (format === newest) return `Format ${format}, the current format in this version.`;
   return format < newest
-    ? `Format ${format}; it will be upgraded to ${newest} the next time this version starts.`
+    ? `Format ${format}, which this version will upgrade to ${newest} the next time it starts.`
     : `Format ${format}, which requires a newer version. This version supports formats up to ${newest}.`;
 }
 
-/** The path of the store. Throws `CommandError` if the store is on a server or missing. */
+/** Returns the path of the store. Throws `CommandError` if the store is on a database server or does not exist. */
 function embedded({ databaseUrl }: Config): string {
   const path = sqlitePath(databaseUrl);
   if (path === undefined) {

@@ -56,7 +56,9 @@ function printRestored(
       `The store will be upgraded from format ${format} to ${newestFormat} the next time the service starts.`,
     );
   if (to !== undefined)
-    printLine(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
+    printLine(
+      `To serve this store: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`,
+    );
 }
 
 function targetPath({ databaseUrl }: Config, to: string | undefined): string {

@@ -99,10 +99,7 @@ interface Run {
   readonly stored: ImportProgress | undefined;
 }
 
-/**
- * Returns the stored progress of this import. The progress of each part is stored separately from that of the whole
- * file.
- */
+/** Returns the stored progress of this import. Progress is stored separately for each part and for the whole file. */
 async function runOf(
   imports: ImportOperations,
   { name, source: content }: Input,

@@ -11,7 +11,7 @@ export interface Input {
   readonly name: string;
   /** SHA-256 of the content; undefined for standard input, which can be read only once. */
   readonly source: string | undefined;
-  /** Undefined if the total size is unknown until the end. */
+  /** Total size; undefined if unknown, for example for a pipe. */
   readonly bytes: number | undefined;
   /** Reads the content. Ends early without an error when the signal is aborted. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;

@@ -17,7 +17,7 @@ export interface Output extends AsyncDisposable {
 export function standardOutput(): Output {
   return {
     name: 'standard output',
-    // The program at the other end of a pipe may write to the same terminal.
+    // If standard output is a pipe, the program that reads it may write to the same terminal.
     leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
     // Control characters are escaped only for a terminal. Files and pipes receive the exact text.
     write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),

@@ -26,8 +26,8 @@ export interface RowCommand {
 }
 
 /**
- * Adds a resource's command group. The group contains only the called command, or all commands if the called command
- * does not exist. A resource without ids gets a single command instead of a group.
+ * Adds a resource's command group. The group contains only the called command, or all commands if there is no such
+ * command. A resource without ids gets a single command instead of a group.
  */
 export function addResource(
   program: Command,

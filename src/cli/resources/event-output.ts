@@ -72,7 +72,8 @@ async function* pagesOf(
 const retryMs = 1_000;
 
 /**
- * Prints events as they are recorded, until it receives a signal. Rejects with `events_expired` if events are missing.
+ * Prints events as they are recorded, until the process receives a signal. Rejects with `events_expired` if events are
+ * missing.
  */
 export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
   using interrupted = interruption();

@@ -29,7 +29,7 @@ interface ListOptions extends TailOptions {
 export function addEventCommands(events: Command, config: ReadConfig): void {
   withTypes(
     addCommand(events, 'list', {
-      summary: 'List events: the newest first, or the oldest first with --after.',
+      summary: 'List events, newest first, or oldest first with --after.',
       examples: [
         'animal-store events list --type order.*',
         'animal-store events list --after 41 --limit all --json',
@@ -52,7 +52,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       notes: [
         ...typesNotes,
         'Without --after, the output begins with the next event.',
-        'The exit code is 1 if events after --after are no longer retained.',
+        'The exit code is 1 if some of the events after --after have been deleted.',
       ],
     }),
   )

@@ -23,7 +23,7 @@ export interface Facts {
 
 export const scopesNotes = [
   `Scopes: ${scopes.join(', ')}.`,
-  'A request that requires another scope gets 403 with the name of that scope. getRateLimit requires no scope.',
+  'A 403 response names the required scope that the key lacks. getRateLimit requires no scope.',
 ];
 
 const actorForms = 'Examples of actors: operator:anna, cli:root. Examples of objects: account:7, key:3.';
@@ -63,7 +63,7 @@ export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts
       about: "Set an account's note, which is not visible to clients.",
       only: ['note'],
       positional: ['note'],
-      notes: ['An empty text removes the note.'],
+      notes: ['An empty string removes the note.'],
       examples: ['2 "Wants Business from May; answer by Friday."', '2 ""'],
     },
   ],

@@ -21,7 +21,7 @@ export interface ListOptions {
 
 export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
   readonly read: (query: ListQuery) => Awaitable<unknown>;
-  /** Formats an item as JSON, if the format differs from the API's. */
+  /** Formats an item as JSON. Defaults to the API's format. */
   readonly json?: (item: never) => string;
 }
 
@@ -100,5 +100,5 @@ async function printTable(
   }
   if (last === undefined) printLine(none ?? noneOfShape);
   // Printed to standard error, because standard output contains only the list.
-  else if (moreFollow) process.stderr.write(`There are more: add --after ${last.id}, or --limit all.\n`);
+  else if (moreFollow) process.stderr.write(`More items follow: add --after ${last.id}, or --limit all.\n`);
 }

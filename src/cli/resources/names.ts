@@ -17,14 +17,12 @@ const sentences: Readonly<Record<string, string>> = {
   audit: 'Show changes by operators.',
 };
 
-/**
- * Resources that have no summary above. `callers` is excluded, because operators manage callers as accounts and keys.
- */
+/** Resources without a summary. `callers` is excluded, because operators manage callers as accounts and keys. */
 const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
 
 /**
- * Resources with commands, each with a summary. They match the operations of the admin API. Those are not imported
- * here, because every command loads this file and would load them as well.
+ * Resources with commands, each with a summary. They match the operations of the admin API, but are listed here
+ * because every command loads this file, and loading the operations is slow.
  */
 export const resources: Readonly<Record<string, string>> = {
   ...sentences,

@@ -1,4 +1,4 @@
-/** Output of commands that change an object without printing it, and JSON formats that differ from the API's. */
+/** Results that commands print: messages about changed objects, and JSON that differs from the API's. */
 import type { AdminServices } from '../../app/app.ts';
 import type { Account } from '../../contract/admin/accounts.ts';
 import type { Ban } from '../../contract/admin/bans.ts';
@@ -11,7 +11,7 @@ import { printable } from '../../domain/printable.ts';
 import { grouped, instant, styled } from '../terminal.ts';
 import type { Exact } from './shape.ts';
 
-/** Returns a note about the delay until all instances apply a change. Empty for a single instance. */
+/** Returns a note on how soon all instances apply a change. Empty for a single instance. */
 export function effectOf({ maxStaleMs }: AdminServices['storage']): string {
   return maxStaleMs === 0 ? '' : ` All instances apply this within ${maxStaleMs / 1_000} s.`;
 }

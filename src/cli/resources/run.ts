@@ -70,7 +70,7 @@ async function perform<Outcome>(
   try {
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
-    // Throws the cause, so that the command exits with 2 (usage error).
+    // Throws the cause, so that the command exits with code 2 (usage error).
     if (error instanceof Refusal && error.cause instanceof PlanError) throw error.cause;
     throw error;
   }

@@ -17,8 +17,8 @@ export type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
 type MemberOf<Item> = keyof Item & string;
 
 /**
- * A table column: either a member, whose name determines the title, or a title and the member or function that provides
- * the cells.
+ * A table column: either the name of a member, from which the title is derived, or a title followed by the member or
+ * function that provides the cells.
  */
 type Column<Item> =
   | MemberOf<Item>

@@ -76,7 +76,7 @@ function announce(
 
 const never = new Promise<never>(() => {});
 
-/** Rephrases errors about the port in terms of settings. Returns undefined if a signal stopped the startup. */
+/** Names the setting to change if the port is not available. Returns undefined if a signal stopped the startup. */
 async function started(
   starting: Promise<App>,
   { host, port }: Config,

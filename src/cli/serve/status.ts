@@ -7,9 +7,7 @@ import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
 
-/**
- * Statistics of a process that serves requests. The command omits them, because its process serves no requests.
- */
+/** Statistics that exist only in processes that serve requests. The command omits them. */
 const factsOfProcess: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
   ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],

@@ -58,7 +58,7 @@ const ImportId = idParameter('ID of the import.');
 export const Import = shape('Import', 'An import of a file.', {
   id: id('ID of the import.'),
   requestId: z.string().meta({ description: '`X-Request-Id` of the import request.' }),
-  actor: z.string().meta({ description: 'The operator, as named in the audit log.' }),
+  actor: z.string().meta({ description: 'The operator, as shown in the audit log.' }),
   fileName: z.string().nullable().meta({ description: 'Name of the file; null if no name was sent.' }),
   format: z.enum(importFormats).meta({ description: 'Format of the file.' }),
   state: z.enum(importStates).meta({
@@ -89,7 +89,7 @@ export const Imports = z.array(Import).meta({
 const ImportDetails = Import.extend({
   report: ImportReport.nullable().meta({
     description:
-      'The report; null while the import is in progress, if it failed, or if the report is no longer kept.',
+      'The report; null while the import is in progress, if it failed, or if the report is no longer available.',
   }),
 }).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
 
@@ -115,7 +115,7 @@ export const ImportPreview = shape('ImportPreview', 'The first few rows of a fil
         text: z.string().nullable().meta({ description: 'The rejected line; null for a valid line.' }),
       }),
     )
-    .meta({ description: 'The rows, as an import would read them.' }),
+    .meta({ description: 'The rows as an import would read them.' }),
 });
 
 export type Import = z.infer<typeof Import>;

@@ -1,4 +1,4 @@
-/** Filters and sort orders that only the admin API's lists have, and totals. */
+/** List filters, sort orders and totals that only the admin API has. */
 import * as z from 'zod';
 import { orderStatuses } from '../../domain/order-status.ts';
 import { okJson, rowsOf } from '../operation.ts';
@@ -21,7 +21,7 @@ const { deprecation: _, ...getPet } = {
 
 const { listPets, listOrders } = sharedOperations;
 
-/** Operations of the public API that differ in the admin API. */
+/** Operations of the public API that the admin API redefines. */
 export const ownShopOperations = {
   getPet,
   listPets: {

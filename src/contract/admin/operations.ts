@@ -1,4 +1,4 @@
-/** Operations of the admin API as data. The API, its OpenAPI document, the console and tests are derived from them. */
+/** Operations of the admin API, from which the API, its OpenAPI document, the console and tests are derived. */
 
 import type { Role } from '../../domain/role.ts';
 import { type InputOfRow, isRead, type Operation, type UploadOfRow } from '../operation.ts';

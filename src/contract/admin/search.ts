@@ -17,7 +17,7 @@ export const searchedKinds = [
 /** Maximum number of results of each kind. */
 export const maxPerKind = 5;
 
-/** Only this number of the newest animals is searched by name. */
+/** Number of animals that are searched by name, newest first. */
 export const namedAnimals = 10_000;
 
 const matches = ['id', 'name', 'lastFour', 'reference', 'requestId'] as const;

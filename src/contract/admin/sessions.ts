@@ -19,7 +19,7 @@ export const SignIn = z
   .meta({ id: 'SignIn', description: 'Credentials for a session.' });
 
 export const Session = shape('Session', 'A console session.', {
-  operator: z.string().meta({ description: 'The signed-in operator, as named in the audit log.' }),
+  operator: z.string().meta({ description: 'The signed-in operator, as shown in the audit log.' }),
   role: Role,
   expiresAt: instant(
     'Latest time at which the session expires (UTC); null for a token, which does not expire.',
@@ -40,7 +40,7 @@ export const OwnSession = shape('OwnSession', 'A session of the signed-in operat
   startedAt: instant('Time when the session began (UTC).'),
   usedAt: instant('Time when the session was last used (UTC), to the minute.'),
   expiresAt: instant('Latest time at which the session expires (UTC).'),
-  isCurrent: z.boolean().meta({ description: 'Whether this is the session that sent the request.' }),
+  isCurrent: z.boolean().meta({ description: 'Whether the request was made with this session.' }),
 });
 
 export type OwnSession = z.infer<typeof OwnSession>;

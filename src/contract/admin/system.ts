@@ -43,7 +43,7 @@ export const Setting = shape('Setting', 'A setting of the service.', {
   about: z.string().meta({ description: 'Description of the setting.' }),
 });
 
-export const Instance = shape('Instance', 'A process of the service, with its workers.', {
+export const Instance = shape('Instance', 'An instance of the service: a process and its workers.', {
   name: z.string().meta({ description: 'Name of the instance.' }),
   version: z.string().meta({ description: 'Version of the service.' }),
   startedAt: instant('Time when the instance started (UTC).'),
@@ -64,7 +64,7 @@ export const System = shape('System', 'Versions, instances and settings of the s
   troubles: z.array(z.string()).meta({ description: 'Current failures.' }),
   store: z
     .record(z.string(), fact)
-    .meta({ description: 'Details of the store: engine, format, sizes, committed groups.' }),
+    .meta({ description: 'Details of the store: engine, format, sizes and statistics.' }),
   instances: z.array(Instance).meta({ description: 'All instances of this store.' }),
   settings: z.array(Setting),
 });

@@ -91,7 +91,7 @@ export const KeyOperationUsage = shape(
   {
     from: instant('Start of the day (UTC).'),
     operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
-    requests: count.meta({ description: 'Requests with any outcome.' }),
+    requests: count.meta({ description: 'Number of requests, regardless of outcome.' }),
   },
 );
 
@@ -110,7 +110,7 @@ const FailedRequestsQuery = z.strictObject({
   limit: limitParameter('requests'),
 });
 
-export const FailedRequest = shape('FailedRequest', 'A request with a response other than 2xx or 304.', {
+export const FailedRequest = shape('FailedRequest', 'A request whose response was not 2xx or 304.', {
   at: instant('Time of the response (UTC).'),
   requestId: z.string().meta({ description: '`X-Request-Id` of the request.' }),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
@@ -187,7 +187,7 @@ export const usageOperations = rowsOf(
       path: '/usage/failed-requests',
       summary: 'List recent failed requests',
       description:
-        'Returns the latest requests that failed on this instance since it started. Each process keeps the last 25 failed requests for each of the 400 keys that failed most recently, and the last 25 without a valid key.',
+        'Returns the latest requests that failed on this instance since it started. Each process keeps the last 25 failed requests for each of the 400 keys with the most recent failures, and the last 25 without a valid key.',
       query: FailedRequestsQuery,
       success: okJson(FailedRequestList, 'The requests, newest first.'),
     },

@@ -31,7 +31,6 @@ export const AccountWebhook = shape('AccountWebhook', 'A webhook with its accoun
   accountName: z.string().meta({ description: 'Name of the account.' }),
 });
 
-/** A webhook as operators see it. */
 export interface AccountWebhook extends Webhook {
   readonly accountId: number;
   readonly accountName: string;

@@ -100,7 +100,7 @@ async function answerTo(
   });
 }
 
-/** Identifies an operator's request and its retries. Throws `invalid_parameter` for a key short enough to guess. */
+/** Identifies an operator's request and its retries. Throws `invalid_parameter` for a key that could be guessed. */
 function repeatableOf(
   { idempotencyKey, bytes }: Pick<Input, 'idempotencyKey' | 'bytes'>,
   { method, url }: Request,

@@ -81,7 +81,7 @@ function errorHeaders(
   }
 }
 
-/** Logs the route instead of the URL, which may contain a secret by mistake. */
+/** Logs the route instead of the URL, because clients sometimes put secrets in the URL. */
 function logFailure(
   { log, outages }: AdminContext,
   { request: { method, signal }, requestId, route }: AdminIncoming,
@@ -89,7 +89,7 @@ function logFailure(
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);
-  // An upload that was aborted by the client is not an error of the service.
+  // An upload that the client aborts is not a service error.
   else if (signal.aborted && isAbort(cause)) log.debug(fields, 'client closed the connection');
   else log.error(fields, 'request failed');
 }

@@ -96,7 +96,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   };
 }
 
-/** Closes the connection after a chunked request, and once errors and console files exceed the connection's budget. */
+/** Closes the connection after a chunked request, or after too many errors and console files on the connection. */
 async function finish(
   { freeResponses }: AdminContext,
   request: Request,

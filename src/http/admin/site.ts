@@ -3,14 +3,14 @@ import { isIP } from 'node:net';
 import { Refusal } from '../../contract/refusal.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
-/** Names and addresses of the local machine, which clients also use through a tunnel. */
+/** Host names and IP addresses of the local machine. Clients that connect through a tunnel use them as well. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export class Site {
   readonly #origin: string | undefined;
   readonly #hostOfOrigin: string | undefined;
 
-  /** `origin` is the https origin that operators use, served by a proxy; undefined without a proxy. */
+  /** `origin` is the https origin of the proxy in front of the console; undefined without a proxy. */
   constructor(origin: string | undefined) {
     this.#origin = origin;
     this.#hostOfOrigin = origin === undefined ? undefined : new URL(origin).host;

@@ -4,8 +4,7 @@ type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
 /**
  * Connections with an authenticated request in flight. When there are too many connections, all other connections are
- * closed first. A connection is identified by the peer's port only, so two connections with the same peer port are both
- * kept.
+ * closed first. Connections are identified only by the peer's port, so if two have the same port, both are kept open.
  */
 export class BusyConnections {
   /** The peer port of a request is read only when needed, because reading it creates two objects. */
@@ -39,8 +38,8 @@ export class BusyConnections {
   }
 
   /**
-   * Peer ports of all connections to a local port except those kept open; empty if the system does not list its
-   * connections.
+   * Returns the peer ports of all connections to a local port, except those kept open. Empty if connections cannot be
+   * listed.
    */
   others(port: number): ReadonlySet<number> {
     return new Set(this.#others(port).map(({ peerPort }) => peerPort));

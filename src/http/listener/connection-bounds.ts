@@ -65,7 +65,7 @@ function connectionsTo(port: number): number {
 
 // Every connection needs a file descriptor. Without free descriptors, the listener accepts no connections.
 
-/** Assumed limit on a system without `/proc`. macOS allows at least this many (OPEN_MAX). */
+/** Limit assumed on systems without `/proc`. macOS allows at least this many (OPEN_MAX). */
 const assumedLimit = 10_240;
 
 export function descriptorLimit(): number {
@@ -78,7 +78,7 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Number of open descriptors; `Infinity` if no descriptor is left to list them, 0 if the system cannot list them. */
+/** Number of open descriptors. `Infinity` if none is free, which makes listing fail; 0 if listing is not supported. */
 export function openDescriptors(): number {
   try {
     // Since Linux 6.2, the size of this directory is the number of descriptors, so the directory need not be opened.

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../domain/clock.ts';
 
 const windowMs = 60_000;
-/** Maximum number of clients in memory. Beyond this number, the least recently seen clients are dropped. */
+/** Maximum number of clients to track. Beyond this number, the least recently seen clients are forgotten. */
 const maxClients = 10_000;
 /** Maximum number of delayed responses. Beyond this number, responses are sent immediately. */
 const maxDelayed = 1_000;

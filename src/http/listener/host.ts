@@ -27,8 +27,8 @@ export function listeningAddress(host: string, port: number): string {
  * Reserves a port for processes that will share it, until the result is disposed. Any process of the same user can join
  * a shared port, so a second service would receive some of the first service's requests. This function therefore checks
  * that the port is free, and binds an abstract Unix socket to keep other services from taking the port. Like ports,
- * abstract sockets belong to the network namespace, and are released however the process ends. Linux only. Throws the
- * same errors as listening, with the system's `code`. Port 0 means any free port, which needs no reservation.
+ * abstract sockets belong to the network namespace, and are released however the process ends. Linux only. If the
+ * port is not available, throws an error with the system's `code`. Does nothing for port 0, which means any free port.
  */
 export async function reservePort(host: string, port: number): Promise<AsyncDisposable> {
   await using taken = new AsyncDisposableStack();

@@ -15,9 +15,7 @@ const fewLeft = 8;
 /** Final fraction of a drain, during which no new connections are accepted. Existing connections are still served. */
 const lastCallShare = 0.25;
 const maxLastCallMs = 1_000;
-/**
- * Minimum duration without new connections before the listener closes, even without a drain: a few event-loop ticks.
- */
+/** Minimum time between refusing new connections and closing the listener. Also applies without a drain. */
 const minLastCallMs = 10;
 const pollMs = 10;
 
@@ -33,10 +31,10 @@ interface ListenerOptions {
 /**
  * Listens on a port and limits the number of connections. The runtime neither limits nor counts connections, and
  * without free descriptors it calls `accept` in a busy loop that uses a whole core (oven-sh/bun#32705). At the limit,
- * the listening server is therefore replaced by a new server on the same port: the former server closes idle
- * connections and finishes requests in flight. If a second later there are still too many connections, all connections
- * without an authenticated request in flight are closed (for example, those that never finish sending a request head),
- * starting with those that were already open a second ago.
+ * the server is therefore replaced by a new server on the same port, and the old server closes idle connections and
+ * finishes requests in flight. If there are still too many connections a second later, connections without an
+ * authenticated request in flight are closed, such as those that never finish sending a request head. Connections that
+ * were already open a second ago are closed first.
  */
 export class Listener implements Disposable {
   readonly hostname: string | undefined;

@@ -17,7 +17,7 @@ interface PortSocket {
   shutDown(): void;
 }
 
-/** Throws if the C library is not supported, or the system forbids what bun:ffi needs. */
+/** Throws if the C library is not supported, or the system does not allow bun:ffi. */
 export function socketsOn(port: number): PortSocket[] {
   if (process.platform !== 'linux') return [];
   const { symbols } = dlopen('libc.so.6', {
@@ -53,7 +53,7 @@ export function socketsOn(port: number): PortSocket[] {
 
 const soAttachFilter = 26;
 
-/** A classic BPF program that inspects the TCP header. Each row has code, jump if true, jump if false, and constant. */
+/** A classic BPF program that inspects the TCP header. Each row: opcode, jump if true, jump if false, constant. */
 const dropSyn = [
   [0x30, 0, 0, 13], // load the flags byte
   [0x54, 0, 0, 0x12], // keep ACK and SYN

@@ -3,7 +3,7 @@ import type { Awaitable } from '../../domain/awaitable.ts';
 
 export const bodyTimeoutMs = 10_000;
 /**
- * Maximum number of bytes that are read from an unused body. The number of chunks is also limited, because even a small
+ * Maximum number of bytes to read and discard from a body. The number of chunks is also limited, because even a small
  * chunk costs 2 µs of CPU time.
  */
 export const maxDroppedBytes = 65_536;

@@ -8,7 +8,7 @@ type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
 /**
  * Returns a function that logs selected requests at `info` when the response is ready; undefined if no requests are
  * logged. `slowMs` is the minimum duration of a request logged by `slow`. A line contains the route instead of the URL,
- * because a URL may contain a key by mistake.
+ * because clients sometimes put keys in the URL.
  */
 export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
   if (which === 'off' || !log.isLevelEnabled('info')) return undefined;

@@ -29,7 +29,7 @@ export interface RequestContext {
   readonly outages: Outages;
   readonly traffic: TrafficCounter;
   readonly failedRequests: FailedRequests;
-  /** Undefined while requests are not logged. */
+  /** Undefined if requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   readonly bans: BanLog;
   readonly makeRequestId: () => string;

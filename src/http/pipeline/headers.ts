@@ -85,7 +85,6 @@ class ReusedHeaders {
   }
 }
 
-/** The headers of a route's responses, by kind. */
 class RouteHeaders {
   readonly successes;
   readonly emptySuccesses;
@@ -138,7 +137,7 @@ export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limi
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
-/** Reads `response.headers` only for these methods, because the property creates an object. */
+/** Reads `response.headers` only for these methods, because reading this property creates an object. */
 export function writeForMethod(response: Pick<Response, 'headers'>, method: string): void {
   // Bun omits the Date header when it omits the body.
   if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());

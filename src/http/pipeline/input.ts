@@ -22,8 +22,8 @@ export interface Input<Read = OperationRequest['input']> {
 const noBytes = new Uint8Array();
 
 /**
- * Reads and validates a request. Throws a refusal for an unreadable body, then `invalid_parameter` or `invalid_body`
- * (400) with all mistakes, then a refusal for a resource that cannot exist.
+ * Reads and validates a request. Checks whether the body is readable, then lists all mistakes in an
+ * `invalid_parameter` or `invalid_body` error (400), and finally refuses ids that no resource can have.
  */
 export function readInput<Read = OperationRequest['input']>(
   operation: Operation,

@@ -38,8 +38,8 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       // The retry does not count against the limits, because the request has already been counted.
       () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
-        // The limits cannot be read either, so their headers are omitted. If the original error is a 503, it is
-        // returned, because it states whether the request was applied.
+        // The limits cannot be read either, so their headers are omitted. An original 503 error is returned, because
+        // its message states whether the request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
         counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');

@@ -26,8 +26,8 @@ export function queryOf(url: string): string {
 }
 
 /**
- * Validates a query against the operation's parameters. Unknown names are mistakes, and so are repeated parameters that
- * are not lists.
+ * Validates a query against the operation's parameters. Rejects unknown parameters, and repeated parameters that are
+ * not lists.
  */
 export function readQuery({ path, query: schema }: Operation, query: string): Validated<unknown> {
   if (query === '' && schema === undefined) return { value: undefined };
@@ -48,7 +48,7 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   for (const name of mistakes.keys()) delete values[name];
   const checked: Validated<unknown> =
     schema === undefined ? { value: undefined } : validate(schema, values, 'query');
-  // A mistake in an item of a list is reported for the parameter.
+  // Reports a mistake in a list item under the name of the parameter, without the index.
   if ('mistakes' in checked)
     for (const { name, message } of checked.mistakes) addMistake(name.replace(/\..*/, ''), message);
   else if (isReversed(checked.value)) addMistake('until', 'must not be before since');
@@ -62,10 +62,7 @@ function isRepeatable(schema: unknown): boolean {
   return schema instanceof z.ZodArray || (schema instanceof z.ZodOptional && isRepeatable(schema.unwrap()));
 }
 
-/**
- * The mistake in the cursor of a query that has other mistakes. Without other mistakes, the operation checks the
- * cursor.
- */
+/** Checks the cursor of a query with other mistakes. In all other queries, the operation checks the cursor. */
 function cursorMistakes(
   path: string,
   { shape }: NonNullable<Operation['query']>,

@@ -166,8 +166,8 @@ function errorHeaders(
 
 export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
   return {
-    // Sent only if the content coding is wrong, so that clients can distinguish this error from a wrong media type (RFC
-    // 9110, section 12.5.3).
+    // Sent only for an unsupported Content-Encoding, to distinguish this error from a wrong media type (RFC 9110,
+    // section 12.5.3).
     ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
     // RFC 5789, section 2.2.
     ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
@@ -200,7 +200,7 @@ function unauthenticated(
   }));
 }
 
-/** Logs the route instead of the URL, which may contain a key by mistake. */
+/** Logs the route instead of the URL, because clients sometimes put keys in the URL. */
 function logFailure(
   context: RequestContext,
   { request: { method }, requestId, route }: IncomingRequest,

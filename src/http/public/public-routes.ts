@@ -24,10 +24,7 @@ export interface PublicRoutesOptions {
    * refused with 429.
    */
   readonly perMinute: number;
-  /**
-   * Returns the known failures immediately, without a check. Throws `service_unavailable` if no request can be
-   * answered.
-   */
+  /** Returns the known failures without checking the store. Throws `service_unavailable` if no request can succeed. */
   readonly health: () => readonly Trouble[];
 }
 
@@ -80,7 +77,7 @@ export function publicRoutesOf(
 const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
-/** The refusal for a client over its budget. The response is delayed, so that immediate retries gain nothing. */
+/** Refuses a client that has exceeded its budget. The response is delayed, so that immediate retries gain nothing. */
 async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
   if (!(await budget.holdBack(refusalCacheMs))) headers.Connection = 'close';

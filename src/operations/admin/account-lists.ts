@@ -91,8 +91,8 @@ async function pageByUse(
 }
 
 /**
- * Number of days that are searched for the last use of an account. Accounts not used in this period follow, sorted by
- * id.
+ * Number of days that are searched for the last use of an account. Accounts not used in this period come last, sorted
+ * by id.
  */
 const maxDays = 31;
 

@@ -39,8 +39,8 @@ export class AuditOperations {
   }
 
   /**
-   * All entries that match when the call begins, oldest first. The log is read newest first, so the start of each page
-   * is collected first, and the pages are then read in reverse. Memory use is small for a log of any length.
+   * All entries that match when the call begins, oldest first. Pages can be read only from newest to oldest, so this
+   * finds where each page starts, then reads them in reverse. Memory use is small for a log of any length.
    */
   async *all(filter: AuditQuery): AsyncGenerator<AuditEntry, void> {
     const latest = await this.list(undefined, pageSize, filter);

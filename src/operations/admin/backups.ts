@@ -183,7 +183,7 @@ export class BackupOperations implements AsyncDisposable {
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
     this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
-    // If the clock was set back, the latest backup is in the future, and the next one is due immediately.
+    // If the latest backup is dated in the future because the clock was set back, a new one is due immediately.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
 
@@ -252,7 +252,7 @@ function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Bac
   };
 }
 
-/** The latest backup, ignoring dates in the future; undefined if there is none or the folder cannot be read. */
+/** The latest backup, ignoring backups dated in the future; undefined if there is none or the folder cannot be read. */
 async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
   const files = await folder.list().catch(() => []);
   return files.find(({ createdAt }) => createdAt <= now);

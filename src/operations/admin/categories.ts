@@ -11,8 +11,8 @@ const examinedBatch = 1_000;
 type Stores = Pick<Store, 'pets' | 'categories'>;
 
 /**
- * Up to `limit` categories with ids above `after`. `isNamed` selects only categories with a name, or only those
- * without.
+ * Up to `limit` categories with ids above `after`. `isNamed` selects categories with a name (true) or without one
+ * (false).
  */
 async function categoriesInUse(
   { pets, categories }: Stores,

@@ -20,10 +20,7 @@ export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
-/**
- * The range of retained events. Reading it takes the same time regardless of the number of events, except for one
- * additional read per billion ids.
- */
+/** Reads the range of retained events in constant time, plus one read per billion ids. */
 export async function eventLogOf(
   events: EventStore,
   { areRecorded, keepMs }: EventSettings,
@@ -46,7 +43,7 @@ export async function eventLogOf(
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Every gap has the length of a step, so no gap is missed.
+  // Every gap is exactly one step long, so no gap is missed.
   for (let at = first; at + step <= last; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;

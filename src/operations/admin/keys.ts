@@ -30,7 +30,7 @@ export interface IssuedKey {
   readonly expiresAt: number | null;
 }
 
-/** API keys, as operators manage them. Changes take effect in all processes within the store's `maxStaleMs`. */
+/** API key management for operators. Changes take effect in all processes within the store's `maxStaleMs`. */
 export class KeyOperations {
   readonly #context: OperatorContext;
   readonly #randomBytes: RandomBytes;
@@ -122,8 +122,8 @@ export class KeyOperations {
   }
 
   /**
-   * Adds usage to the keys, and keeps their order. `banned` is the result of `bannedIds`, or undefined if bans cannot
-   * be read.
+   * Adds usage to the keys, in the same order. `banned` is the result of `bannedIds`, or undefined if bans cannot be
+   * read.
    */
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
@@ -184,10 +184,7 @@ function stateOf(
   return isBanned ? 'banned' : 'live';
 }
 
-/**
- * The reason why a key cannot be rotated. The holder of an ended key either must not have access or already has the new
- * key.
- */
+/** The error for rotating a key that has ended: its holder must not have access, or already has the new key. */
 function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';

@@ -38,7 +38,7 @@ interface Services {
   readonly failedRequests?: FailedRequestSource;
 }
 
-/** A search, parsed from its text. */
+/** A parsed search query. */
 interface Wanted {
   readonly text: string;
   readonly id: bigint | undefined;
@@ -55,7 +55,7 @@ function wantedBy(given: string): Wanted {
   const [, word = '', digits = ''] = idForm.exec(text) ?? [];
   const named = word.toLowerCase();
   const kind = named === '' ? undefined : (kindsByWord[named] ?? (named as Found['kind']));
-  // A word that is not a searchable kind is part of a name, such as "room 7".
+  // If the word is not a kind of object, the text is a name, such as "room 7".
   if (kind !== undefined && !Object.hasOwn(searches, kind)) return { text, id: undefined, kind: undefined };
   const id = digits === '' ? undefined : BigInt(digits);
   return { text, id: id !== undefined && id <= int64Max ? id : undefined, kind };
@@ -166,15 +166,15 @@ function matchOf(
   return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
 }
 
-/** The first items, without duplicates or undefined values. */
+/** Removes duplicates and undefined values, and returns the first `maxPerKind` items. */
 function unique<Item extends { readonly id: bigint | number }>(items: readonly (Item | undefined)[]): Item[] {
   const byId = new Map(items.flatMap((item) => (item === undefined ? [] : [[item.id, item] as const])));
   return [...byId.values()].slice(0, maxPerKind);
 }
 
 /**
- * Ids of rows whose names contain the text, read in batches. If `newest` is given, only that many of the newest ids are
- * examined.
+ * Ids of rows whose names contain the text, read in batches. `newest` limits the search to that many of the newest
+ * rows.
  */
 async function named(
   store: Services['store'],

@@ -95,7 +95,7 @@ export class SystemOperations {
 
   async metrics(): Promise<readonly Metric[]> {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
-    // During an outage, metrics are read most often, so they must remain available.
+    // Metrics must remain available during an outage.
     const slow = await ifAvailable(() => this.#slow());
     return metricsOf({
       processes: await traffic.traffic(),

@@ -13,7 +13,7 @@ import { KnownKeys } from './known-keys.ts';
 
 const maxCallers = 100_000;
 const maxUnknownKeys = 10_000;
-/** Maximum number of times that a caller is read again because callers changed during the read. */
+/** Maximum number of times that a caller is read again while callers are changing. */
 const maxReads = 4;
 
 export type Credential =
@@ -119,7 +119,7 @@ export class AdmissionOperations {
     });
   }
 
-  /** Most keys never expire. The clock is not read for them. */
+  /** Reads the clock only for keys that expire, because most never do. */
   #isExpired({ expiresAt }: Caller): boolean {
     return expiresAt !== Number.POSITIVE_INFINITY && expiresAt <= this.#clock.now();
   }

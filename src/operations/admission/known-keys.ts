@@ -16,7 +16,7 @@ export class KnownKeys {
   readonly #set = new FingerprintSet();
   #last: KeyFingerprint | undefined;
   #reading: Promise<void> | undefined;
-  /** The version of callers at which all keys are known; undefined until all keys have been read. */
+  /** The version of callers up to which all keys are in the set; undefined until all keys have been read. */
   version: number | undefined;
 
   constructor(keys: Pick<KeyStore, 'fingerprints'>) {

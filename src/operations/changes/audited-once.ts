@@ -25,9 +25,7 @@ interface AuditedOnceOutcome {
   readonly isReplayed: boolean;
 }
 
-/**
- * Responses to operators are stored in the same table as responses to clients, under an account id that does not exist.
- */
+/** Responses to operators are stored in the same table as responses to clients, under an id that no account has. */
 const operatorsId = 0;
 
 /**

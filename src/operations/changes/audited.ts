@@ -57,7 +57,7 @@ export interface AuditedInput {
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** The list is never empty, because the transaction must hold a lock from reading the object until changing it. */
+  /** Never empty, because the transaction must lock the object before reading it. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];

@@ -46,7 +46,7 @@ async function write<Name extends AuditedName>(
 ): Promise<{ readonly outcome: Outcome<Name>; readonly sealed: string | null }> {
   const change = { unit, input, actor: actorText(actor), at: clock.now() };
   if (once === undefined) {
-    // `audited` knows the unit only by name, so its outcome has no type here.
+    // The `audited` unit gets the name of the inner unit at run time, so the outcome has no static type.
     return { outcome: (await store.write('audited', change)) as Outcome<Name>, sealed: null };
   }
   const { key, request } = once;

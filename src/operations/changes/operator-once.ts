@@ -21,8 +21,8 @@ interface OperatorOnceOptions {
 
 /**
  * An operator's request that is applied exactly once, however often it is retried (`Idempotency-Key`). A secret issued
- * in response to the request is encrypted with a key derived from the `Idempotency-Key`. Because only a hash of the
- * `Idempotency-Key` is stored, only the same operator repeating the request can read the secret.
+ * in response to the request is encrypted with a key derived from the `Idempotency-Key`. Only a hash of the
+ * `Idempotency-Key` is stored, so the secret can be read only by the same operator, by repeating the request.
  */
 export class OperatorOnce {
   readonly key: string;

@@ -94,7 +94,7 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** The highest id assigned so far. After a gap, no event has this id. */
+  /** The highest id assigned so far. It may not belong to an event, because ids can be skipped. */
   last(): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
@@ -117,8 +117,8 @@ export class EventFeed implements Disposable {
   }
 
   /**
-   * Confirms that no event is missing, and returns the position of an empty page. Events recorded since the page was
-   * read follow this position.
+   * Returns the position at the end of an empty page, after checking that no event is missing. Events recorded since
+   * the page was read follow this position.
    */
   #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {

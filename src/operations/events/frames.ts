@@ -2,7 +2,7 @@ import { eventFrame, type StoreEvent } from '../../contract/events.ts';
 import type { Caller } from '../../storage/storage.ts';
 import { isWanted, type Wanted } from './feed.ts';
 
-/** Length at which a chunk is complete, in UTF-16 code units. Limits the data sent to a slow reader at once. */
+/** Length at which a chunk is complete, in UTF-16 code units. Limits how much data is sent to a slow reader at once. */
 const chunkLength = 65_536;
 
 /** The filter of a stream: event types and account. */

@@ -8,8 +8,8 @@ import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
 /**
- * Maximum number of bytes that a reader may lag behind: fewer than 10,000 events, because an event has more than 105
- * bytes.
+ * Maximum number of bytes that a reader may lag behind. Corresponds to fewer than 10,000 events, because an event takes
+ * more than 105 bytes.
  */
 const maxBufferedBytes = 1_048_576;
 /** Number of events per read while a stream is catching up. */

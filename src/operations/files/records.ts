@@ -60,7 +60,7 @@ function worded({ name, message }: ErrorDetail): string {
 
 export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
-/** The record in a line. A carriage return before the line feed is part of the line ending. */
+/** Converts a line to a record. A carriage return before the line feed is part of the line ending. */
 export function recordOf({ number, bytes }: Line): InputRecord {
   const end = bytes.at(-1) === 13 ? -1 : undefined;
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };

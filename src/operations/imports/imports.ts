@@ -78,7 +78,7 @@ function partOf(source: string, content: string): ImportPart {
   };
 }
 
-/** Whether a row can belong to both parts. Each part extends from its first line to the end of the input. */
+/** Whether the same row may belong to both parts. Each part extends from its first line to the end of the input. */
 export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
   const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
@@ -119,9 +119,9 @@ export class ImportOperations {
 
   /**
    * Adds the rows in groups, and yields after each commit. The last group shows whether the import is complete. The
-   * audit log records the start of the import, in the same transaction as its first animals, and how it ended. Throws
-   * `service_unavailable`, and `import_invalid` if another import of the same input is in progress. Groups already
-   * yielded remain imported.
+   * audit log records the start of the import (in the same transaction as the first animals) and its outcome. Throws
+   * `service_unavailable`, and `import_invalid` if another import of the same input is in progress. An error does not
+   * undo groups that were already yielded.
    */
   async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
     let progress = stored === undefined || stored.finished ? nothing : stored;

@@ -80,7 +80,7 @@ class Rejects {
 
   add(row: RejectedRow): void {
     this.#bytes += row.bytes.length;
-    // The bytes are copied, because they are a slice of the chunk that was read.
+    // Copied, because `row.bytes` is only a view of the chunk that was read.
     if (this.#rows.length < maxRejects && this.#bytes <= maxRejectBytes)
       this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
   }

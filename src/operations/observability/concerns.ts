@@ -22,7 +22,7 @@ const littleBytes = 2_147_483_648;
 /** By this age, a delivery has either failed five times or never been attempted. */
 const oldDeliveryMs = 6 * hourMs;
 
-/** How long before its sunset date a deprecated operation's callers start being reported. */
+/** Callers of a deprecated operation cause a warning if its sunset date is less than this far away. */
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
@@ -47,7 +47,7 @@ export interface Known {
   readonly oldestPendingAgeMs: number;
   /** Warning about webhook secrets that cannot be decrypted. */
   readonly secrets: Concern | undefined;
-  /** Warning about failing backups. Present only in a process that is serving. */
+  /** Warning about failing backups. Present only in a serving process. */
   readonly backups?: Concern | undefined;
 }
 
@@ -136,6 +136,7 @@ async function deprecatedStillCalled({ store, clock, sunsets }: Known): Promise<
   if (caller === undefined) return [];
   return soon.map(([operation, at]) => ({
     what: `Deprecated operations were called in the last 7 days. ${operation} will be removed on ${new Date(at).toISOString().slice(0, 10)}.`,
-    remedy: 'Notify the callers listed under deprecated callers, or set a later date (GET_PET_SUNSET).',
+    remedy:
+      'Notify the callers listed under "Deprecated operations" on the usage page, or set a later date (GET_PET_SUNSET).',
   }));
 }

@@ -54,7 +54,7 @@ export class KeyUsageCounter {
     row.operations.push({ operation, requests: 1 });
   }
 
-  /** Up to `limit` rows, oldest first. The rows are no longer incremented, and remain until they are dropped. */
+  /** Up to `limit` rows, oldest first. These rows no longer change, and remain until they are dropped. */
   peek(limit: number): KeyUsageRow[] {
     if (this.#closed.length === 0 && this.#current.size > 0) this.#close();
     return [...(this.#closed[0]?.values().take(limit) ?? [])];

@@ -153,7 +153,7 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
 
 function ofCommits(total: Total): Metric[] {
   return [
-    counter('writes_total', 'Committed changes, individually or in groups.', total('units')),
+    counter('writes_total', 'Changes committed, individually or in groups.', total('units')),
     summary(
       'commit_seconds',
       'Duration of commits. A commit contains one or more changes.',
@@ -204,7 +204,7 @@ function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): M
   return [
     counter(
       'backups_total',
-      'Backup attempts by the service, by outcome: made or failed.',
+      'Backups that the service attempted, by outcome: made or failed.',
       labelled({ result: 'made' }, made),
       labelled({ result: 'failed' }, failed),
     ),

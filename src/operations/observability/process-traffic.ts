@@ -3,7 +3,7 @@ import type { StoreFacts } from '../../storage/admin.ts';
 import type { EventLoopTimes, Traffic, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
-/** Sampling interval. Shorter pauses may be missed. */
+/** Sampling interval. Shorter delays may be missed. */
 const sampleIntervalMs = 500;
 const retainedSamples = 120;
 
@@ -38,7 +38,7 @@ export class EventLoopDelay implements Disposable {
   }
 }
 
-/** How long the store's facts are cached, because reading them may require requests to a server. */
+/** Store facts are cached, because reading them may require requests to a server. */
 const factsCacheMs = 5_000;
 
 interface ProcessTrafficParts {

@@ -159,8 +159,8 @@ export class TrafficCounter {
   }
 
   /**
-   * Reads the date only once per second, because reading it costs as much as all the other work here. A test clock is
-   * read every time.
+   * Reads the clock only once per second, because reading it costs as much as all the other work here. A test clock is
+   * read for every request.
    */
   #checkClock(now: number): void {
     const date = this.#clock.now();

@@ -90,7 +90,7 @@ export class UsageRecorder implements AsyncDisposable {
     await this.record();
   }
 
-  /** Records the last counts and the clean shutdown. Counts that cannot be written now are lost. */
+  /** Records the last counts and the clean shutdown. Counts that cannot be written at shutdown are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     clearTimeout(this.#timer);
@@ -114,7 +114,7 @@ export class UsageRecorder implements AsyncDisposable {
     try {
       // Throws during an outage, when nothing can be written. The store has already logged the outage.
       store.health();
-      // Reports that have not been written yet go first, then newer counts.
+      // Writes the pending report before newer counts.
       if (this.#hasMore()) await this.#recordGroups();
       await this.#recordGroups();
       this.#isFailing = false;

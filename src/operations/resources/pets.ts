@@ -20,7 +20,7 @@ export const petReaders = {
         andThen(
           pets.list(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
           (page) =>
-            // Ids ascend, so dropping those above `maxId` also ends the list.
+            // Ids ascend, so the first page with an id above `maxId` is the last page.
             page.filter(({ id }) => id <= maxId),
         ),
     });

@@ -17,8 +17,8 @@ interface AccountChange {
   readonly name?: string | undefined;
   readonly limits?: Limits | undefined;
   /**
-   * The current limits, from which the new limits were derived. The unit throws `precondition_failed` if the account's
-   * limits have changed since.
+   * The limits from which the new limits were derived. The unit throws `precondition_failed` if the account no longer
+   * has these limits.
    */
   readonly basis?: Limits | undefined;
   /** Unix ms. */

@@ -22,7 +22,7 @@ export const deliveryUnits = {
       { settled, take }: { readonly settled: readonly SettledDelivery[]; readonly take: TakeRequest },
     ): Promise<Taken> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : undefined;
-      // Awaited together, so that PostgreSQL receives both statements at once.
+      // Sends both statements to PostgreSQL before waiting for either result.
       const [taken] = await Promise.all([deliveries.take(take), settling]);
       return taken;
     },

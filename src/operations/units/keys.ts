@@ -37,7 +37,7 @@ export const keyUnits = {
   revokeKey: { writes: ['callers'], subject: subject.byId, run: revoke },
 } as const satisfies AuditedUnits;
 
-/** The first key is not created by an operator, so its creation is not audited. */
+/** Not audited, because the first key is not created by an operator. */
 export const firstKeyUnits = {
   createFirstKey: { writes: ['callers'], run: createFirst },
 } as const satisfies Units;

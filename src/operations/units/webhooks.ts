@@ -64,13 +64,13 @@ const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},
 
 const writes = ['webhooks'] as const;
 
-/** The account that owns a webhook, on whose behalf an operator acts. Throws `webhook_not_found`. */
+/** Finds the owner of a webhook, so that an operator can act on the owner's behalf. Throws `webhook_not_found`. */
 async function ownerOf(transaction: Transaction, id: bigint) {
   const { accountId } = foundById(await find(transaction, id), 'webhook_not_found', id);
   return { accountId, scopes: [] };
 }
 
-/** Operators' changes to webhooks. Some return true, because the stored outcome must not contain a secret. */
+/** Operators' changes to webhooks. Some return only true, because the stored outcome must not contain a secret. */
 export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,

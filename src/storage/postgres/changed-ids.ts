@@ -57,10 +57,10 @@ class ChangedRanges {
   readonly #runner: Runner;
   readonly #versionNow: () => number;
   readonly #required: RequiredVersions | undefined;
-  /** Number of the last read that found a change, by range. */
+  /** For each range, the number of the last read that found a change in it. */
   readonly #found = new Map<bigint, number>();
   #highest = 0n;
-  /** Pages whose mark is lower than this number are treated as changed. */
+  /** Pages cached before the read with this number are treated as changed. */
   #since = 1;
   /** Highest version in the database as of the last read. */
   #last: bigint | undefined;

@@ -193,7 +193,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Number of rows in a trial write: as many as in the largest group of writes, so that a full disk is detected. */
+/** Number of rows in a trial write: the size of the largest group of writes, so that a full disk is detected. */
 const trialRows = 1_000;
 
 /** Performs typical writes and rolls them back. The exception handler keeps the error out of the server's log. */

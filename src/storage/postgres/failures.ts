@@ -27,11 +27,13 @@ export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
 /** SQLSTATEs for serialization failures and deadlocks. The server resolves both by aborting one of the transactions. */
 const overtaken = /^(40001|40P01)/;
-/** SQLSTATEs for lock timeouts, canceled statements, idle transactions, serialization failures and deadlocks. */
+/**
+ * SQLSTATEs for lock timeouts, canceled statements, idle-transaction timeouts, serialization failures and deadlocks.
+ */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
 /**
  * SQLSTATEs for invalid logins; missing databases, schemas, tables and permissions; exhausted resources; exceeded
- * limits; wrong object states; system and internal errors; and read-only transactions.
+ * limits; objects in the wrong state; system and internal errors; and read-only transactions.
  */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 /** SQLSTATE classes for a server shutdown (57P) and a lost connection (08). */

@@ -23,9 +23,8 @@ const runningWithinSeconds = 30;
 
 /**
  * Identifies the store and this process, and checks that all instances use the same Redis prefix. With different
- * prefixes, instances would not see each other's changes. If the prefix differs, a command throws `StorageUnusable`,
- * and so does an instance while other instances are running. If no other instance is running, the store adopts the new
- * prefix.
+ * prefixes, instances would not see each other's changes. If the prefix differs, commands throw `StorageUnusable`; an
+ * instance also throws it if other instances are running. Otherwise, the store adopts the new prefix.
  */
 export async function identify(
   database: PostgresDatabase,

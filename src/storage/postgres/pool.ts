@@ -15,8 +15,8 @@ interface Job extends Pending {
 interface Sent<T> {
   readonly answer: PromiseLike<T>;
   /**
-   * Called at the deadline. Returns the reason if nothing was changed; undefined if that is unknown until the server
-   * replies.
+   * Called at the deadline. Returns the error if nothing was changed; undefined if the outcome is unknown until the
+   * server replies.
    */
   readonly stop: () => TooLate | undefined;
 }

@@ -36,7 +36,5 @@ export interface Runner {
   ) => Promise<Row[]>;
 }
 
-/**
- * Runs a transaction's statements. Outside a transaction, each call is also atomic, because it is a single statement.
- */
+/** Runs a transaction's statements. Outside a transaction, each call is a single statement and therefore atomic. */
 export type Statements = Required<Omit<Runner, 'select'>>;

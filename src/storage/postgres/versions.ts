@@ -3,8 +3,8 @@ import { type Resource, type Versions, versionsFrom } from '../../domain/resourc
 import type { Runner } from './statements.ts';
 
 /**
- * Returns the name of the counter that stores a resource's version. Changes lock the counter's row. The counter `keys`
- * also covers accounts, plans and lifted bans.
+ * Returns the name of the counter that stores a resource's version. Every change locks the row of this counter. The
+ * counter `keys` also covers accounts, plans and lifted bans.
  */
 export const versionCounter = (resource: Resource): string => (resource === 'callers' ? 'keys' : resource);
 
@@ -32,7 +32,7 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
-/** Placeholder for a version that must still be read, because a unit without changes depends on it. */
+/** Placeholder for a version that must still be read, because a unit that changed nothing depends on it. */
 export const unread = -1;
 
 /** Records that a unit depends on the current state of these resources. */

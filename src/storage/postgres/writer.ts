@@ -140,8 +140,9 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   /**
-   * Reads the versions that units without changes depend on, such as replayed responses. Another instance may have
-   * committed this data without having announced it yet, so this instance announces it as well.
+   * For units that changed nothing, such as replays of a stored response, reads the versions of the resources that they
+   * depend on. Another instance may have committed these versions without having announced them yet, so this instance
+   * announces them as well.
    */
   async #readUnread(moved: Moved, dueAt: number): Promise<void> {
     const rested = [...moved].filter(([, version]) => version === unread);

@@ -34,8 +34,8 @@ export function countFailureUnder(
 }
 
 /**
- * Returns the address's window, without counting anything. Never rejects: the request has already been rejected
- * for another reason.
+ * Returns the address's window without counting anything. The promise never rejects, because the request has already
+ * failed for another reason.
  */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {
   const { servers, localLimits } = context;

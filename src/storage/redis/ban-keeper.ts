@@ -18,7 +18,7 @@ const groupSize = 500;
  */
 export class BanKeeper implements AsyncDisposable {
   readonly #context: RedisContext;
-  /** Saved bans that Redis may have lost while they were being saved, by key. */
+  /** Bans that Redis may have lost while they were being saved, by key id. */
   readonly #unconfirmed = new LRUCache<number, AccountBan>(atMost(maxUnconfirmed));
   #saving: Promise<void> | undefined;
   #task: PeriodicTask | undefined;

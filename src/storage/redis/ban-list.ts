@@ -1,4 +1,4 @@
-/** Current bans, for operators. A ban that Redis has lost is restored on the next request with its key. */
+/** Current bans, for operators. A ban that Redis has lost is restored on the next request with the banned key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountBan } from '../limit-snapshots.ts';
 import { maxStaleMs } from '../shared-versions.ts';
@@ -17,8 +17,8 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
 }
 
 /**
- * Lifts a ban. The snapshot is deleted first, so that it cannot restore the ban after Redis has deleted it. Once the
- * snapshot is deleted, the ban is lifted. If this process cannot reach Redis, another process ends the ban there
+ * Lifts a ban. The ban counts as lifted once its snapshot is deleted. The snapshot is deleted first, because the ban
+ * could otherwise be restored from it. If this process cannot reach Redis, another process ends the ban there
  * (`LiftedBans`), and this function waits for the maximum time that this can take.
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {

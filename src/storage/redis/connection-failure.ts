@@ -1,9 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/**
- * Maximum length of a reported reason: long enough for Redis errors, but without the advice that follows some of them.
- */
+/** Maximum length of a reported reason. Redis errors fit, but not the advice that follows some of them. */
 const maxReasonLength = 200;
 
 /**

@@ -6,7 +6,7 @@ export class RedisKeys {
   readonly callers: string;
   readonly versions: readonly string[];
   readonly bans: string;
-  /** Derived from `bans`, in the same way as in the scripts. */
+  /** The scripts derive this name from `bans` in the same way. */
   readonly unsavedBans: string;
   readonly clock: string;
 

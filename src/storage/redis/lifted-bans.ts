@@ -26,9 +26,9 @@ export async function liftInRedis(
  */
 export class LiftedBans {
   readonly #context: RedisContext;
-  /** End times of lifted bans that have been applied, by key. */
+  /** End times of the bans that were removed from Redis, by key id. */
   #applied = new Map<number, number>();
-  /** Version of `callers` in PostgreSQL up to which all lifted bans have been applied. */
+  /** All bans lifted up to this version of `callers` in PostgreSQL have been removed from Redis. */
   #version: number | undefined;
 
   constructor(context: RedisContext) {
@@ -42,8 +42,8 @@ export class LiftedBans {
   }
 
   /**
-   * Applies lifted bans. The next call retries failures. Rejects with `StorageUnavailable` if PostgreSQL does not
-   * respond.
+   * Removes lifted bans from Redis. Failures are retried by the next call. Rejects with `StorageUnavailable` if
+   * PostgreSQL does not respond.
    */
   async apply(): Promise<void> {
     const { versions, servers, snapshotStore } = this.#context;

@@ -136,7 +136,7 @@ export class RedisLink implements Disposable {
     }
   }
 
-  /** Closes the link permanently, because the server is no longer needed. This ends any current outage. */
+  /** Permanently closes the link to a server that is no longer needed, and ends any current outage. */
   retire(reason: string): void {
     this.#breaker.retire(reason);
     this[Symbol.dispose]();

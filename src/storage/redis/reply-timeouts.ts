@@ -10,25 +10,21 @@ const perReplyMs = 0.5;
 /**
  * Distinguishes a hung server, which neither replies nor closes its connections, from a busy server. A server is
  * considered down if replies are pending and none arrives for a certain time, or if a single reply takes ten times as
- * long. The permitted time grows with the number of pending replies. Time is measured by an "attentive" clock, which
- * stops while this process or a busy machine blocks the event loop, because such a delay does not indicate a server
- * failure.
+ * long. The permitted time grows with the number of pending replies. Time during which this process or a busy machine
+ * blocks the event loop is not counted, because it does not indicate a server failure.
  */
 export class ReplyTimeouts {
   readonly #silenceMs: number;
   readonly #checkIntervalMs: number;
   readonly #makeError: () => unknown;
   readonly #onTimeout: () => void;
-  /**
-   * Pending replies. The due time of a reply, by the attentive clock, is the earliest time at which the server may be
-   * considered down.
-   */
+  /** Pending replies. Each is due at the earliest time at which the server may be considered down. */
   readonly #pending;
   #attentiveMs = 0;
   #checkedAt = 0;
   #repliedAt = 0;
 
-  /** `onTimeout` is called before all pending replies are rejected with `makeError`'s error. */
+  /** On a timeout, calls `onTimeout`, then rejects all pending replies with the error from `makeError`. */
   constructor(silenceMs: number, makeError: () => unknown, onTimeout: () => void) {
     this.#silenceMs = silenceMs;
     this.#checkIntervalMs = silenceMs * checkFraction;
@@ -58,7 +54,7 @@ export class ReplyTimeouts {
     });
   }
 
-  /** The attentive clock, which advances by at most one interval between two checks. */
+  /** Reads a clock that advances by at most one interval between two checks. */
   #now(): number {
     return this.#attentiveMs + Math.min(performance.now() - this.#checkedAt, this.#checkIntervalMs);
   }

@@ -42,7 +42,7 @@ export const kinds = {
   overtaken: 6,
 } as const;
 
-/** Returns the text of every script, with rules, kinds and the number of resources inserted as literals. */
+/** Returns the text of every script, with constants replaced by their values. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
   const constants: Readonly<Record<string, number>> = {
     'resources.count': resources.length,

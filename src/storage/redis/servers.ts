@@ -78,7 +78,7 @@ export class RedisServers implements AsyncDisposable {
     return Math.floor(Math.min(...this.#shards.map(({ clock }) => clock.now())) / 1_000);
   }
 
-  /** Reason why a shard does not work; undefined if all shards work. */
+  /** Reason why a shard is down; undefined if all shards are up. */
   get trouble(): string | undefined {
     return this.#shards.map(({ link }) => link.trouble).find((trouble) => trouble !== undefined);
   }

@@ -39,9 +39,7 @@ export class Shard {
     this.clock = new RedisClock(clock);
   }
 
-  /**
-   * Calls `together`, or `fallback` while Redis is down, and returns its result. Rejects with `Overloaded` like `ask`.
-   */
+  /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `Overloaded` like `ask`. */
   async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.link.trouble !== undefined) return fallback();
     try {

@@ -24,7 +24,7 @@ interface Question {
 }
 
 interface UnsavedBan extends AccountBan {
-  /** The version of `callers` in Redis when the ban was known to be in effect. */
+  /** The version of `callers` in Redis at a time when the ban was known to be in effect. */
   readonly callers: number;
 }
 
@@ -35,7 +35,7 @@ interface UnsavedBan extends AccountBan {
 export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
-  /** Bans that PostgreSQL may lack, by key. Unsaved bans are treated like saved bans. */
+  /** Bans that PostgreSQL may lack, by key id. Lookups treat them like saved bans. */
   readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(maxUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;

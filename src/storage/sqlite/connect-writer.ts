@@ -22,7 +22,10 @@ interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   readonly facts: QueueFacts;
   /** Resolves with the reason when writes have stopped permanently; undefined if that cannot happen. */
   readonly lost?: Promise<Error>;
-  /** Executes the writes of another process until disposed of; undefined if this process does not write to the file. */
+  /**
+   * Executes another process's writes until the result is disposed of; undefined if this process does not write to the
+   * file.
+   */
   readonly serve?: (port: Port) => Disposable;
 }
 
@@ -62,8 +65,8 @@ function writerHere({ onOutcome, ...options }: ConnectOptions): ConnectedWriter 
 }
 
 /**
- * The thread starts with the first write, or after this delay. Loading all units immediately would double the startup
- * time.
+ * The thread starts on the first write or after this delay, whichever comes first. Loading all units immediately would
+ * double the startup time.
  */
 const startThreadAfterMs = 500;
 
@@ -80,7 +83,7 @@ function writerInThread(
     if (isClosing) return;
     isClosing = true;
     const error = new Error(`The thread that writes to ${path} ${how}`);
-    // Pending writes may or may not be committed. Clients can find out after the service is restarted.
+    // Pending writes may have been committed. Clients can check this after the service is restarted.
     writer.end(error.message);
     lost.resolve(error);
   };

@@ -7,8 +7,8 @@ import type { WalIndex } from './wal-index.ts';
 /**
  * A snapshot of the data file for one event-loop tick. All reads in a tick share the snapshot, because opening it costs
  * more than most reads. The snapshot is released at the end of the tick, because an open reader keeps the WAL from
- * being reset. A commit releases the snapshot earlier: a tick may serve requests that arrived after the tick began,
- * from clients that have already seen the commit through another process.
+ * being reset. A commit releases the snapshot earlier, because a tick may serve requests from clients that have already
+ * seen the commit through another process.
  */
 export class Snapshot implements Disposable {
   readonly #database: Database;

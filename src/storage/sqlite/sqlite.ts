@@ -54,8 +54,8 @@ const managingLockWaitMs = 500;
 interface Opened extends Disposable {
   readonly data: Database;
   /**
-   * Detects commits by other processes within an event-loop tick. Only workers need this: a process that serves alone
-   * learns of all commits from `onOutcome`.
+   * Detects commits by other processes within an event-loop tick. Undefined in a process that serves alone, because
+   * `onOutcome` reports all commits to it.
    */
   readonly index: WalIndex | undefined;
   readonly limits: Limits;
@@ -200,7 +200,7 @@ function lastAccount(data: Database): number {
   return Number(row?.id ?? 0);
 }
 
-/** Counts a request only if its caller is still current in the data file. */
+/** Counts a request only if its caller is up to date. */
 function limitStore(limits: Limits, snapshot: Snapshot, banRules: BanRules): LimitStore {
   return {
     banRules,

@@ -48,7 +48,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     });
     // Savepoints copy pages before a change. By default, SQLite writes the copies to a file if they exceed 64 KiB.
     this.#database.run('PRAGMA temp_store = MEMORY');
-    // Sends no notices, because the process that reads the file notifies operators of a changed format.
+    // Sends no notices, because the reading process reports a changed format to operators.
     this.#watch = new FormatWatch(this.#database, () => undefined);
     this.#units = units;
     this.#transaction = new SqliteTransaction(this.#database, events);
@@ -147,7 +147,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   /** Number of rows that the connection has changed so far, including changes that were rolled back. */
   #rowsChanged(): bigint | undefined {
-    // `get` would leave the statement unfinished.
+    // `get` would leave the statement open.
     return this.#changed.all()[0]?.rows;
   }
 

@@ -60,7 +60,7 @@ export function jsonString(text: string, chance: Chance): string {
     const code = text.charCodeAt(index);
     const isHalf = code >= 0xd800 && code <= 0xdfff;
     if (isHalf) {
-      // Escapes both surrogates of a pair or neither. Lone surrogates do not reach this line.
+      // Escapes both surrogates of a pair or neither. The text contains no lone surrogates.
       const pair = unit + (text[++index] as string);
       json += chance.often(0.5)
         ? pair

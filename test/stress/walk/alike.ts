@@ -24,7 +24,7 @@ export interface AlikeOptions {
   readonly progress: (line: string) => void;
 }
 
-/** Additional entries in the schedule for each operation with missing outcomes. */
+/** Number of additional entries in the schedule for each operation with missing outcomes. */
 const moreOfUnmet = 10;
 /** Number of requests between checks for missing outcomes. */
 const stepsPerLook = 20;

@@ -147,7 +147,7 @@ function cut(bytes: Buffer, chance: Chance): Buffer {
 }
 
 function withoutUtf8(bytes: Buffer, chance: Chance): Buffer {
-  // Inserted between two ASCII bytes, so that the inserted bytes do not complete a character.
+  // Inserted between two ASCII bytes, so that these bytes do not complete a multibyte character.
   const places = [...bytes.keys()].filter((at) => (bytes[at] ?? 0) < 0x80 && (bytes[at + 1] ?? 0) < 0x80);
   return insertedAt(bytes, chance.pick(places) + 1, chance.pick(notUtf8));
 }

@@ -7,7 +7,7 @@ import { animals } from './resources/animals.ts';
 import type { Scene } from './scene.ts';
 import { World } from './world.ts';
 
-/** A few animals that all clients change concurrently, including their orders and category names. */
+/** A few animals, their orders and the names of their categories, all of which clients change concurrently. */
 export class Contest {
   /** State before the first exchange. */
   readonly start: World;
@@ -24,7 +24,7 @@ export class Contest {
     this.#look(exchange.request, exchange.answer);
   }
 
-  /** Requests that read the complete state of the contended animals. */
+  /** Requests that read the complete state of the shared animals. */
   endReads(): Request[] {
     return resources.flatMap(({ endReads }) => [...(endReads?.(this.scene) ?? [])]);
   }

@@ -9,7 +9,7 @@ import { headersOf, isRead, perform, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
 import { World } from './world.ts';
 
-/** A request with its response, and the times of both on a logical clock that all clients share. */
+/** A request and its response, and the times of both on a logical clock that all clients share. */
 export interface Exchange {
   readonly request: Request;
   readonly answer: Checkable;
@@ -84,8 +84,8 @@ class Search {
   }
 
   /**
-   * Takes all exchanges that can come next and do not change the store. Taking these first excludes no valid order.
-   * Returns the other exchanges that can come next, with the resulting states.
+   * Takes all exchanges that can come next and do not change the store. Taking these first does not exclude any valid
+   * order. Returns the other exchanges that can come next, with the resulting states.
    */
   #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {
     const changes = new Map<number, World>();

@@ -28,7 +28,7 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
   readonly filters: Filters<Thing>;
   /** Names of filters that exclude other clients' objects. */
   readonly ownBy: readonly string[];
-  /** Selects the caller's objects on a page that also contains other clients' objects. */
+  /** True if the object belongs to the caller. Pages may also contain other clients' objects. */
   readonly isMine: (id: bigint) => boolean;
   readonly things: (world: World) => Iterable<Thing>;
   readonly textOf: (thing: Thing) => string;

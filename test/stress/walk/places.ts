@@ -24,17 +24,15 @@ export const resources: readonly Resource[] = [
   webhooks,
 ];
 
-/**
- * The resource of an operation. If the operation has no resource yet, throws an error that explains where to add it.
- */
+/** The resource that describes an operation. If there is none yet, throws an error that explains where to add it. */
 export function resourceOf(operationId: OperationId): Resource {
   const resource = resources.find(({ places }) => places[operationId] !== undefined);
   if (resource === undefined)
-    throw new Error(`Give ${operationId} a place in a file of test/stress/walk/resources.`);
+    throw new Error(`Add ${operationId} to the places of a file in test/stress/walk/resources.`);
   return resource;
 }
 
-/** A request for the operation without optional parts. */
+/** A plain request for the operation, without preconditions, an idempotency key or an error. */
 export function plainRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
   const made = resourceOf(operationId).places[operationId]?.(making) as Request;

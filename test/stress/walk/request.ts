@@ -48,8 +48,8 @@ export interface Request {
   /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
   /**
-   * Name of a special outcome, such as a cursor from another list. The outcome counts as covered if the response
-   * matches `refused`.
+   * Name of a special outcome, such as a cursor from another list. The outcome is covered once a response matches
+   * `refused`.
    */
   readonly way?: string;
   readonly act: (turn: Turn) => Outcome;

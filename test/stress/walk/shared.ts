@@ -14,7 +14,7 @@ function madeBy(operationId: OperationId): Kind<never> | undefined {
   return method === 'POST' && 201 in success.descriptions ? resourceOf(operationId).kind : undefined;
 }
 
-/** State known when a request was sent. */
+/** State known from earlier responses when a request was sent. */
 export interface Known {
   /** For each kind, the highest id in any response so far. */
   readonly highest: ReadonlyMap<Kind<never>, bigint>;
@@ -35,7 +35,7 @@ export class Shared {
     this.#now = now;
   }
 
-  /** Returns the next number of a sequence shared by all clients. Lower numbers are earlier. */
+  /** Returns the next time on a logical clock that all clients share. */
   tick(): number {
     return this.#ticks++;
   }

@@ -23,7 +23,7 @@ export class Tags {
     this.#lastOf.set(target, tag);
   }
 
-  /** Throws if this text was previously given a different tag, or the tag a different text. */
+  /** Throws if this text was seen with a different tag, or this tag with a different text. */
   see(shown: string, tag: string): void {
     const text = shown.replace(secretMember, '}');
     if (!/^"[\x21\x23-\x7e]+"$/.test(tag)) throw new Error(`the entity tag ${tag} is not strong`);

@@ -18,7 +18,7 @@ export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
 /** Maximum number of recent reads, writes and list positions that a client can repeat. */
 const remembered = 20;
-/** One in this many requests concerns objects that other clients also change. */
+/** One request in this many is about objects that other clients also change. */
 const stepsPerContest = 3;
 
 export const operationIds = allOperations.map(({ operationId }) => operationId);
@@ -82,7 +82,7 @@ export class Walker {
     this.scene.categories.push(...categories);
   }
 
-  /** Forgets requests about objects that are no longer contended for. */
+  /** Forgets requests for objects that clients no longer share. */
   forgetContests(): void {
     this.#repeatable = this.#repeatable.filter(({ contest }) => contest === undefined);
   }
@@ -177,7 +177,7 @@ export class Walker {
   }
 }
 
-/** The cursor of the next page, with the list to which it belongs. */
+/** The cursor of the next page, and the list to which it belongs. */
 function positionIn(
   { operationId, list }: Request,
   { headers, text, status }: Checkable,

@@ -18,7 +18,8 @@ export interface Outcome {
   readonly matches?: (text: string, hasNext: boolean) => string | undefined;
   readonly location?: string;
   /**
-   * For a page: the query of its links, and whether a next page exists. If `hasNext` is undefined, either is accepted.
+   * For a page: the query string of its links, and whether there is a next page. If `hasNext` is undefined, it is not
+   * checked.
    */
   readonly page?: { readonly query: string; readonly hasNext: boolean | undefined };
   /** Checks the `Link` header of a response that is not a page. */
@@ -93,7 +94,7 @@ export class World {
     this.events.push({ id: BigInt(this.events.length + 1), type, text });
   }
 
-  /** Removes an object with its children. */
+  /** Removes an object and its children. */
   remove(kind: Kind<never>, id: bigint): void {
     this.#things.get(kind)?.delete(id);
     for (const [{ parent }, things] of this.#things) {

@@ -22,9 +22,8 @@ export class PostgresAudit implements AuditStore {
 const endless = 9_223_372_036_854_775_807n;
 
 /**
- * Starts after the cursor's entry or at the end of the requested period, whichever is earlier. As in `PostgresEntity`,
- * ORDER BY names all columns of the index on the filtered columns. The inner query may return rows outside the filter,
- * which are discarded.
+ * Starts at the cursor or at the end of the requested period, whichever is earlier. ORDER BY lists every column of the
+ * index, as in `PostgresEntity`. Rows of the inner query that do not match the filter are discarded.
  */
 function page(
   sql: SQL,

@@ -99,7 +99,7 @@ class ReadTexts {
   }
 
   /**
-   * Selects rows with equal values in the first columns of an index, ordered by key. ORDER BY names every column of the
+   * Selects rows with equal values in the first columns of an index, ordered by key. ORDER BY lists every column of the
    * index. Otherwise, the planner might scan an index on the key alone and read rows with other values. The inner query
    * may return rows outside the range, up to the limit. These rows are discarded.
    */

@@ -15,7 +15,7 @@ export type Spread = () => Promise<void>;
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
   readonly #spread: Spread;
-  /** Every change that is reported by an event up to this id is visible on every instance. */
+  /** The changes reported by events up to this id are visible on every instance. */
   #spreadUntil = 0n;
 
   constructor(runner: Runner, spread: Spread = async () => undefined) {

@@ -43,7 +43,7 @@ export class PostgresSearch implements SearchStore {
     return this.#count('accounts', '(closed_at IS NULL)', '$1::boolean', false, limit);
   }
 
-  /** ORDER BY names all columns of the index, as in `PostgresEntity`. */
+  /** ORDER BY lists every column of the index, as in `PostgresEntity`. */
   async #count(table: string, column: string, place: string, value: string | boolean, limit: number) {
     const page = `
       SELECT ${column} AS value FROM ${table} WHERE (${column}, id) >= (${place}, 0)

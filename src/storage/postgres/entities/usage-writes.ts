@@ -14,7 +14,7 @@ export class PostgresUsageWrites implements UsageWrites {
     this.#statements = statements;
   }
 
-  /** Uses a single statement, so that a retried report waits while its first attempt is still being committed. */
+  /** Uses a single statement, so that a retried report waits for the commit of its first attempt. */
   async isNew({ process, number, reportedAt }: ReportNumber): Promise<boolean> {
     const recorded = await this.#statements.run(
       (sql): SQL.Query<object[]> => sql`

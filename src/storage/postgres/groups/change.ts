@@ -167,8 +167,8 @@ class ChangeBuilder {
   }
 
   /**
-   * Finds the provisional ids in text. A row may contain two provisional ids, such as the first and last animal of an
-   * import.
+   * Finds the provisional ids in text. A row may contain two provisional ids, such as the ids of the first and last
+   * animal of an import.
    */
   #hole(values: readonly unknown[]): Member {
     const found = new Set(values.flatMap((value) => (typeof value === 'string' ? this.#ids.in(value) : [])));

@@ -48,8 +48,8 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
       // The failure applies to all units. Their changes may have been stored.
       if (!isRejected && its === components) throw error;
       if (isRejected && its.length > 1) {
-        // The values of one unit, or a row added by another transaction, caused the error. Bisection finds that unit
-        // with few statements.
+        // The error was caused by the values of one unit, or by a row that another transaction added. Bisection finds
+        // the unit with few statements.
         const half = Math.ceil(its.length / 2);
         await store(its.slice(0, half));
         await store(its.slice(half));
@@ -63,7 +63,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
   return runs.flatMap((run) => settled.get(run) ?? Array<undefined>(run.calls.length).fill(undefined));
 }
 
-/** Records the resources that successful units without changes depend on. */
+/** Records the resources used by units that succeeded without changing anything. */
 export function noteRested(
   components: readonly Component<SettledUnit>[],
   moved: GroupOptions['moved'],

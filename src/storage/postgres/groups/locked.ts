@@ -27,7 +27,8 @@ export async function commitLocked(runs: readonly Run[], options: GroupOptions):
     if (error instanceof StorageUnavailable) throw error;
     if (conflictOf(error) === 'taken') return none;
     if (runs.length === 1) return none.map(() => ({ error }));
-    // The database rejected the values of one unit. Units in the second half are retried later.
+    // The database rejected the values of one unit. Runs the first half of the units now; the second half is retried
+    // later.
     const half = Math.ceil(runs.length / 2);
     const first = await commitLocked(runs.slice(0, half), options);
     return [...first, ...none.slice(first.length)];

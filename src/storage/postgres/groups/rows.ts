@@ -16,7 +16,7 @@ export interface Cell {
   now: Row | undefined;
 }
 
-/** A search by one of a table's lookups, and the key of the row found in the database. */
+/** A search by a lookup column, and the key of the row found in the database. */
 export interface Search {
   readonly name: string;
   readonly table: Table;
@@ -28,7 +28,7 @@ export interface Search {
 interface Wanted {
   readonly table: Table;
   readonly lookup: string | undefined;
-  /** Resolvers, by key or search value. */
+  /** Promise resolvers of the pending reads, by key or search value. */
   readonly values: Map<Key, (row: Row | undefined) => void>;
 }
 

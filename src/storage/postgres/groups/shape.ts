@@ -6,7 +6,7 @@ import type { Table } from '../../../tables/table.ts';
 import type { TableChange, TablePart } from './statement.ts';
 
 /**
- * Tables without triggers. For such a table, a statement part without rows costs little. The parts of rarely changed
+ * Tables without triggers. Including such a table costs little, even if the group has no rows for it. Rarely changed
  * tables are added as a bundle.
  */
 const bundles = [
@@ -15,8 +15,9 @@ const bundles = [
 ] as readonly unknown[] as readonly (readonly Table[])[];
 
 /**
- * Adds parts without rows, so that all groups use a few distinct statements. Each connection prepares every statement,
- * which takes about half a megabyte on the server. Parts that fire triggers are included only if they have rows.
+ * Adds tables for which the group has no rows, so that all groups use a few distinct statements. Each connection
+ * prepares every statement, which takes about half a megabyte on the server. Tables with triggers are included only if
+ * the group has rows for them.
  */
 export function shaped(changes: readonly TableChange[]): TablePart[] {
   const changed = new Set(changes.map(({ table }) => table));
@@ -25,7 +26,7 @@ export function shaped(changes: readonly TableChange[]): TablePart[] {
   return [
     ...exact.map((part) => ({ ...part, isRead: true, lookups: lookupsOf(part.table) })),
     ...others.map((table) => {
-      // Rows with ids from a counter are only added to these tables, never read.
+      // If a bundled table's ids come from a counter, groups only add rows to it.
       const isKeyed = !table.isCounted;
       return { table, isRead: isKeyed, isAdded: true, isChanged: isKeyed, isRemoved: isKeyed, lookups: [] };
     }),

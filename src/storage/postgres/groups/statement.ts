@@ -64,7 +64,7 @@ const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${col
 /**
  * Returns a group's statement. The statement locks the rows that were read, without waiting: a row locked by another
  * transaction counts as changed. A component is stored only if none of the rows that it read have changed. The counters
- * are locked last, because they block every other transaction that changes the same resource.
+ * are locked last, because these locks block every other transaction that changes the same resource.
  */
 export function groupText(tables: readonly TablePart[]): string {
   const read = tables.filter(({ isRead }) => isRead);
@@ -138,8 +138,8 @@ function searched(table: Table, lookup: string): string {
 }
 
 /**
- * Repeats the searches on all data committed before the statement. A row added later is detected through the row that
- * it refers to. For example, a new order changes its animal, which is locked here.
+ * Repeats the searches on all data committed before the statement. A row that is added later is detected because adding
+ * it changes a locked row: a new order, for example, changes its animal.
  */
 function searchConflicts(table: Table, lookup: string): string {
   const [key] = sqlKey(table);
@@ -154,7 +154,10 @@ function searchedType(table: Table, lookup: string): string {
   return casts[table.columns[by]?.type ?? 'integer'];
 }
 
-/** Forces an index scan. The planner expects many rows from a JSON array, and would scan a small table sequentially. */
+/**
+ * Forces an index scan. The planner expects many rows from a JSON array, and would otherwise scan a small table
+ * sequentially.
+ */
 function hasKeyIn(table: Table, member: string): string {
   const [key] = sqlKey(table);
   return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${relation(member, typed(sqlKey(table)), 'its')}))`;

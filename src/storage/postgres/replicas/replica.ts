@@ -28,7 +28,7 @@ const minPollIntervalMs = 2;
 const retryIntervalMs = 1_000;
 /** How long a failed replica must be out of use before the failure is logged, in ms. */
 const failureReportedMs = 1_000;
-/** How long a replica must lag, or follow another primary, before this is logged, in ms. */
+/** How long a replica must lag or follow another primary before the problem is logged, in ms. */
 export const unusedReportedMs = 60_000;
 /** Interval between connection attempts after the server refused a connection, in ms. */
 const growEveryMs = 5_000;

@@ -92,7 +92,7 @@ export class Replicas implements AsyncDisposable {
     const { required, isConfirmed } = this.#versions;
     const version = required.of(query.resource);
     const { primary, started } = this.#primary ?? {};
-    // Until the primary's start time is recorded, and while the primary does not respond, its replicas are unknown.
+    // Replicas cannot be identified before the primary's start time is recorded, or while the primary does not respond.
     if (!isConfirmed || started === undefined || primary !== started || !Number.isFinite(version))
       return undefined;
     const replica = this.#leastBusy(this.#replicas.filter((one) => one.has(query.resource, version)));

@@ -6,7 +6,7 @@ import type { RedisLink, Run } from '../link.ts';
 import type { ShardLink } from '../shard.ts';
 import { Redirection } from './redirection.ts';
 
-/** Nodes of a cluster, as used by the routes to its shards. */
+/** The nodes of a cluster, for routing commands to them. */
 export interface Nodes {
   /** Returns the link to the node that owns a slot; undefined if no node owns it. */
   ownerOf(slot: number): RedisLink | undefined;

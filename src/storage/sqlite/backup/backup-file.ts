@@ -76,7 +76,7 @@ export interface Notes {
 
 export const newestFormat = dataMigrations.length;
 
-/** Tables about the backup itself, apart from `backup_limits`. */
+/** Tables that describe the backup itself, except `backup_limits`. */
 export const noteTables = ['backup', 'backup_seal'] as const;
 export const limitTable = 'backup_limits';
 

@@ -6,11 +6,11 @@ import { removeLeftOvers } from './leftovers.ts';
 
 const suffix = '.backup';
 /**
- * A backup's name after the prefix: a UTC time in a form that every file system allows, and the label of a manual
- * backup.
+ * The part of a backup's name after the prefix: a UTC time in a format that every file system allows, and a label if
+ * the backup was made manually.
  */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
-/** Suffix of the file that contains the result of a backup's last verification. */
+/** Suffix of the file that stores a backup's latest verification result. */
 const verifiedSuffix = '.verified';
 
 /**
@@ -47,7 +47,7 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {
-    // Keeps the latest backup, even if other backups have later dates.
+    // Keeps `latest` even if other backups have later timestamps.
     const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
     for (const name of old) {

@@ -22,8 +22,8 @@ export function removeLeftOvers(folder: string, isConcerned: (name: string) => b
 }
 
 /**
- * Whether another process has this id. The id of this process does not count: this process has not begun a backup yet,
- * so an earlier process had the same id.
+ * Whether another process has this id. False for the id of this process, which has not begun a backup yet: the file is
+ * from an earlier process with the same id.
  */
 function isRunning(pid: number): boolean {
   if (pid === process.pid) return false;

@@ -11,7 +11,7 @@ import { makeSealTable, seal, sealPageOf } from './seal.ts';
 export interface MakeTask {
   readonly data: string;
   readonly limits: string;
-  /** The path of the unfinished backup, which does not exist yet. */
+  /** The path at which the unfinished backup is created. */
   readonly target: string;
   readonly now: number;
   readonly madeBy: string;
@@ -29,8 +29,8 @@ const limitCopyOf = (target: string) => `${target}.limits`;
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Limit state is copied before the data. Ids assigned after the data was copied are assigned again after a restore,
-    // and must not have limit state.
+    // Copies the limit state before the data, so that it contains no ids that the copied data lacks. A restored store
+    // assigns such ids again.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));

@@ -32,8 +32,8 @@ const checkIntervalMs = 100;
 const timesRead = 3.25;
 const extraBytes = 1_048_576;
 /**
- * Minimum disk space that a backup leaves free for the service. If the backup would leave less than twice this space,
- * the minimum is half of what it would leave.
+ * Disk space reserved for the service: a backup stops if less is free. On a nearly full disk, half of the space that
+ * the backup would leave free is reserved instead.
  */
 const reserveBytes = 67_108_864;
 

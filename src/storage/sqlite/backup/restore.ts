@@ -1,7 +1,7 @@
 /**
  * Replaces a store with a backup. The new data file, which includes the limit state, is built next to the old data file
- * and put in place by a single rename. A killed process thus leaves either the old or the new store. Afterwards, the
- * limit state is moved to a separate file, at the latest the next time the service starts (`restored-limits.ts`).
+ * and put in place by a single rename. A killed process thus leaves either the old or the new store. The limit state is
+ * then moved to a separate file. If this fails, it is moved the next time the service starts (`restored-limits.ts`).
  */
 import { Database } from 'bun:sqlite';
 import {
@@ -198,7 +198,8 @@ function skipEvents(database: Database): void {
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
-  // These files are not needed: the old data file is complete without them, or it cannot be opened.
+  // If the old data file can be opened, it was checkpointed and is complete without these files. If not, they are of no
+  // use.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
   syncFolderOf(files.data);
   renameSync(copy, files.data);
@@ -217,7 +218,7 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
 }
 
 interface Old extends Disposable {
-  /** Marks the old file as no longer a store, in case another command is waiting for it. */
+  /** Changes the old file so that a command waiting for the file no longer recognizes it as a store. */
   disown(): void;
 }
 

@@ -48,8 +48,8 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   constructor(database: Database, table: T, { read, touch = () => undefined }: Connected = {}) {
     this.database = database;
     this.read = read ?? ((work) => work());
-    // `get` is faster, but leaves the statement unfinished until the snapshot is released. A writer has no snapshot, so
-    // the WAL would grow.
+    // `get` is faster, but leaves the statement open until the snapshot is released. A writer has no snapshot, so an
+    // open statement would make the WAL grow.
     this.#first = read ? (statement, key) => statement.get(key) : (statement, key) => statement.all(key)[0];
     this.#touch = touch;
     this.#table = table as Table;
@@ -120,7 +120,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
       const all = [...conditions, ...also, ...behind];
       return all.length === 0 ? this.select : `${this.select} WHERE ${all.join(' AND ')}`;
     };
-    // Reads no more rows of each range than the page needs.
+    // Reads at most one page of rows from each range.
     const ranges = merged?.values.map((value) => range([`${sqlName(merged.name)} = '${value}'`])) ?? [
       range([]),
     ];

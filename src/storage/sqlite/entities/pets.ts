@@ -32,7 +32,7 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
     return this.read(() => this.#inventory.list(after, limit));
   }
 
-  /** A request names only a few animals, so each one is looked up by id. */
+  /** Looks up each animal by id, because a request contains only a few ids. */
   #named(ids: readonly bigint[], after: bigint, limit: number, { status, categoryId }: PetFilter): Pet[] {
     const ascending = [...new Set(ids)].filter((id) => id > after).sort((a, b) => (a < b ? -1 : 1));
     const named: Pet[] = [];

@@ -21,7 +21,7 @@ import type {
 import type { ReadIn } from './entity.ts';
 import { TopKeys } from './top-keys.ts';
 
-/** Includes the account, because the index begins with it. A key's account never changes. */
+/** Also filters by account, because the index begins with the account. A key's account never changes. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1';
 
 const minutes = `

@@ -53,7 +53,7 @@ export class AccountCounts {
   }
 }
 
-/** Usage with both windows exhausted from this second on. Replaces usage that is unknown. */
+/** Replaces unknown usage with two exhausted windows that open at this second. */
 export function usedUp(openedAt: number): Usage {
   return { minute: { openedAt, count: maxQuota }, day: { openedAt, count: maxQuota } };
 }

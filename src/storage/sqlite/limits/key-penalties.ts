@@ -64,15 +64,15 @@ export class KeyPenalties {
     return this.#copies.sequence(record);
   }
 
-  /** Lifts the ban in the state with this sequence number. Newer states remain valid. */
+  /** Lifts the ban that was written with this sequence number, but no later ban. */
   lift(record: number, sequence: number): void {
     Atomics.store(this.#file.i32, record / 4 + liftedWord, sequence);
     this.#file.changed();
   }
 
   /**
-   * Writes strikes into the ring and returns the position of the first strike. Known strikes keep their positions. New
-   * strikes follow, in slots that the current copy does not use or uses only for older strikes.
+   * Writes strikes into the ring and returns the position of the first strike. Strikes that are already in the ring
+   * keep their positions. New strikes follow, in slots that are free or contain only older strikes.
    */
   #placeStrikes(record: number, id: number, before: KeyPenalty, { strikes }: KeyPenalty): number {
     const { i32, f64 } = this.#file;
@@ -107,7 +107,7 @@ export function maxBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: 
   return { ...noPenalty, bannedUntil: Math.floor(nowMs / 1_000) + longestBanSeconds, banLevel };
 }
 
-/** Returns the current bans, with the dates when they end. Requires no lock. */
+/** Returns the current bans and the times when they end. Requires no lock. */
 export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[] {
   const bans: Ban[] = [];
   const nowMs = clock.steady();

@@ -1,7 +1,7 @@
 /**
  * Layout of the limit file, which is mapped into memory in the machine's byte order. The file consists of extents of
- * equal size. The first extent is the header. Every other extent contains the number of its table, so that the
- * directory in the header can be rebuilt.
+ * equal size. The first extent is the header. Each of the remaining extents contains the number of its table, so that
+ * the directory in the header can be rebuilt.
  */
 
 export const extentBytes = 262_144;

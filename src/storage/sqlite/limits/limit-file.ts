@@ -106,11 +106,11 @@ export class LimitFile implements Disposable {
     this.#run = this.i32[header.firstOwner];
   }
 
-  /** Reason why counts no longer reach the file at `path`; undefined if they do. */
+  /** Reason why counts are no longer written to the file at `path`; undefined if they are. */
   get loss(): string | undefined {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // Another file has replaced this one, so other processes count in the other file.
+    // This file was replaced, so other processes count in the new file.
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }

@@ -242,7 +242,7 @@ export class SqliteLimits implements Limits {
     return plausible;
   }
 
-  /** Drops the penalty if the disk is full, because the request is rejected anyway. */
+  /** If the disk is full, the penalty is not saved. The request is rejected anyway. */
   #savePenalty(keyId: number, before: KeyPenalty, penalty: KeyPenalty): void {
     const { table } = this.#keys;
     const record = table.find(keyId) || this.#madeIfPossible(table, keyId);

@@ -41,8 +41,8 @@ interface PreviousState {
 }
 
 /**
- * Damaged records get the strictest state. Ids that no longer fit are dropped: with more strikes per record, fewer
- * records fit.
+ * Replaces damaged records with the strictest state. Drops records that no longer fit: with more strikes per record,
+ * fewer records fit.
  */
 export function fillFromPrevious(
   file: LimitFile,
@@ -66,7 +66,7 @@ export function fillFromPrevious(
   });
 }
 
-/** The same counts, in windows that open now. Used if it is unknown when the windows opened. */
+/** Keeps the counts, but in windows that open now. Used if the original opening times are unknown. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }

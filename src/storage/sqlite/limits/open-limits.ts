@@ -18,7 +18,7 @@ interface OpenLimits {
    * `worker`: another process of the same service. `beside`: a command that reads counts and lifts bans.
    */
   readonly role: 'serving' | 'worker' | 'beside';
-  /** A number up to `maxWorkers` that no other process of the service has; defaults to 0. */
+  /** A number up to `maxWorkers`, unique among the service's processes; defaults to 0. */
   readonly worker?: number;
   readonly clock: Clock;
   readonly rules: LimitRules;

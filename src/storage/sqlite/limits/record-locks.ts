@@ -27,7 +27,7 @@ export class RecordLocks {
   #stuckWord = 0;
   #stuckOwner = 0;
 
-  /** `worker` is a number up to `maxWorkers` that no other process has. */
+  /** `worker` is a number up to `maxWorkers`, unique among the service's processes. */
   constructor(file: LimitFile, worker: number) {
     if (worker < 0 || worker > maxWorkers) throw new RangeError(`There is no worker ${worker}.`);
     this.#file = file;

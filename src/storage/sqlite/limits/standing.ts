@@ -12,7 +12,7 @@ import type { CountedCaller, Standing } from '../../storage.ts';
 import { type AccountCounts, usedUp } from './account-counts.ts';
 import { type KeyPenalties, maxBan } from './key-penalties.ts';
 
-/** Maximum difference between the times that two processes read from the same clock. The later time applies. */
+/** Maximum difference between two processes' readings of the same clock. The later time applies. */
 const toleranceMs = 50;
 
 /**
@@ -43,8 +43,8 @@ export function standingIn(
 }
 
 /**
- * Returns exhausted windows if the usage's record is damaged. If the system date was set back while the service was
- * stopped, windows that would open in the future open now. Otherwise, returns the usage unchanged.
+ * Returns exhausted windows if `usage` is undefined because its record is damaged. If the clock was set back while the
+ * service was stopped, windows that would open in the future open now. Otherwise, returns `usage`.
  */
 export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);

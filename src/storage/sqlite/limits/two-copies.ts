@@ -37,7 +37,7 @@ export class TwoCopies {
   current(record: number, id: number): number | undefined {
     const newer = this.sequence(record) & 1;
     if (this.#isSound(record, id, newer)) return this.#begin(record, newer);
-    // A power failure tore the write of this copy. The other copy has the previous state.
+    // A power failure interrupted the write of this copy. The other copy has the previous state.
     const older = 1 - newer;
     return this.#isSound(record, id, older) ? this.#begin(record, older) : undefined;
   }

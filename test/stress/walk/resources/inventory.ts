@@ -46,7 +46,7 @@ const someInventory = {
   matches: (text: string) => (inventoryForm.test(text) ? undefined : `the inventory is ${text}`),
 };
 
-/** The count includes other clients' animals, unless the client is alone. */
+/** The count includes other clients' animals, unless no other client uses the store. */
 function wholeInventory(isAlone: boolean): Request['act'] {
   return ({ world }) => {
     const text = inventoryText(world.all(animals).values());

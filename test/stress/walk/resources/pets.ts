@@ -134,8 +134,8 @@ function categoryIn(making: Making): bigint {
 }
 
 /**
- * Often picks a delivered animal and changes its status, so that a returned animal becomes available and is reserved
- * again.
+ * Often makes a delivered animal available or pending, so that some orders are returned after the animal's status has
+ * changed.
  */
 function changeIn(making: Making): { readonly id: bigint; readonly status: PetStatus } {
   const { chance, scene } = making;
@@ -166,7 +166,7 @@ function updateRequest(making: Making): Request {
   };
 }
 
-/** A client that is alone keeps at least this many animals, so that lists are not empty. */
+/** If no other client uses the store, at least this many animals are kept, so that lists are not empty. */
 const fewAnimals = 12;
 
 function deleteRequest(making: Making): Request {
@@ -185,7 +185,7 @@ function deleteRequest(making: Making): Request {
 const textsWhere = (world: World, admits: (animal: Animal) => boolean) =>
   ascending(world.all(animals).values().filter(admits)).map(petText);
 
-/** Requests for the animals in each of these categories. */
+/** Requests that list the animals in each of the scene's categories. */
 function endReads({ categories }: Scene): Request[] {
   return categories.map((id) => {
     const query = `limit=100&categoryId=${id}`;
