@@ -63,9 +63,11 @@ const checks = [
 const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   quick: () => [
     ...checks.map((command) => ({ command, count: oneCheck, beside: true }) as const),
-    testsIn(quickFolders()),
+    // Quick tests wait for servers and timers about half of the time.
+    testsIn(quickFolders(), 2 * availableParallelism() + 1),
   ],
-  slow: () => [testsIn(slowFolders)],
+  // Slow tests start many processes themselves.
+  slow: () => [testsIn(slowFolders, availableParallelism() + 1)],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
 
@@ -75,14 +77,13 @@ const steps = (tiers ?? 'quick').split(',').flatMap((tier) => {
   return make();
 });
 
-function testsIn(folders: readonly string[]): Step {
+function testsIn(folders: readonly string[], processes: number): Step {
   const command = [
     'bun',
     'test',
     // The trailing slash keeps `test/client/` from matching `test/client-package/`.
     ...folders.map((folder) => `test/${folder}/`),
-    // One more process than there are cores, because some tests mostly wait.
-    `--parallel=${availableParallelism() + 1}`,
+    `--parallel=${processes}`,
     // With isolation, every test file would reload all modules, which would account for a tenth of the run time.
     '--no-isolate',
     '--only-failures',
